@@ -1,0 +1,52 @@
+"""Dataclass ↔ JSON, in this one place.
+
+Decoding checks every field and names the path of the first one that is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TypeVar
+
+import msgspec
+
+from pytest_brt.errors import StoreProblem
+
+T = TypeVar("T")
+
+
+def to_json(value: object, *, indent: int = 0) -> str:
+    """Return `value` (a dataclass, or plain data) as JSON text.
+
+    With `indent` above 0 the text is laid out for people.
+    """
+    raw = msgspec.json.encode(value, order="deterministic")
+    if indent:
+        raw = msgspec.json.format(raw, indent=indent)
+    return raw.decode()
+
+
+def from_json(text: str | bytes, kind: type[T]) -> T:
+    """Return the `kind` that `text` holds.
+
+    Raises:
+        StoreProblem: the text is not JSON, or a field has another shape than `kind`'s.
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StoreProblem(f"not a {kind.__name__}: {error}") from error
+
+
+def content_id(*parts: str | bytes) -> str:
+    """Return a short name for the content of `parts`: 12 hex digits of SHA-256.
+
+    >>> content_id("a", "b") == content_id("ab")
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()[:12]

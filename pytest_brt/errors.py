@@ -1,0 +1,43 @@
+"""The errors a user can meet: one family, one line each.
+
+The text says what happened, the value with ``!r``, and what to do next, as in
+``--brt-model: no such file: 'x.gguf' (run 'pytest-brt models list')``.
+"""
+
+from __future__ import annotations
+
+
+class BrtError(Exception):
+    """Something went wrong that the user can understand and act on."""
+
+
+class UsageProblem(BrtError):
+    """An option or an input file cannot be used as given."""
+
+
+class IssueProblem(UsageProblem):
+    """A bug report cannot be read."""
+
+
+class PatchProblem(BrtError):
+    """A candidate patch cannot be read, or does not apply to the tree."""
+
+
+class EditProblem(BrtError):
+    """A test cannot be placed in the file chosen for it."""
+
+
+class SandboxProblem(BrtError):
+    """The isolation that was asked for cannot be had on this machine."""
+
+
+class SubjectProblem(BrtError):
+    """The project under test, or its interpreter, cannot be run."""
+
+
+class ModelProblem(BrtError):
+    """A model cannot be loaded, reached or understood."""
+
+
+class StoreProblem(BrtError):
+    """A record of an earlier run cannot be read or written."""

@@ -1,0 +1,58 @@
+"""The unit of work: one tree and all the tests that are to run on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pytest_brt.types import FileChange, TestRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one test may use up."""
+
+    #: Wall-clock seconds of one test.
+    seconds: float = 60.0
+    #: Address space of one test process, in MiB.
+    memory_mb: int = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestTarget:
+    """One test, or one file of tests, to be run."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    id: str
+    #: Test file, relative to the project.
+    path: str
+    #: Content to put at `path` first; None when the tree already holds it.
+    source: str | None = None
+    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them.
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """All tests on one tree: the project as it is, with `changes` made to it."""
+
+    changes: tuple[FileChange, ...] = ()
+    targets: tuple[TestTarget, ...]
+    #: PYTHONHASHSEED of the test processes.
+    hash_seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowResult:
+    """What the tests of a row did, in the order of its targets.
+
+    A target with a `node`, or one that could not be collected, has one run; a whole file
+    has one run per test found in it.
+    """
+
+    runs: tuple[TestRun, ...]
+    #: Remarks about the row, as in "worker died, tried again".
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0

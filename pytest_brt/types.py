@@ -1,0 +1,293 @@
+"""The words of this project as values: frozen, slotted, keyword-only.
+
+Everything here is text, numbers, enums and tuples of them, so that each value can be
+hashed, compared, sent to another process and written as JSON (`codec`). Ids are content
+hashes; paths are POSIX strings relative to the root of the project under test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Verdict(StrEnum):
+    """What one test did on one tree."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    #: The test itself is wrong: collection, fixture, import or name error in its own frame.
+    BROKEN = "BROKEN"
+    TIMEOUT = "TIMEOUT"
+    CRASH = "CRASH"
+    #: What the test process reported contradicts what it did.
+    TAMPERED = "TAMPERED"
+    SKIP = "SKIP"
+    XFAIL = "XFAIL"
+    FLAKY = "FLAKY"
+    #: The cell says nothing: other code was imported, or the patch did not apply.
+    INVALID = "INVALID"
+
+
+class BlockKind(StrEnum):
+    """What a stretch of a bug report is."""
+
+    PROSE = "prose"
+    HEADING = "heading"
+    PYTHON = "python"
+    REPL = "repl"
+    TRACEBACK = "traceback"
+    SHELL = "shell"
+    OUTPUT = "output"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A stretch of a bug report, in document order."""
+
+    kind: BlockKind
+    #: The text without fences, indentation or HTML around it.
+    text: str
+    #: 1-based line of its first line in the report.
+    line: int
+    #: The fence's language tag, lower case, or "".
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """A bug report."""
+
+    id: str
+    title: str
+    #: The whole report, newlines normalised.
+    text: str
+    #: Where it was read: a path as the user gave it, or "-".
+    source: str
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One level of a stack, outermost first in a tuple of them."""
+
+    #: Relative to the project when `project`, else as the interpreter names it.
+    path: str
+    line: int
+    function: str
+    #: Whether the code belongs to the project under test (tests and libraries do not).
+    project: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """An exception that was seen."""
+
+    #: Qualified name, as in "ValueError" or "pkg.errors.ParseError".
+    type: str
+    message: str
+    #: Qualified names of its base classes, nearest first.
+    bases: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """The new content of one file of a tree; None deletes it."""
+
+    path: str
+    content: bytes | None
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A candidate fix, as text."""
+
+    id: str
+    #: Path within the folder it came from, as in "fix-03.diff".
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedPatch:
+    """What a patch makes of a tree."""
+
+    patch: Patch
+    changes: tuple[FileChange, ...]
+    #: Remarks for the report, as in "applied leniently" or "touches tests: left out".
+    notes: tuple[str, ...] = ()
+
+
+class OracleKind(StrEnum):
+    """By what a test tells wrong from right; each a rule of `oracle`."""
+
+    NO_RAISE = "no-raise"
+    MUST_RAISE = "must-raise"
+    EQUALS = "equals-expected"
+    GONE = "observed-gone"
+    AGREE = "sibling-agreement"
+    WARNS = "warning-present"
+    NO_WARN = "warning-absent"
+    PRINTS = "output-contains"
+    NO_PRINT = "output-lacks"
+    ROUND_TRIP = "round-trip"
+    IDEMPOTENT = "idempotence"
+    EXIT_STATUS = "exit-status"
+    #: Written by a person or a model, not by a rule.
+    WRITTEN = "written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oracle:
+    """Why a test's failure is held to be the bug."""
+
+    kind: OracleKind
+    #: One sentence for the reader, from the report; becomes the test's docstring.
+    sentence: str
+    #: Share of such tests that are F→P, measured on real reports, in 0..1.
+    prior: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Who wrote a test, so that it can be written again."""
+
+    strategy: str
+    model: str = ""
+    seed: int = 0
+    #: Id of the test it was made from, or "".
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTest:
+    """A test that may reproduce a bug; whether it does, its Judgement says."""
+
+    id: str
+    #: Function name, with the class in front where there is one ("TestX::test_y").
+    name: str
+    #: Id of the issue, or "" for tests a person gave.
+    issue: str
+    origin: Origin
+    oracle: Oracle
+    #: Where the module is placed in the tree.
+    path: str
+    #: A whole test module that stands alone; None when `path` already holds it.
+    source: str | None
+    #: The existing test file it would be added to, or "".
+    host: str = ""
+    #: What the report says the failure looks like, for `judge`.
+    expects: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
+    """What one test did, once, on one tree."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    test: str
+    #: pytest's own name of the item below its file, as in "TestX::test_y[1]".
+    node: str
+    verdict: Verdict
+    #: One line.
+    reason: str
+    raised: Raised | None = None
+    seconds: float = 0.0
+    #: The end of what it printed.
+    output: str = ""
+    #: False when the patched lines or modules were not reached; None when not known.
+    exercised: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What the runs on the buggy tree say about a test."""
+
+    verdict: Verdict
+    #: FAIL on the buggy tree, every time, for a reason that can be named.
+    candidate: bool
+    reason: str
+    #: Probability that the test is F→P, in 0..1, 0 when not a candidate.
+    confidence: float
+    runs: tuple[TestRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTest:
+    """A test together with its judgement."""
+
+    test: CandidateTest
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What one run of one strategy made of one issue."""
+
+    issue: str
+    strategy: str
+    #: 0-based number of the run within its strategy.
+    index: int
+    #: Every test considered, best first.
+    tests: tuple[JudgedTest, ...]
+    #: What was looked for and not found, for the reader of an honest miss.
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One test on one patched tree."""
+
+    patch: str
+    test: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchResult:
+    """A row: all tests on one patched tree."""
+
+    patch: Patch
+    applies: bool
+    #: Why it does not apply; "" when it does.
+    reason: str = ""
+    cells: tuple[Cell, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """Where a patch stands among the others (EPR: paper 001, section on fix selection)."""
+
+    result: PatchResult
+    #: Share of candidate BRTs with a valid cell that pass, in 0..1; None without any.
+    epr: float | None
+    #: Competition rank, 1 is best; None without EPR.
+    rank: int | None
+    tied_with: tuple[str, ...]
+    passed: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """All that one invocation found out."""
+
+    issues: tuple[Issue, ...]
+    attempts: tuple[Attempt, ...]
+    #: Tests that a person gave or an earlier run wrote.
+    given: tuple[JudgedTest, ...]
+    ranks: tuple[Rank, ...]
+    #: Isolation level that was reached: ns, landlock, process or none.
+    sandbox: str
+    #: Remarks about the run as a whole.
+    notes: tuple[str, ...] = ()
