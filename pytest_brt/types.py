@@ -256,6 +256,8 @@ class PatchResult:
     """A row: all tests on one patched tree."""
 
     patch: Patch
+    #: Id of the issue it is meant to fix; "" when only tests were given.
+    issue: str = ""
     applies: bool
     #: Why it does not apply; "" when it does.
     reason: str = ""

@@ -1,0 +1,73 @@
+"""Hooks that other plugins implement to extend pytest-brt.
+
+Each of the mappings adds to what is built in. A name that is given twice is a usage error
+that names both plugins; a name that nobody gives is answered with the known ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_brt.execute.engine import Engine
+    from pytest_brt.rank.epr import Ranker
+    from pytest_brt.reproduce.strategy import Strategy
+    from pytest_brt.types import CandidateTest, Issue, Judgement, RunRecord
+
+
+def pytest_brt_models(config: pytest.Config) -> Mapping[str, Callable[[str], object]]:  # type: ignore[empty-body]
+    """Return model schemes: name → function from the address to a model.
+
+    ``--brt-model echo:hello`` calls the function given for ``echo`` with ``"hello"``, once,
+    when the first strategy asks for the model::
+
+        def pytest_brt_models(config):
+            return {"echo": lambda address: EchoModel(address)}
+    """
+
+
+def pytest_brt_strategies(config: pytest.Config) -> Mapping[str, Strategy]:  # type: ignore[empty-body]
+    """Return strategies for ``--brt-strategy``: name → how tests are made::
+
+        from pytest_brt.reproduce.strategy import Strategy
+
+
+        def pytest_brt_strategies(config):
+            return {"mine": Strategy(attempt=my_attempt)}
+    """
+
+
+def pytest_brt_sandboxes(config: pytest.Config) -> Mapping[str, Callable[..., Engine]]:  # type: ignore[empty-body]
+    """Return sandboxes for ``--brt-sandbox``: name → function that opens an engine.
+
+    It is called with the subject, and ``limits``, ``net`` and ``jobs`` by name.
+    """
+
+
+def pytest_brt_rankers(config: pytest.Config) -> Mapping[str, Ranker]:  # type: ignore[empty-body]
+    """Return rules for ``--brt-ranker``: name → function from rows to ranks."""
+
+
+def pytest_brt_tools(config: pytest.Config) -> Mapping[str, Callable[..., str]]:  # type: ignore[empty-body]
+    """Return tools for the repair agent: name → function that answers with text."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_brt_accept(  # type: ignore[empty-body]
+    issue: Issue, candidate: CandidateTest, judgement: Judgement
+) -> bool | None:
+    """Say whether a candidate test is accepted; None leaves it to the next, at last to us.
+
+    Called for each test that fails on the unpatched tree for the reported reason::
+
+        def pytest_brt_accept(issue, candidate, judgement):
+            if "eval(" in (candidate.source or ""):
+                return False
+    """
+
+
+def pytest_brt_finished(record: RunRecord) -> None:
+    """Look at everything that a run found out, after its last item."""

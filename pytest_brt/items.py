@@ -1,0 +1,138 @@
+"""What pytest collects in our modes: an item is a unit of work, and waits for its result."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import pytest
+
+from pytest_brt.codec import to_json
+from pytest_brt.errors import BrtError
+from pytest_brt.report.json import attempt_json, result_json
+from pytest_brt.run import AttemptKey, Case, Run
+from pytest_brt.types import Patch
+
+T = TypeVar("T")
+
+
+class Missed(Exception):
+    """The work was done and found nothing: an honest miss, shown as ``x``.
+
+    Not `pytest.xfail`, which ``--runxfail`` turns off.
+    """
+
+
+class Work(pytest.Item):
+    """An item that waits for a future and keeps what it found."""
+
+    #: Seconds that the work itself took; waiting for others does not count.
+    seconds: float | None = None
+
+    def __init__(self, *, run: Run, **kwargs: Any) -> None:  # pytest's own arguments
+        super().__init__(**kwargs)
+        self.work = run
+
+    def runtest(self) -> None:
+        """Wait for the result; raise Missed when there is none to speak of."""
+        # A project's `-W error` is about its own code, not about ours.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait for the work and record it."""
+        raise NotImplementedError
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show our own errors as one line, and anything else in full: it is a defect."""
+        if isinstance(excinfo.value, BrtError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """Return the heading of a failure."""
+        return self.path, None, self.name
+
+    def keep(self, record: object) -> None:
+        """Put `record` on the report, where other people's reporters find it."""
+        self.user_properties.append(("brt", to_json(record)))
+
+
+class AttemptItem(Work):
+    """One run of one strategy on one issue."""
+
+    def __init__(self, *, key: AttemptKey, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.key = key
+
+    def wait(self) -> None:
+        """Wait for the attempt; a miss says what was looked for."""
+        attempt = result_of(self.work.attempt(self.key))
+        self.seconds = attempt.seconds
+        self.keep(attempt_json(attempt))
+        if not any(judged.judgement.candidate for judged in attempt.tests):
+            raise Missed("; ".join(attempt.notes) or "no test failed for the reported reason")
+
+
+class PatchItem(Work):
+    """One row: all tests on one patch."""
+
+    def __init__(self, *, case: Case, patch: Patch, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.patch = patch
+
+    def wait(self) -> None:
+        """Wait for the row; a patch that does not apply is a miss with its reason."""
+        result = result_of(self.work.row(self.case, self.patch))
+        self.seconds = result.seconds
+        self.keep(result_json(result))
+        if not result.applies:
+            raise Missed(result.reason)
+        if not result.cells:
+            raise Missed("no evidence: no candidate test to run on it")
+
+
+class IssueFile(pytest.File):
+    """A bug report: one item per attempt."""
+
+    def __init__(self, *, run: Run, case: Case, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.work = run
+        self.case = case
+
+    def collect(self) -> Iterator[AttemptItem]:
+        """Yield ``replay``, or ``agent-00``, ``agent-01``, … where a strategy runs often."""
+        for key in self.work.plan.keys(self.case):
+            several = self.work.plan.strategies[key.strategy].runs > 1
+            name = f"{key.strategy}-{key.index:02}" if several else key.strategy
+            yield AttemptItem.from_parent(self, name=name, run=self.work, key=key)
+
+
+class PatchFile(pytest.File):
+    """A patch: one item, its row."""
+
+    def __init__(self, *, run: Run, case: Case, patch: Patch, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.work = run
+        self.case = case
+        self.patch = patch
+
+    def collect(self) -> Iterator[PatchItem]:
+        """Yield the one item ``epr``."""
+        yield PatchItem.from_parent(
+            self, name="epr", run=self.work, case=self.case, patch=self.patch
+        )
+
+
+def result_of(future: Future[T]) -> T:
+    """Return the future's result, in waits short enough for Ctrl-C to be heard."""
+    while True:
+        try:
+            return future.result(timeout=0.5)
+        except TimeoutError:
+            if future.done():
+                return future.result()

@@ -1,0 +1,341 @@
+"""What the user can ask for: one table of options, read into one frozen value.
+
+Every project-wide option has an ini twin of the same name with underscores
+(``--brt-timeout`` and ``brt_timeout``). The command line beats the environment, the
+environment beats the ini file, the ini file beats the default.
+
+Imported by every pytest start, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import pytest
+
+
+class Mode(StrEnum):
+    """What this pytest run is for."""
+
+    NONE = "none"
+    REPRODUCE = "reproduce"
+    RANK = "rank"
+
+
+class Write(StrEnum):
+    """What becomes of the tests that were found."""
+
+    NO = "no"
+    #: Shown as a diff, nothing written.
+    DIFF = "diff"
+    #: Written as a new test file.
+    NEW = "new"
+    #: The best one added to the test file where it belongs.
+    INTO = "into"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of one run, checked and typed."""
+
+    issues: tuple[str, ...]
+    patches: Path | None
+    tests: tuple[str, ...]
+    strategies: tuple[str, ...]
+    model: str
+    #: Stop after this many accepted tests per issue.
+    keep: int
+    write: Write
+    #: "xfail" marks written tests so; "" leaves them plain.
+    mark: str
+    python: str | None
+    env: tuple[tuple[str, str], ...]
+    timeout: float
+    memory: int
+    repeat: int
+    sandbox: str
+    net: str
+    jobs: int
+    executor: str
+    ranker: str
+    json: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One row of the table: how an option is spelt, explained and read."""
+
+    flag: str
+    help: str
+    #: Text → value; raises ValueError saying what was expected.
+    read: Callable[[str], object] = str
+    metavar: str | None = None
+    default: object = None
+    repeat: bool = False
+    #: Whether there is an ini twin.
+    ini: bool = True
+    #: Environment variable that sets it, or "".
+    variable: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def dest(self) -> str:
+        """The attribute on pytest's namespace, and the ini key."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+def _at_least(least: float, kind: type[int] | type[float]) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or value < least:
+            raise ValueError(f"expected a number of at least {least:g}")
+        return value
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        if text not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def _pair(text: str) -> object:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError("expected NAME=VALUE")
+    return (name, value)
+
+
+def _names(text: str) -> object:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError("expected one or more names, separated by commas")
+    return names
+
+
+SPECS = (
+    Spec(
+        flag="--brt-issue",
+        metavar="FILE",
+        repeat=True,
+        ini=False,
+        help="write failing tests for the bug report FILE ('-' reads stdin); repeatable",
+    ),
+    Spec(
+        flag="--rank-fixes",
+        aliases=("--brt-rank",),
+        metavar="DIR",
+        ini=False,
+        help="rank the candidate patches in DIR by the failing tests they turn green",
+    ),
+    Spec(
+        flag="--brt-tests",
+        metavar="PATH",
+        repeat=True,
+        ini=False,
+        help="test file to rank by, instead of tests made from a report; repeatable",
+    ),
+    Spec(
+        flag="--brt-strategy",
+        metavar="NAME[,NAME]",
+        read=_names,
+        default=("auto",),
+        help="how tests are made (default: auto, the best of what is at hand)",
+    ),
+    Spec(
+        flag="--brt-model",
+        metavar="SPEC",
+        default="none",
+        variable="PYTEST_BRT_MODEL",
+        help="the model that strategies may ask, as SCHEME:ADDRESS (default: none)",
+    ),
+    Spec(
+        flag="--brt-keep",
+        metavar="N",
+        read=_at_least(1, int),
+        default=5,
+        help="tests to keep per issue, best first (default: 5)",
+    ),
+    Spec(
+        flag="--brt-write",
+        metavar="{no,diff,new,into}",
+        read=_one_of(*Write),
+        default="diff",
+        help="show the tests as a diff (default), write a new test file, or add the best "
+        "one to an existing test file",
+    ),
+    Spec(
+        flag="--brt-mark",
+        metavar="xfail",
+        read=_one_of("xfail"),
+        default="",
+        help="mark written tests as strictly expected to fail until the bug is fixed",
+    ),
+    Spec(
+        flag="--brt-python",
+        metavar="PATH",
+        help="interpreter of the project (default: its .venv, else the running one)",
+    ),
+    Spec(
+        flag="--brt-env",
+        metavar="NAME=VALUE",
+        read=_pair,
+        repeat=True,
+        help="environment variable for the project's tests; repeatable",
+    ),
+    Spec(
+        flag="--brt-timeout",
+        metavar="SECONDS",
+        read=_at_least(0.1, float),
+        default=60.0,
+        help="time limit of one test (default: 60)",
+    ),
+    Spec(
+        flag="--brt-memory",
+        metavar="MB",
+        read=_at_least(64, int),
+        default=2048,
+        help="memory limit of one test (default: 2048)",
+    ),
+    Spec(
+        flag="--brt-repeat",
+        metavar="K",
+        read=_at_least(1, int),
+        default=2,
+        help="runs on the unpatched tree that must agree (default: 2)",
+    ),
+    Spec(
+        flag="--brt-sandbox",
+        metavar="NAME",
+        default="auto",
+        help="isolation of tests and patches: auto (default), ns, landlock, process, none",
+    ),
+    Spec(
+        flag="--brt-net",
+        metavar="{none,host}",
+        read=_one_of("none", "host"),
+        default="none",
+        help="network of the tests: none (default), or the host's",
+    ),
+    Spec(
+        flag="--brt-jobs",
+        metavar="N",
+        read=_at_least(1, int),
+        default=0,
+        help="tests and patches run at once (default: the number of processors)",
+    ),
+    Spec(
+        flag="--brt-executor",
+        metavar="SPEC",
+        default="threads",
+        help="where rows run: threads (default), or dask:ADDRESS",
+    ),
+    Spec(
+        flag="--brt-ranker",
+        metavar="NAME",
+        default="epr",
+        help="rule that orders the patches (default: epr)",
+    ),
+    Spec(
+        flag="--brt-json",
+        metavar="FILE",
+        ini=False,
+        help="write everything found as JSON",
+    ),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare every option, its aliases and its ini twin."""
+    group = parser.getgroup("brt", "bug reproduction tests (pytest-brt)")
+    for spec in SPECS:
+        group.addoption(
+            spec.flag,
+            *spec.aliases,
+            dest=spec.dest,
+            action="append" if spec.repeat else "store",
+            metavar=spec.metavar,
+            default=None,
+            help=spec.help,
+        )
+        if spec.ini:
+            kind = "linelist" if spec.repeat else "string"
+            parser.addini(spec.dest, spec.help, type=kind, default=None)
+
+
+def mode_of(namespace: object) -> Mode:
+    """Say what a run with these parsed options is for."""
+    if getattr(namespace, "brt_issue", None):
+        return Mode.REPRODUCE
+    if getattr(namespace, "rank_fixes", None):
+        return Mode.RANK
+    return Mode.NONE
+
+
+def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
+    """Return the options of this run.
+
+    Raises:
+        pytest.UsageError: a value is not what its option takes.
+    """
+    values = {spec.dest: _value(spec, config, environ) for spec in SPECS}
+    patches, json = values["rank_fixes"], values["brt_json"]
+    return Options(
+        issues=_texts(values["brt_issue"]),
+        patches=Path(str(patches)) if patches else None,
+        tests=_texts(values["brt_tests"]),
+        strategies=_texts(values["brt_strategy"]),
+        model=str(values["brt_model"]),
+        keep=int(str(values["brt_keep"])),
+        write=Write(str(values["brt_write"])),
+        mark=str(values["brt_mark"]),
+        python=str(values["brt_python"]) if values["brt_python"] else None,
+        env=tuple(values["brt_env"] or ()),  # type: ignore[arg-type]  # pairs, by _pair
+        timeout=float(str(values["brt_timeout"])),
+        memory=int(str(values["brt_memory"])),
+        repeat=int(str(values["brt_repeat"])),
+        sandbox=str(values["brt_sandbox"]),
+        net=str(values["brt_net"]),
+        jobs=int(str(values["brt_jobs"])) or _jobs_of_xdist(config) or os.cpu_count() or 1,
+        executor=str(values["brt_executor"]),
+        ranker=str(values["brt_ranker"]),
+        json=Path(str(json)) if json else None,
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(part) for part in value) if isinstance(value, list | tuple) else ()
+
+
+def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> object:
+    given = config.getoption(spec.dest)
+    source = spec.flag
+    if given is None and spec.variable and environ.get(spec.variable):
+        given, source = environ[spec.variable], spec.variable
+    if given is None and spec.ini:
+        given, source = config.getini(spec.dest) or None, f"{config.inipath}: {spec.dest}"
+    if given is None:
+        return spec.default
+    try:
+        if spec.repeat:
+            return tuple(spec.read(text) for text in given)
+        return spec.read(str(given))
+    except ValueError as error:
+        raise pytest.UsageError(f"{source}: {error}, got {given!r}") from None
+
+
+def _jobs_of_xdist(config: pytest.Config) -> int:
+    """Return what ``-n`` asked for; one process drives our work, so it means jobs."""
+    asked = getattr(config.option, "brt_numprocesses", None)
+    return asked if isinstance(asked, int) else 0

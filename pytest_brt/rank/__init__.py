@@ -1,0 +1,1 @@
+"""Runs candidate tests against candidate patches, and orders the patches."""

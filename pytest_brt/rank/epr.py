@@ -1,0 +1,56 @@
+"""Ensemble Pass Rate: the share of candidate BRTs that pass on a patch (paper 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import groupby
+
+from pytest_brt.types import JudgedTest, PatchResult, Rank, Verdict
+
+#: From the rows of one issue, and all its tests, to the patches in order.
+Ranker = Callable[[tuple[PatchResult, ...], tuple[JudgedTest, ...]], tuple[Rank, ...]]
+
+
+def rank_by_epr(
+    results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]
+) -> tuple[Rank, ...]:
+    """Order `results` by EPR, best first; those without one come last, by name.
+
+    Every candidate counts, before any dedupe. INVALID cells are our fault and count neither
+    as passed nor as run. Equal EPR is a tie: competition ranks (1, 1, 3), and each names the
+    others. `tests` is not needed: only candidates have cells.
+    """
+    del tests
+    ranks = sorted((_unranked(result) for result in results), key=_order)
+    ordered: list[Rank] = []
+    for epr, group in groupby(ranks, key=lambda rank: rank.epr):
+        tied = tuple(group)
+        position = len(ordered) + 1
+        for rank in tied:
+            if epr is None:
+                ordered.append(rank)
+                continue
+            others = tuple(
+                other.result.patch.name for other in tied if other is not rank
+            )
+            ordered.append(replace(rank, rank=position, tied_with=others))
+    return tuple(ordered)
+
+
+def _unranked(result: PatchResult) -> Rank:
+    valid = [cell for cell in result.cells if cell.verdict is not Verdict.INVALID]
+    passed = sum(cell.verdict is Verdict.PASS for cell in valid)
+    return Rank(
+        result=result,
+        epr=passed / len(valid) if valid else None,
+        rank=None,
+        tied_with=(),
+        passed=passed,
+        total=len(valid),
+    )
+
+
+def _order(rank: Rank) -> tuple[float, bool, str]:
+    epr = -1.0 if rank.epr is None else rank.epr
+    return (-epr, not rank.result.applies, rank.result.patch.name)

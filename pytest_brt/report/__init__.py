@@ -1,0 +1,1 @@
+"""Turns records into text for people and for other programs."""

@@ -1,0 +1,100 @@
+"""The JSON report, as documented in docs/json.md; `SCHEMA` counts its incompatible changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_brt.types import (
+    Attempt,
+    Cell,
+    JudgedTest,
+    PatchResult,
+    Rank,
+    RunRecord,
+)
+
+SCHEMA = 1
+
+#: Plain data, ready to be written.
+Json = dict[str, object]
+
+
+def record_json(record: RunRecord) -> Json:
+    """Return everything that a run found out."""
+    return {
+        "schema": SCHEMA,
+        "sandbox": record.sandbox,
+        "notes": list(record.notes),
+        "issues": [
+            {"id": issue.id, "title": issue.title, "source": issue.source}
+            for issue in record.issues
+        ],
+        "tests": [_test_json(judged) for judged in _all_tests(record)],
+        "patches": [_rank_json(rank) for rank in record.ranks],
+    }
+
+
+def _all_tests(record: RunRecord) -> Iterator[JudgedTest]:
+    for attempt in record.attempts:
+        yield from attempt.tests
+    yield from record.given
+
+
+def attempt_json(attempt: Attempt) -> Json:
+    """Return what one run of one strategy found out."""
+    return {
+        "issue": attempt.issue,
+        "strategy": attempt.strategy,
+        "index": attempt.index,
+        "seconds": round(attempt.seconds, 3),
+        "notes": list(attempt.notes),
+        "tests": [_test_json(judged) for judged in attempt.tests],
+    }
+
+
+def result_json(result: PatchResult) -> Json:
+    """Return what the tests did on one patch."""
+    return {
+        "name": result.patch.name,
+        "id": result.patch.id,
+        "issue": result.issue,
+        "applies": result.applies,
+        "reason": result.reason,
+        "notes": list(result.notes),
+        "seconds": round(result.seconds, 3),
+        "cells": [_cell_json(cell) for cell in result.cells],
+    }
+
+
+def _test_json(judged: JudgedTest) -> Json:
+    test, judgement = judged.test, judged.judgement
+    return {
+        "id": test.id,
+        "name": test.name,
+        "issue": test.issue,
+        "strategy": test.origin.strategy,
+        "oracle": test.oracle.kind,
+        "sentence": test.oracle.sentence,
+        "file": test.path,
+        "host": test.host,
+        "source": test.source,
+        "candidate": judgement.candidate,
+        "verdict": judgement.verdict,
+        "reason": judgement.reason,
+        "confidence": round(judgement.confidence, 3),
+    }
+
+
+def _rank_json(rank: Rank) -> Json:
+    return {
+        **result_json(rank.result),
+        "epr": None if rank.epr is None else round(rank.epr, 6),
+        "rank": rank.rank,
+        "tied_with": list(rank.tied_with),
+        "passed": rank.passed,
+        "total": rank.total,
+    }
+
+
+def _cell_json(cell: Cell) -> Json:
+    return {"test": cell.test, "verdict": cell.verdict, "reason": cell.reason}

@@ -1,0 +1,180 @@
+"""One invocation: its attempts and rows as memoised futures.
+
+Whoever wants a result asks for its future; the work starts then, once, and whatever it
+needs is started before it. pytest's items, and the studies, are views on these futures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TypeVar
+
+from pytest_brt.rank.epr import Ranker
+from pytest_brt.rank.matrix import run_patch
+from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Issue,
+    JudgedTest,
+    Judgement,
+    Patch,
+    PatchResult,
+    Rank,
+    RunRecord,
+)
+
+T = TypeVar("T")
+
+#: Says whether a candidate is accepted; None when there is no opinion.
+Accept = Callable[[Issue, CandidateTest, Judgement], bool | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptKey:
+    """Names one run of one strategy on one issue."""
+
+    issue: str
+    strategy: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """An issue, or only its tests, with the patches meant for it."""
+
+    #: None when tests were given instead.
+    issue: Issue | None
+    patches: tuple[Patch, ...] = ()
+
+    @property
+    def issue_id(self) -> str:
+        """The issue's id, or "" without one."""
+        return self.issue.id if self.issue else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done, decided before anything runs."""
+
+    cases: tuple[Case, ...]
+    #: In the order in which they are tried.
+    strategies: Mapping[str, Strategy]
+    #: Finds and judges the tests that were given; called once, when first needed.
+    given: Callable[[], tuple[JudgedTest, ...]] | None
+    rank: Ranker
+    accept: Accept
+
+    def keys(self, case: Case) -> tuple[AttemptKey, ...]:
+        """Return the attempts at `case`, in order."""
+        if case.issue is None:
+            return ()
+        return tuple(
+            AttemptKey(issue=case.issue.id, strategy=name, index=index)
+            for name, strategy in self.strategies.items()
+            for index in range(strategy.runs)
+        )
+
+
+class Run:
+    """Carries out a plan, each piece of work once, when it is first asked for.
+
+    An executor that starts tasks in the order of submission, as those of the standard
+    library do, cannot deadlock: what a task waits for was submitted before it.
+    """
+
+    def __init__(self, plan: Plan, workbench: Workbench, executor: Executor) -> None:
+        self.plan = plan
+        self.workbench = workbench
+        self._executor = executor
+        self._lock = Lock()
+        self._attempts: dict[AttemptKey, Future[Attempt]] = {}
+        self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
+        self._given: Future[tuple[JudgedTest, ...]] | None = None
+
+    def attempt(self, key: AttemptKey) -> Future[Attempt]:
+        """Return the future of one attempt."""
+        with self._lock:
+            if key not in self._attempts:
+                self._attempts[key] = self._executor.submit(self._make, key)
+            return self._attempts[key]
+
+    def given(self) -> Future[tuple[JudgedTest, ...]]:
+        """Return the future of the tests that were given, judged."""
+        with self._lock:
+            if self._given is None:
+                self._given = self._executor.submit(self.plan.given or tuple)
+            return self._given
+
+    def row(self, case: Case, patch: Patch) -> Future[PatchResult]:
+        """Return the future of the row of `patch`; pulls all attempts at its issue first."""
+        needed = self._tests_of(case)
+        place = (case.issue_id, patch.name)
+        with self._lock:
+            if place not in self._rows:
+                self._rows[place] = self._executor.submit(self._run, case, patch, needed)
+            return self._rows[place]
+
+    def record(self) -> RunRecord:
+        """Return all that is known by now: what failed or never ran is left out."""
+        attempts = tuple(_results(self._attempts.values()))
+        given = self._given.result() if self._given and _succeeded(self._given) else ()
+        return RunRecord(
+            issues=tuple(case.issue for case in self.plan.cases if case.issue),
+            attempts=attempts,
+            given=given,
+            ranks=tuple(rank for case in self.plan.cases for rank in self._ranks(case)),
+            sandbox=self.workbench.engine.level,
+        )
+
+    def _tests_of(self, case: Case) -> tuple[Future[Attempt], ...]:
+        if case.issue is None or self.plan.given:
+            self.given()
+        return tuple(self.attempt(key) for key in self.plan.keys(case))
+
+    def _make(self, key: AttemptKey) -> Attempt:
+        issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
+        assert issue is not None, "keys are made from cases that have an issue"
+        started = time.perf_counter()
+        attempt = self.plan.strategies[key.strategy].attempt(issue, key.index, self.workbench)
+        tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
+        return replace(attempt, tests=tests, seconds=time.perf_counter() - started)
+
+    def _accepted(self, issue: Issue, judged: JudgedTest) -> JudgedTest:
+        judgement = judged.judgement
+        if not judgement.candidate:
+            return judged
+        if self.plan.accept(issue, judged.test, judgement) is False:
+            refused = replace(
+                judgement, candidate=False, confidence=0.0, reason="refused by a plugin"
+            )
+            return replace(judged, judgement=refused)
+        return judged
+
+    def _run(
+        self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]
+    ) -> PatchResult:
+        tests = tuple(judged for future in attempts for judged in future.result().tests)
+        given = self._given
+        if given is not None:
+            tests += given.result()
+        return run_patch(patch, case.issue_id, tests, self.workbench.engine)
+
+    def _ranks(self, case: Case) -> tuple[Rank, ...]:
+        rows = (self._rows.get((case.issue_id, patch.name)) for patch in case.patches)
+        results = tuple(_results(row for row in rows if row is not None))
+        attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
+        tests = tuple(judged for attempt in _results(attempts) for judged in attempt.tests)
+        return self.plan.rank(results, tests) if results else ()
+
+
+def _succeeded(future: Future[T]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _results(futures: Iterable[Future[T]]) -> Iterator[T]:
+    return (future.result() for future in futures if _succeeded(future))

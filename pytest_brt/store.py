@@ -1,0 +1,64 @@
+"""What is kept between runs; only things that may vanish live here."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem
+from pytest_brt.types import JudgedTest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRun:
+    """The tests of the last run, so that patches can be ranked by them later."""
+
+    schema: int = 1
+    tests: tuple[JudgedTest, ...]
+
+
+def save_last_run(folder: Path, tests: tuple[JudgedTest, ...]) -> None:
+    """Keep `tests` in `folder`.
+
+    Raises:
+        StoreProblem: the folder cannot be written.
+    """
+    write_text(folder / "last-run.json", to_json(LastRun(tests=tests)))
+
+
+def load_last_run(folder: Path) -> tuple[JudgedTest, ...]:
+    """Return the tests that `save_last_run` kept; none when there is no earlier run.
+
+    Raises:
+        StoreProblem: the file is damaged; it says which, so that it can be deleted.
+    """
+    path = folder / "last-run.json"
+    if not path.exists():
+        return ()
+    try:
+        return from_json(path.read_bytes(), LastRun).tests
+    except (OSError, StoreProblem) as error:
+        raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` whole or not at all, so that a full disk loses nothing.
+
+    Raises:
+        StoreProblem: it cannot be written; an earlier file at `path` is as it was.
+    """
+    handle = name = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
