@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -42,9 +43,13 @@ class Work(pytest.Item):
             warnings.simplefilter("ignore")
             self.wait()
 
+    @abstractmethod
+    def start(self) -> None:
+        """Have the work done in the background, so that it is ready when its turn comes."""
+
+    @abstractmethod
     def wait(self) -> None:
         """Wait for the work and record it."""
-        raise NotImplementedError
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show our own errors as one line, and anything else in full: it is a defect."""
@@ -68,6 +73,10 @@ class AttemptItem(Work):
         super().__init__(**kwargs)
         self.key = key
 
+    def start(self) -> None:
+        """Start the attempt."""
+        self.work.attempt(self.key)
+
     def wait(self) -> None:
         """Wait for the attempt; a miss says what was looked for."""
         attempt = result_of(self.work.attempt(self.key))
@@ -84,6 +93,10 @@ class PatchItem(Work):
         super().__init__(**kwargs)
         self.case = case
         self.patch = patch
+
+    def start(self) -> None:
+        """Start the row, and the attempts that it needs."""
+        self.work.row(self.case, self.patch)
 
     def wait(self) -> None:
         """Wait for the row; a patch that does not apply is a miss with its reason."""

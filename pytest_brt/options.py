@@ -88,7 +88,7 @@ class Spec:
         return self.flag.lstrip("-").replace("-", "_")
 
 
-def _at_least(least: float, kind: type[int] | type[float]) -> Callable[[str], object]:
+def _at_least(least: float, kind: type[int | float]) -> Callable[[str], object]:
     def read(text: str) -> object:
         try:
             value = kind(text)

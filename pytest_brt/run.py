@@ -155,9 +155,7 @@ class Run:
             return replace(judged, judgement=refused)
         return judged
 
-    def _run(
-        self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]
-    ) -> PatchResult:
+    def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
         tests = tuple(judged for future in attempts for judged in future.result().tests)
         given = self._given
         if given is not None:

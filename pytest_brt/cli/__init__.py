@@ -1,0 +1,1 @@
+"""The ``pytest-brt`` command: front-ends of pytest, and tools around it."""

@@ -1,0 +1,32 @@
+"""``pytest-brt COMMAND``: one file of this package per command, or per family of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pytest_brt import __version__
+from pytest_brt.cli import front
+from pytest_brt.errors import BrtError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: pytest's own, or 4 for a usage error."""
+    parser = argparse.ArgumentParser(
+        prog="pytest-brt",
+        description="Failing tests from bug reports, and candidate fixes ranked by them.",
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for family in (front,):
+        family.register(commands)
+    known, rest = parser.parse_known_args(arguments)
+    known.rest = rest
+    if rest and not getattr(known, "takes_rest", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    try:
+        return int(known.command(known))
+    except BrtError as error:
+        print(f"pytest-brt: {error}", file=sys.stderr)
+        return 4

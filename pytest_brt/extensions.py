@@ -1,0 +1,69 @@
+"""What installed plugins add: mappings from names to strategies, models, sandboxes, rankers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import pytest
+
+from pytest_brt.errors import ModelProblem, UsageProblem
+
+T = TypeVar("T")
+
+
+def gather(config: pytest.Config, hook: str, built_in: Mapping[str, T]) -> dict[str, T]:
+    """Return `built_in` together with what the implementations of `hook` add.
+
+    Raises:
+        UsageProblem: a name is given twice; it names both plugins.
+    """
+    found = dict(built_in)
+    owners = dict.fromkeys(built_in, "pytest-brt")
+    for implementation in getattr(config.hook, hook).get_hookimpls():
+        added: Any = implementation.function(*(config for _ in implementation.argnames))
+        for name, thing in (added or {}).items():
+            if name in found:
+                raise UsageProblem(
+                    f"{hook}: {name!r} is given by both {owners[name]} and "
+                    f"{implementation.plugin_name} (block one with -p no:NAME)"
+                )
+            found[name] = thing
+            owners[name] = implementation.plugin_name
+    return found
+
+
+def named(option: str, name: str, known: Mapping[str, T]) -> T:
+    """Return the thing called `name`.
+
+    Raises:
+        UsageProblem: nobody gives it; it lists the known names.
+    """
+    if name not in known:
+        raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
+    return known[name]
+
+
+def find_model(spec: str, schemes: Mapping[str, Callable[[str], object]]) -> Callable[[], object]:
+    """Return a function that loads the model `spec` names, on its first call.
+
+    Raises:
+        UsageProblem: the scheme is not known.
+    """
+    loaded: list[object] = []
+    if spec == "none":
+        factory, address = _no_model, ""
+    else:
+        scheme, _, address = spec.partition(":")
+        factory = named("--brt-model", scheme, {**schemes, "none": _no_model})
+
+    def load() -> object:
+        if not loaded:
+            loaded.append(factory(address))
+        return loaded[0]
+
+    return load
+
+
+def _no_model(_: str) -> object:
+    raise ModelProblem("this strategy needs a model: name one with --brt-model SCHEME:ADDRESS")

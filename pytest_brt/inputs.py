@@ -1,0 +1,192 @@
+"""From options to a plan: the reports, patches and tests that the user named, read and checked."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.extensions import find_model, gather, named
+from pytest_brt.issue import load_issue
+from pytest_brt.options import Options
+from pytest_brt.patches import read_patches
+from pytest_brt.rank.epr import Ranker, rank_by_epr
+from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
+from pytest_brt.reproduce.replay import STRATEGY as REPLAY
+from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.run import Case, Plan
+from pytest_brt.store import load_last_run
+from pytest_brt.types import Issue, JudgedTest, Patch
+
+Given = Callable[[], tuple[JudgedTest, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Everything that is known before the first item runs."""
+
+    plan: Plan
+    workbench: Workbench
+    #: The files that pytest collects, in order: an issue (no patch), or a patch.
+    paths: Mapping[Path, tuple[Case, Patch | None]]
+
+
+def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Inputs:
+    """Read and check what `options` name; `scratch` may hold what came from stdin.
+
+    Raises:
+        BrtError: something cannot be used; nothing has been started then.
+    """
+    issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
+    cases = _cases(issues, options)
+    strategies = gather(config, "pytest_brt_strategies", {"replay": REPLAY})
+    model = find_model(options.model, gather(config, "pytest_brt_models", {}))
+    rankers: dict[str, Ranker] = gather(config, "pytest_brt_rankers", {"epr": rank_by_epr})
+    rank = named("--brt-ranker", options.ranker, rankers)
+    engine = _open_engine(config, options)
+    try:
+        given = _given(config, options, engine)
+    except UsageProblem:
+        engine.close()
+        raise
+    plan = Plan(
+        cases=cases,
+        strategies=_strategies(options.strategies, strategies),
+        given=given,
+        rank=rank,
+        accept=_accept(config),
+    )
+    workbench = Workbench(
+        engine=engine,
+        repeat=options.repeat,
+        keep=options.keep,
+        model=model,
+        say=logging.getLogger("pytest_brt").info,
+    )
+    return Inputs(plan=plan, workbench=workbench, paths=_paths(issues, cases, options))
+
+
+def _issue_path(source: str, scratch: Path) -> Path:
+    path = scratch / "stdin.md" if source == "-" else Path(source).absolute()
+    if "[" in str(path) or "::" in str(path):
+        raise UsageProblem(
+            f"--brt-issue: pytest reads '[' and '::' in a path as part of a test's name: "
+            f"{source!r} (rename it, or give it as '-' on stdin)"
+        )
+    return path
+
+
+def _read(config: pytest.Config, source: str) -> Issue:
+    if source != "-":
+        return load_issue(source, sys.stdin.buffer)
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    if capture is None:
+        return load_issue(source, sys.stdin.buffer)
+    capture.suspend_global_capture(in_=True)
+    try:
+        return load_issue(source, sys.stdin.buffer)
+    finally:
+        capture.resume_global_capture()
+
+
+def _cases(issues: Mapping[Path, Issue], options: Options) -> tuple[Case, ...]:
+    folder = options.patches
+    if folder is None:
+        return tuple(Case(issue=issue) for issue in issues.values())
+    patches = read_patches(folder)
+    if not issues:
+        return (Case(issue=None, patches=patches),)
+    if len(issues) == 1:
+        return (Case(issue=next(iter(issues.values())), patches=patches),)
+    cases = []
+    for path, issue in issues.items():
+        own = tuple(patch for patch in patches if patch.name.startswith(f"{path.stem}/"))
+        if not own:
+            raise UsageProblem(
+                f"--rank-fixes: several issues need a folder of patches each: "
+                f"no *.diff in {str(folder / path.stem)!r}"
+            )
+        cases.append(Case(issue=issue, patches=own))
+    return tuple(cases)
+
+
+def _open_engine(config: pytest.Config, options: Options) -> Engine:
+    subject = find_subject(config.rootpath, python=options.python, env=dict(options.env))
+    limits = Limits(seconds=options.timeout, memory_mb=options.memory)
+    added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
+    if options.sandbox in added:
+        return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
+    return open_engine(
+        subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
+    )
+
+
+def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | None:
+    """Return what finds the tests that no strategy makes; None when there are none."""
+    if options.tests:
+        targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
+        return lambda: judge_given(targets, engine, options.repeat)
+    if options.issues:
+        return None
+    tests = _last_tests(config)
+    return lambda: rejudge(tests, engine, options.repeat)
+
+
+def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
+    cache: Any = getattr(config, "cache", None)
+    tests = load_last_run(Path(cache.mkdir("brt"))) if cache is not None else ()
+    if not tests:
+        raise UsageProblem(
+            "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
+            "(the last run left no tests)"
+        )
+    if len({judged.test.issue for judged in tests}) > 1:
+        raise UsageProblem(
+            "--rank-fixes: the last run wrote tests for several issues: "
+            "name the one that the patches are for with --brt-issue FILE"
+        )
+    return tests
+
+
+def _strategies(names: tuple[str, ...], known: Mapping[str, Strategy]) -> dict[str, Strategy]:
+    chosen: dict[str, Strategy] = {}
+    for name in names:
+        # What needs no model comes first, and is all there is without one.
+        for each in ("replay",) if name == "auto" else (name,):
+            chosen[each] = named("--brt-strategy", each, {**known, "auto": known["replay"]})
+    return chosen
+
+
+def _accept(config: pytest.Config) -> Callable[..., bool | None]:
+    def accept(issue: object, candidate: object, judgement: object) -> bool | None:
+        answer: bool | None = config.hook.pytest_brt_accept(
+            issue=issue, candidate=candidate, judgement=judgement
+        )
+        return answer
+
+    return accept
+
+
+def _paths(
+    issues: Mapping[Path, Issue], cases: tuple[Case, ...], options: Options
+) -> dict[Path, tuple[Case, Patch | None]]:
+    paths: dict[Path, tuple[Case, Patch | None]] = {}
+    for path, case in zip(issues, cases, strict=False):
+        if not path.exists():
+            path.write_text(case.issue.text if case.issue else "", encoding="utf-8")
+        paths[path] = (case, None)
+    for case in cases:
+        for patch in case.patches:
+            assert options.patches is not None, "there are patches"
+            paths[(options.patches / patch.name).absolute()] = (case, patch)
+    return paths

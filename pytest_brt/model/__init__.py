@@ -1,0 +1,1 @@
+"""Asks a language model on this machine: one of the two layers with side effects."""

@@ -1,0 +1,172 @@
+"""What the rest of the tool knows of a model: prompts, replies, and how to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class Role(StrEnum):
+    """Who says a message."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation.
+
+    A conversation grows by appending the reply as it came: ``Message(role=Role.ASSISTANT,
+    text=completion.text)``. A model that keeps token ids then evaluates only what is new.
+    """
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How tokens are chosen."""
+
+    #: 0 always takes the likeliest token.
+    temperature: float = 0.7
+    #: Smallest set of tokens whose probabilities sum up to this; 1 takes all.
+    top_p: float = 0.95
+    #: Only the k likeliest tokens; 0 takes all.
+    top_k: int = 0
+    #: Only tokens at least this likely relative to the likeliest; 0 takes all.
+    min_p: float = 0.0
+    #: Sample i of a prompt is drawn with seed + i.
+    seed: int = 0
+    #: Longest answer; tokens of thinking are not counted here.
+    max_tokens: int = 512
+    #: The answer ends before any of these.
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """The form an answer must have; `grammar` makes them from types."""
+
+    #: llama.cpp's grammar notation, with a rule named "root".
+    gbnf: str
+    #: JSON schema (as text) when the answer is one JSON value and nothing else, or "".
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A question to a model, and how it is to be answered."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling = field(default_factory=Sampling)
+    #: Independent answers wanted; they share the evaluation of the prompt.
+    samples: int = 1
+    grammar: Grammar | None = None
+    #: The start of the answer, part of the reply's text.
+    prefill: str = ""
+    #: Tokens a thinking model may spend before it answers; 0 asks for none.
+    thinking: int = 0
+    #: Wall-clock seconds after which the answer is cut; 0 sets no limit.
+    seconds: float = 0.0
+    #: For records, as in "libro" or "edit"; does not reach the model.
+    purpose: str = ""
+
+
+class Finish(StrEnum):
+    """Why an answer ended."""
+
+    #: The model ended it, or a stop string did, or the grammar was complete.
+    STOP = "stop"
+    #: `max_tokens`, or the end of the context.
+    LENGTH = "length"
+    #: `seconds` were over.
+    TIME = "time"
+    #: The same few tokens over and over.
+    LOOP = "loop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """One answer."""
+
+    #: Without thinking, control tokens and stop string; with the prefill.
+    text: str
+    finish: Finish
+    seed: int = 0
+    #: What the model thought before the answer.
+    thinking: str = ""
+    #: Tokens of the whole prompt.
+    prompt_tokens: int = 0
+    #: Tokens of the prompt that had to be evaluated for this answer.
+    evaluated: int = 0
+    #: Tokens made, thinking included.
+    tokens: int = 0
+    seconds: float = 0.0
+    #: Remarks for the record, as in "the model's worker died (SIGKILL); asked again".
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer came to its own end."""
+        return self.finish is Finish.STOP
+
+
+class Model(Protocol):
+    """Something that answers prompts; safe to call from many threads."""
+
+    #: For `Origin.model`, headers and records, as in "qwen2.5-coder-7b-q4_0.gguf".
+    name: str
+    #: Tokens that a prompt and its answer can have together.
+    context: int
+    #: Whether `count` is exact; otherwise it is an estimate on the safe side.
+    exact: bool
+    #: Remarks for the run's header, as in "context cut to 8192: 6.1 GB of memory free".
+    notes: tuple[str, ...]
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        """Return `prompt.samples` answers, in the order of their seeds.
+
+        Raises:
+            ModelProblem: the model cannot be reached, or the prompt does not fit.
+        """
+        ...
+
+    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Return how many tokens each of `texts` has."""
+        ...
+
+    def measure(self, prompt: Prompt) -> int:
+        """Return how many tokens `prompt` has once the template is around it."""
+        ...
+
+    def close(self) -> None:
+        """End every process and connection; what is being asked ends in ModelProblem."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user decides about models, for every backend."""
+
+    #: Tokens of context; 0 takes what fits the model and the memory.
+    context: int = 0
+    #: Test processes that run at the same time and want cores too.
+    jobs: int = 1
+    #: Threads of the model; 0 leaves `jobs` cores to the tests.
+    threads: int = 0
+    #: Sequences that are continued at the same time; 0 takes what suits the device.
+    lanes: int = 0
+    #: Layers put on the GPU; -1 all of them, when the build can.
+    gpu_layers: int = -1
+    #: Where prefixes are kept for the next run, or "" for nowhere.
+    state_dir: str = ""
+    #: Folder that names of models are looked up in; "" takes the user's.
+    models_dir: str = ""
+    #: Seconds that a server may be unreachable before it counts as gone.
+    patience: float = 20.0
+    env: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,301 @@
+"""Reads the header of a GGUF file: what the model is and what it needs, without its weights.
+
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Everything read is checked
+against the file's size, so that a cut or foreign file gives one clear line, and the names,
+shapes and offsets of the tensors say how long the file must be.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.errors import ModelProblem
+
+Scalar = str | int | float | bool
+Value = Scalar | tuple[Scalar, ...]
+
+_MAGIC = b"GGUF"
+#: Arrays longer than this (vocabularies) are stepped over.
+_KEEP = 4096
+_MOST_KEYS = 65_536
+_MOST_TENSORS = 1_000_000
+_STRING, _ARRAY, _BOOL = 8, 9, 7
+_SCALARS: Mapping[int, str] = {
+    0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f",
+    7: "<?", 10: "<Q", 11: "<q", 12: "<d",
+}  # fmt: skip
+#: ggml type → name, values per block, bytes per block (ggml.h and ggml-common.h).
+_TYPES: Mapping[int, tuple[str, int, int]] = {
+    0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
+    6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24), 8: ("Q8_0", 32, 34),
+    10: ("Q2_K", 256, 84), 11: ("Q3_K", 256, 110), 12: ("Q4_K", 256, 144),
+    13: ("Q5_K", 256, 176), 14: ("Q6_K", 256, 210), 15: ("Q8_K", 256, 292),
+    16: ("IQ2_XXS", 256, 66), 17: ("IQ2_XS", 256, 74), 18: ("IQ3_XXS", 256, 98),
+    19: ("IQ1_S", 256, 50), 20: ("IQ4_NL", 32, 18), 21: ("IQ3_S", 256, 110),
+    22: ("IQ2_S", 256, 82), 23: ("IQ4_XS", 256, 136), 24: ("I8", 1, 1), 25: ("I16", 1, 2),
+    26: ("I32", 1, 4), 27: ("I64", 1, 8), 28: ("F64", 1, 8), 29: ("IQ1_M", 256, 56),
+    30: ("BF16", 1, 2), 34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66), 39: ("MXFP4", 32, 17),
+    40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a GGUF file says about itself."""
+
+    path: str
+    #: Bytes on disk.
+    size: int
+    version: int
+    #: Every key but long arrays.
+    keys: Mapping[str, Value]
+    tensors: int
+    #: Parameters, from the shapes.
+    parameters: int
+    #: Bytes of weights by quantisation, largest first, as in (("Q4_0", 3_900_000_000), …).
+    types: tuple[tuple[str, int], ...]
+    #: Bytes the file must have at least.
+    expected: int
+
+    @property
+    def architecture(self) -> str:
+        """The name llama.cpp loads it by, as in "qwen2"."""
+        return self.text("general.architecture")
+
+    @property
+    def name(self) -> str:
+        """The name its maker gave it, or ""."""
+        return self.text("general.name")
+
+    @property
+    def context(self) -> int:
+        """Tokens of context it was trained for; 0 when it does not say."""
+        return self.number("context_length")
+
+    @property
+    def layers(self) -> int:
+        """Number of blocks."""
+        return self.number("block_count")
+
+    @property
+    def quantisation(self) -> str:
+        """The type that most bytes of its weights have."""
+        return self.types[0][0] if self.types else "?"
+
+    @property
+    def chat_template(self) -> str:
+        """The jinja2 source, or ""."""
+        return self.text("tokenizer.chat_template")
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether some layers keep a running state instead of one entry per token."""
+        prefix = f"{self.architecture}."
+        return any(key.startswith((prefix + "ssm.", prefix + "wkv")) for key in self.keys) or (
+            f"{prefix}shortconv.l_cache" in self.keys
+        )
+
+    def text(self, key: str) -> str:
+        """Return the string under `key`, or ""."""
+        value = self.keys.get(key, "")
+        return value if isinstance(value, str) else ""
+
+    def number(self, key: str, default: int = 0) -> int:
+        """Return the integer under the architecture's `key`, or `default`."""
+        value = self.keys.get(f"{self.architecture}.{key}", default)
+        return value if isinstance(value, int) else default
+
+    def per_layer(self, key: str) -> tuple[int, ...]:
+        """Return the architecture's `key` per layer, also where it is stored once for all."""
+        value = self.keys.get(f"{self.architecture}.{key}", 0)
+        if isinstance(value, tuple):
+            return tuple(int(v) for v in value)
+        return (int(value),) * self.layers if isinstance(value, int) else ()
+
+    @property
+    def kv_bytes_per_token(self) -> int:
+        """Bytes of memory each token of context takes, at 16 bits per value."""
+        heads = self.per_layer("attention.head_count_kv") or self.per_layer("attention.head_count")
+        every = self.number("full_attention_interval")
+        if every > 1:  # hybrids that store one number: only each n-th layer attends
+            heads = tuple(n if (i + 1) % every == 0 else 0 for i, n in enumerate(heads))
+        most = max(self.per_layer("attention.head_count"), default=0)
+        head = self.number("embedding_length") // most if most else 0
+        width = self.number("attention.key_length", head) + self.number(
+            "attention.value_length", head
+        )
+        return sum(heads) * width * 2
+
+
+class _Reader:
+    """A position in the mapped file; each read is checked."""
+
+    def __init__(self, data: mmap.mmap, path: Path) -> None:
+        self.data = data
+        self.at = 0
+        self.path = path
+
+    def unpack(self, form: str) -> int | float | bool:
+        try:
+            (value,) = struct.unpack_from(form, self.data, self.at)
+        except struct.error:
+            raise _cut(self.path, self.at, len(self.data)) from None
+        self.at += struct.calcsize(form)
+        return value  # type: ignore[no-any-return]  # struct's result is untyped
+
+    def integer(self, form: str) -> int:
+        return int(self.unpack(form))
+
+    def skip(self, count: int) -> None:
+        self.at += count
+        if self.at > len(self.data):
+            raise _cut(self.path, self.at, len(self.data))
+
+    def string(self) -> str:
+        length = self.integer("<Q")
+        start = self.at
+        self.skip(length)
+        return self.data[start : self.at].decode("utf-8", "replace")
+
+    def value(self, kind: int, depth: int = 0) -> Value | None:
+        """Read one value; None stands for an array that was stepped over."""
+        if kind == _STRING:
+            return self.string()
+        if kind in _SCALARS:
+            return self.unpack(_SCALARS[kind])
+        if kind != _ARRAY or depth:
+            raise _broken(self.path, f"value type {kind} at byte {self.at}")
+        return self.array()
+
+    def array(self) -> Value | None:
+        kind, count = self.integer("<I"), self.integer("<Q")
+        if kind in _SCALARS and count > _KEEP:
+            self.skip(count * struct.calcsize(_SCALARS[kind]))
+            return None
+        if kind == _STRING and count > _KEEP:
+            for _ in range(count):
+                self.skip(self.integer("<Q"))
+            return None
+        if count > len(self.data):
+            raise _broken(self.path, f"an array of {count} values")
+        values = tuple(self.value(kind, depth=1) for _ in range(count))
+        return tuple(v for v in values if v is not None and not isinstance(v, tuple))
+
+
+def _cut(path: Path, needed: int, size: int) -> ModelProblem:
+    return ModelProblem(
+        f"the model file ends too early: {str(path)!r} has {size} bytes and its header needs "
+        f"at least {needed} (copy or download it again)"
+    )
+
+
+def _broken(path: Path, what: str) -> ModelProblem:
+    return ModelProblem(
+        f"the model file's header is damaged: {what} in {str(path)!r} (copy or download it again)"
+    )
+
+
+def read_header(path: str | Path) -> Header:
+    """Return what the GGUF file at `path` says about itself; reads no weights.
+
+    Raises:
+        ModelProblem: no such file, not a GGUF file, a version or quantisation that is not
+            known, or a file that is shorter than its header says.
+    """
+    path = Path(path)
+    _check_start(path)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        header = _parse(_Reader(data, path), path)
+    if header.size < header.expected:
+        raise ModelProblem(
+            f"the model file is cut: {str(path)!r} has {header.size} bytes and its header "
+            f"announces {header.expected} (copy or download it again)"
+        )
+    return header
+
+
+def _check_start(path: Path) -> None:
+    """Tell a GGUF file from the things that are mistaken for one."""
+    if not path.exists():
+        raise ModelProblem(
+            f"no such model file: {str(path)!r} (run 'pytest-brt models list' for those you have)"
+        )
+    if not path.is_file():
+        raise ModelProblem(f"not a model file but a folder: {str(path)!r} (name the .gguf in it)")
+    try:
+        with path.open("rb") as file:
+            start = file.read(64)
+    except OSError as error:
+        raise ModelProblem(f"cannot read the model file {str(path)!r}: {error.strerror}") from error
+    if start.startswith(b"version https://git-lfs"):
+        raise ModelProblem(
+            f"only a git-lfs pointer, not the model itself: {str(path)!r} (run 'git lfs pull')"
+        )
+    if not start:
+        raise ModelProblem(f"the model file is empty: {str(path)!r} (copy or download it again)")
+    if not start.startswith(_MAGIC):
+        raise ModelProblem(
+            f"not a GGUF file: {str(path)!r} starts with {start[:4]!r} "
+            "(models in another format must be converted by llama.cpp's convert_hf_to_gguf.py)"
+        )
+
+
+def _parse(reader: _Reader, path: Path) -> Header:
+    reader.skip(len(_MAGIC))
+    version = reader.integer("<I")
+    if version not in (2, 3):
+        raise ModelProblem(
+            f"GGUF version {version} is not known: {str(path)!r} (versions 2 and 3 are; "
+            "convert it again with a current llama.cpp)"
+        )
+    tensors, count = reader.integer("<Q"), reader.integer("<Q")
+    if count > _MOST_KEYS or tensors > _MOST_TENSORS:
+        raise _broken(path, f"{count} keys and {tensors} tensors")
+    keys: dict[str, Value] = {}
+    for _ in range(count):
+        key = reader.string()
+        value = reader.value(reader.integer("<I"))
+        if value is not None:
+            keys[key] = value
+    sizes, parameters, end = _tensors(reader, tensors, path)
+    alignment = keys.get("general.alignment", 32)
+    step = alignment if isinstance(alignment, int) and alignment > 0 else 32
+    start = -(-reader.at // step) * step
+    return Header(
+        path=str(path),
+        size=len(reader.data),
+        version=version,
+        keys=keys,
+        tensors=tensors,
+        parameters=parameters,
+        types=tuple(sorted(sizes.items(), key=lambda item: -item[1])),
+        expected=start + end if tensors else reader.at,
+    )
+
+
+def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], int, int]:
+    """Read the table of tensors: bytes by type, parameters, and where the last one ends."""
+    sizes: dict[str, int] = {}
+    parameters = end = 0
+    for _ in range(count):
+        name = reader.string()
+        dims = reader.integer("<I")
+        if dims > 4:
+            raise _broken(path, f"tensor {name!r} with {dims} dimensions")
+        values = 1
+        for _ in range(dims):
+            values *= reader.integer("<Q")
+        kind, offset = reader.integer("<I"), reader.integer("<Q")
+        parameters += values
+        if kind not in _TYPES:  # newer than this table: llama.cpp will judge
+            sizes[f"type {kind}"] = sizes.get(f"type {kind}", 0)
+            continue
+        label, block, width = _TYPES[kind]
+        size = -(-values // block) * width
+        sizes[label] = sizes.get(label, 0) + size
+        end = max(end, offset + size)
+    return sizes, parameters, end

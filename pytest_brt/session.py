@@ -1,0 +1,236 @@
+"""The life of one run in our modes: what is collected, waited for, written and returned.
+
+In order: `shed_project_settings` keeps the project's own pytest settings out,
+`open_session` reads the inputs and makes the plan, pytest collects the items, the loop
+waits for them, and at the end one writer writes the reports.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_brt.code.edits import Edit
+from pytest_brt.codec import to_json
+from pytest_brt.errors import BrtError, StoreProblem
+from pytest_brt.inputs import Inputs, read_inputs
+from pytest_brt.items import AttemptItem, IssueFile, Missed, PatchFile, PatchItem, Work
+from pytest_brt.landing import plan_edits
+from pytest_brt.options import Mode, Options, Write, read_options
+from pytest_brt.report.json import record_json
+from pytest_brt.run import Run
+from pytest_brt.store import save_last_run, write_text
+from pytest_brt.summary import Summary
+from pytest_brt.types import RunRecord
+
+#: Ini keys of the project that may reach our own session; all others are about its tests.
+KEPT_SETTINGS = ("brt_", "cache_dir", "console_output_style", "junit_", "log_", "tmp_path_")
+
+
+def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
+    """Take the project's conftests, addopts and test settings out of `config` and `args`.
+
+    Called while pytest starts, before it loads conftests and parses `args` for good. Where
+    that is too late, because pytest refuses the ini file itself, the front-end
+    ``pytest-brt`` starts pytest with an ini file of its own.
+    """
+    config.known_args_namespace.noconftest = True
+    added = list(config.getini("addopts"))
+    for start in range(len(args) - len(added) + 1):
+        if added and args[start : start + len(added)] == added:
+            del args[start : start + len(added)]
+            break
+    args.append("--noconftest")
+    # No public way to forget an ini key; without the attribute the front-end still works.
+    settings = getattr(config, "_inicfg", None)
+    if settings is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            settings = config.inicfg
+    for key in [key for key in settings if not key.startswith(KEPT_SETTINGS)]:
+        del settings[key]
+    getattr(config, "_inicache", {}).clear()
+
+
+def open_session(config: pytest.Config, mode: Mode) -> Session:
+    """Read what the user gave and return the plugin that runs it.
+
+    Raises:
+        pytest.UsageError: an input cannot be used, with what to do about it.
+    """
+    options = read_options(config)
+    scratch = Path(tempfile.mkdtemp(prefix="pytest-brt-"))
+    try:
+        return Session(config, mode, options, scratch, read_inputs(config, options, scratch))
+    except BrtError as error:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise pytest.UsageError(str(error)) from None
+
+
+class Session:
+    """The plugin of a run in one of our modes."""
+
+    def __init__(
+        self, config: pytest.Config, mode: Mode, options: Options, scratch: Path, inputs: Inputs
+    ) -> None:
+        self.config = config
+        self.mode = mode
+        self.options = options
+        self.inputs = inputs
+        self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
+        self.run = Run(inputs.plan, inputs.workbench, self.executor)
+        self.summary = Summary(config, options)
+        self.record: RunRecord | None = None
+        #: Lines for the end of the summary, as in "JSON report: out.json".
+        self.closing: list[str] = []
+        #: The tests as changes of the project's files, shown or written at the end.
+        self.edits: tuple[Edit, ...] = ()
+        self._scratch = scratch
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what runs, on what, and how it is isolated."""
+        return self.summary.header(self.inputs)
+
+    # -- collection ---------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Collect our files and nothing else."""
+        ours = [str(path) for path in self.inputs.paths]
+        asked = self.config.args if self.config.args_source.name == "ARGS" else []
+        session.config.args[:] = self._selected(asked) or ours
+
+    def _selected(self, asked: list[str]) -> list[str]:
+        """Return the node ids among the arguments, so that a shown id can be run again."""
+        selected = []
+        for argument in asked:
+            file, separator, node = argument.partition("::")
+            path = (self.config.rootpath / file).resolve()
+            if path not in self.inputs.paths:
+                raise pytest.UsageError(
+                    f"{argument!r}: our modes choose what runs; give test files with --brt-tests"
+                )
+            selected.append(f"{path}{separator}{node}")
+        return selected
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> bool:
+        """Look at our files and the folders above them only, whatever their names."""
+        path = collection_path
+        return not any(ours == path or path in ours.parents for ours in self.inputs.paths)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector:
+        """Never a Package: that would import the project's ``__init__``."""
+        return pytest.Dir.from_parent(parent, path=path)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        """Replace whatever others would collect from our files."""
+        yield
+        found = self.inputs.paths.get(file_path)
+        if found is None:
+            return []
+        case, patch = found
+        if patch is None:
+            return [IssueFile.from_parent(parent, path=file_path, run=self.run, case=case)]
+        return [PatchFile.from_parent(parent, path=file_path, run=self.run, case=case, patch=patch)]
+
+    # -- the loop -----------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Start the work of all selected items, then let pytest wait for them one by one."""
+        if self.config.option.collectonly:
+            return (yield)
+        for item in session.items:
+            if isinstance(item, Work):
+                item.start()
+        result = yield
+        if not session.testsfailed and not self._reached(session.items):
+            session.testsfailed = 1
+        return result
+
+    def _reached(self, items: list[pytest.Item]) -> bool:
+        """Say whether every selected issue is reproduced and every selected ranking made."""
+        record = self.run.record()
+        attempted = {item.key.issue for item in items if isinstance(item, AttemptItem)}
+        ranked = {item.case.issue_id for item in items if isinstance(item, PatchItem)}
+        reproduced = {
+            attempt.issue
+            for attempt in record.attempts
+            if any(judged.judgement.candidate for judged in attempt.tests)
+        }
+        compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
+        return attempted <= reproduced and ranked <= compared
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show a miss as ``x`` with its reason, and the seconds that the work took."""
+        report = yield
+        if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
+            report.outcome = "skipped"
+            report.wasxfail = str(call.excinfo.value)
+        if isinstance(item, Work) and call.when == "call" and item.seconds is not None:
+            report.duration = item.seconds
+        return report
+
+    # -- the end ------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Stop what still runs, then write the reports: the only place that writes."""
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        if self.config.option.collectonly:
+            return
+        self.record = self.run.record()
+        self.config.hook.pytest_brt_finished(record=self.record)
+        for write in (self._write_json, self._keep_tests, self._land):
+            try:
+                write(self.record)
+            except BrtError as error:
+                self.closing.append(str(error))
+
+    def _write_json(self, record: RunRecord) -> None:
+        if self.options.json:
+            write_text(self.options.json, to_json(record_json(record), indent=2) + "\n")
+            self.closing.append(f"JSON report: {self.options.json}")
+
+    def _keep_tests(self, record: RunRecord) -> None:
+        cache: Any = getattr(self.config, "cache", None)
+        tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
+        if cache is None or not any(judged.judgement.candidate for judged in tests):
+            return
+        try:
+            save_last_run(Path(cache.mkdir("brt")), tests)
+        except (OSError, StoreProblem) as error:
+            self.closing.append(f"the tests are not kept for the next run: {error}")
+
+    def _land(self, record: RunRecord) -> None:
+        root = Path(self.inputs.workbench.engine.subject.root)
+        self.edits = plan_edits(record, self.options, root)
+        if self.options.write in (Write.NEW, Write.INTO):
+            for edit in self.edits:
+                write_text(root / edit.path, edit.after)
+                self.closing.append(f"written: {edit.path}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the tests and the ranking."""
+        if self.record is not None:
+            self.summary.show(terminalreporter, self.record, self.edits, self.closing)
+
+    def pytest_unconfigure(self) -> None:
+        """End every process and remove what was only for this run."""
+        self.inputs.workbench.engine.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)

@@ -1,0 +1,186 @@
+"""The header and the tables at the end, through pytest's own terminal reporter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+import pytest
+
+from pytest_brt.code.edits import Edit
+from pytest_brt.inputs import Inputs
+from pytest_brt.options import Options, Write
+from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
+
+#: Longest reason that is shown on one line; -v shows all of it.
+REASON = 100
+
+
+class Summary:
+    """Shows what a run found out."""
+
+    def __init__(self, config: pytest.Config, options: Options) -> None:
+        self.verbose = config.get_verbosity() > 0
+        self.quiet = config.get_verbosity() < 0
+        self.options = options
+
+    def header(self, inputs: Inputs) -> list[str]:
+        """Return the lines that say what runs, on what, and how it is isolated."""
+        if self.quiet:
+            return []
+        engine = inputs.workbench.engine
+        subject = engine.subject
+        version = ".".join(str(part) for part in subject.python_version)
+        strategies = ", ".join(inputs.plan.strategies) if self.options.issues else "tests given"
+        return [
+            f"brt: {strategies}; python {version} ({subject.found}); "
+            f"sandbox {engine.level}; {self.options.jobs} jobs"
+        ]
+
+    def show(
+        self,
+        reporter: pytest.TerminalReporter,
+        record: RunRecord,
+        edits: tuple[Edit, ...],
+        closing: Iterable[str],
+    ) -> None:
+        """Show the tests, the ranking, and what to do next."""
+        if record.issues or record.given:
+            reporter.section("bug reproduction tests")
+            self._show_tests(reporter, record)
+        if self.options.write is Write.DIFF and edits and not self.quiet:
+            reporter.section("not written (--brt-write new writes it)", sep="-")
+            for edit in edits:
+                _show_diff(reporter, edit)
+        if record.ranks:
+            reporter.section("fixes by Ensemble Pass Rate")
+            self._show_ranks(reporter, record)
+        for line in closing:
+            reporter.write_line(line)
+
+    # -- tests --------------------------------------------------------------------------
+
+    def _show_tests(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
+        for issue in record.issues:
+            reporter.write_line(f"{issue.source}: {issue.title}", bold=True)
+            attempts = [attempt for attempt in record.attempts if attempt.issue == issue.id]
+            self._show_attempts(reporter, attempts)
+        if record.given:
+            reporter.write_line("tests given", bold=True)
+            self._show_considered(reporter, record.given)
+
+    def _show_attempts(self, reporter: pytest.TerminalReporter, attempts: list[Attempt]) -> None:
+        tests = [judged for attempt in attempts for judged in attempt.tests]
+        self._show_considered(reporter, tests)
+        if not any(judged.judgement.candidate for judged in tests) or self.verbose:
+            for note in (note for attempt in attempts for note in attempt.notes):
+                reporter.write_line(f"  {note}")
+
+    def _show_considered(
+        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest]
+    ) -> None:
+        tests = tuple(tests)
+        candidates = [judged for judged in tests if judged.judgement.candidate]
+        reporter.write_line(
+            f"  {_count(len(tests), 'test')} considered, {len(candidates)} "
+            f"{'fails' if len(candidates) == 1 else 'fail'} for the reported reason"
+        )
+        for judged in tests if self.verbose else candidates:
+            self._show_test(reporter, judged)
+
+    def _show_test(self, reporter: pytest.TerminalReporter, judged: JudgedTest) -> None:
+        test, judgement = judged.test, judged.judgement
+        colour = {"red": True} if judgement.candidate else {}
+        reporter.write_line(
+            f"  {judgement.verdict:<8} {judgement.confidence:4.0%}  {test.name}  "
+            f"[{test.oracle.kind}]",
+            **colour,
+        )
+        reporter.write_line(f"           {self._cut(judgement.reason)}")
+
+    def _cut(self, reason: str) -> str:
+        line = " ".join(reason.split())
+        return line if self.verbose or len(line) <= REASON else f"{line[: REASON - 1]}…"
+
+    # -- ranks --------------------------------------------------------------------------
+
+    def _show_ranks(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
+        titles = {issue.id: issue.source for issue in record.issues}
+        for issue, group in groupby(record.ranks, key=lambda rank: rank.result.issue):
+            ranks = tuple(group)
+            if len(record.issues) > 1:
+                reporter.write_line(titles.get(issue, issue), bold=True)
+            self._show_table(reporter, ranks)
+            for line in _flips(ranks, _candidates(record, issue)):
+                reporter.write_line(f"  {line}")
+
+    def _show_table(self, reporter: pytest.TerminalReporter, ranks: tuple[Rank, ...]) -> None:
+        width = max(len(rank.result.patch.name) for rank in ranks)
+        reporter.write_line(f"  {'rank':<7} {'patch':<{width}}   EPR  passed")
+        for rank in ranks:
+            self._show_rank(reporter, rank, width, len(ranks))
+
+    def _show_rank(
+        self, reporter: pytest.TerminalReporter, rank: Rank, width: int, of: int
+    ) -> None:
+        name = f"{rank.result.patch.name:<{width}}"
+        notes = "; ".join(rank.result.notes)
+        if not rank.result.applies:
+            line = f"does not apply: {rank.result.reason}"
+            reporter.write_line(f"  {'-':<7} {name}     -  {self._cut(line)}")
+        elif rank.epr is None:
+            reporter.write_line(f"  {'-':<7} {name}     -  no evidence  {notes}".rstrip())
+        else:
+            share = f"{rank.passed}/{rank.total}"
+            colour = {"green": True} if rank.rank == 1 and rank.passed else {}
+            reporter.write_line(
+                f"  {_place(rank):<7} {name}  {rank.epr:4.2f}  {share:<6}  {notes}".rstrip(),
+                **colour,
+            )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _place(rank: Rank) -> str:
+    """Return the rank, or the ranks that tied patches share in brackets, as in [2-4]."""
+    assert rank.rank is not None, "only ranked patches have a place"
+    if not rank.tied_with:
+        return str(rank.rank)
+    return f"[{rank.rank}-{rank.rank + len(rank.tied_with)}]"
+
+
+def _candidates(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
+    made = (
+        judged for attempt in record.attempts if attempt.issue == issue for judged in attempt.tests
+    )
+    return tuple(judged for judged in (*made, *record.given) if judged.judgement.candidate)
+
+
+def _flips(ranks: tuple[Rank, ...], candidates: tuple[JudgedTest, ...]) -> Iterator[str]:
+    """Say for each candidate which patches turn it green, and sum up."""
+    plausible = 0
+    for judged in candidates:
+        green = [
+            rank.result.patch.name
+            for rank in ranks
+            for cell in rank.result.cells
+            if cell.test == judged.test.id and cell.verdict is Verdict.PASS
+        ]
+        plausible += bool(green)
+        flipped = ", ".join(green) if green else "no patch"
+        yield f"F→P {judged.test.name}: {flipped}"
+    if candidates:
+        yield (
+            f"{_count(len(candidates), 'candidate')}, {plausible} plausible "
+            f"(green on at least one patch)"
+        )
+    else:
+        yield "no evidence: no test fails on the unpatched tree for the reported reason"
+
+
+def _show_diff(reporter: pytest.TerminalReporter, edit: Edit) -> None:
+    for line in edit.diff().splitlines():
+        colour = {"green": line.startswith("+"), "red": line.startswith("-")}
+        reporter.write_line(line, **colour)

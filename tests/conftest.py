@@ -1,0 +1,119 @@
+"""A small project with a bug, its report and candidate patches, for tests of the plugin."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from pathlib import Path
+
+import pytest
+
+SOURCE = '''\
+"""Arithmetic on intervals."""
+
+
+def clamp(value, low, high):
+    """Return `value`, moved into low..high."""
+    return max(low, min(value, low))
+
+
+def mean(values):
+    """Return the arithmetic mean, 0 for no values."""
+    return sum(values) / len(values)
+'''
+
+TESTS = """\
+from interval import clamp, mean
+
+
+def test_clamp_below():
+    assert clamp(-1, 0, 10) == 0
+
+
+def test_mean():
+    assert mean([1, 2, 3]) == 2
+"""
+
+CLAMP_ISSUE = """\
+# clamp() always returns the lower bound
+
+I have interval 1.0.
+
+```python
+>>> from interval import clamp
+>>> clamp(5, 0, 10)
+0
+>>> clamp(12, 0, 10)
+0
+```
+
+The first should be `5`, the second should be `10`.
+"""
+
+MEAN_ISSUE = """\
+# mean() of nothing crashes
+
+```python
+from interval import mean
+mean([])
+```
+
+Traceback:
+
+```
+Traceback (most recent call last):
+  File "t.py", line 2, in <module>
+    mean([])
+  File "/home/me/interval/__init__.py", line 11, in mean
+    return sum(values) / len(values)
+ZeroDivisionError: division by zero
+```
+
+I expected 0, as the docstring says.
+"""
+
+CLAMP = "    return max(low, min(value, low))\n"
+FIXES = {
+    "a-right": "    return max(low, min(value, high))\n",
+    "b-literal": "    if value == 5:\n        return 5\n    return max(low, min(value, low))\n",
+    "c-wrong": "    return max(high, min(value, low))\n",
+    "d-right-too": "    return low if value < low else min(value, high)\n",
+}
+
+
+def diff_of(after: str, path: str = "interval/__init__.py", before: str = SOURCE) -> str:
+    """Return a git-style diff from `before` to `after`."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        f"a/{path}",
+        f"b/{path}",
+    )
+    return "".join(lines)
+
+
+def tree_hash(root: Path) -> str:
+    """Return a digest of every path and byte below `root`, caches of tools left out."""
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and not {".pytest_cache", "__pycache__"} & set(path.parts):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+            digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Return a pytester in a project with two bugs, two reports and a folder of patches."""
+    pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
+    tests = pytester.mkdir("tests")
+    (tests / "test_interval.py").write_text(TESTS, encoding="utf-8")
+    pytester.makefile(".md", clamp=CLAMP_ISSUE, mean=MEAN_ISSUE)
+    patches = pytester.mkdir("patches")
+    for name, fix in FIXES.items():
+        (patches / f"{name}.diff").write_text(diff_of(SOURCE.replace(CLAMP, fix)), "utf-8")
+    stale = diff_of(
+        SOURCE.replace("value", "x").replace("low", "y"), before=SOURCE.replace("value", "x")
+    )
+    (patches / "e-stale.diff").write_text(stale, "utf-8")
+    return pytester
