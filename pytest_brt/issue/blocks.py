@@ -1,0 +1,240 @@
+"""The text of a report → its blocks, in document order."""
+
+from __future__ import annotations
+
+import html
+import re
+import textwrap
+from dataclasses import dataclass
+
+from pytest_brt.issue.kinds import classify, split_mixed
+from pytest_brt.issue.sessions import is_prompt
+from pytest_brt.types import Block, BlockKind
+
+_FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
+_PRE_OPEN = re.compile(r"<(?:pre|listing)\b[^>]*>", re.IGNORECASE)
+_PRE_CLOSE = re.compile(r"</(?:pre|listing)>", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
+                  r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^>\n]*>", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HEADING = re.compile(
+    r"^ {0,3}(?:#{1,6}[ \t]*(?P<hash>\S.*?)[ \t#]*|(?P<stars>\*\*|__)(?P<bold>[^*\n]+?)(?P=stars):?)$"
+)
+_UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})[ \t]*$")
+_LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
+_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)|^-{20,}\s*$")
+_TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
+
+
+@dataclass(slots=True)
+class _Open:
+    """Lines gathered for the block that is being read."""
+
+    lines: list[str]
+    start: int
+
+
+def split_blocks(text: str) -> tuple[Block, ...]:
+    """Split a report into blocks. Any text is accepted; code outside of fences is found too."""
+    text = _blank_comments(text)
+    lines = _pre_to_fences(text).split("\n")
+    blocks: list[Block] = []
+    prose = _Open(lines=[], start=1)
+    position = 0
+
+    def flush() -> None:
+        _add_prose(blocks, prose)
+        prose.lines = []
+
+    while position < len(lines):
+        line = lines[position]
+        fence = _FENCE.match(line)
+        if fence:
+            flush()
+            position = _read_fence(lines, position, fence, blocks)
+        elif is_prompt(line):
+            flush()
+            position = _read_session(lines, position, blocks)
+        elif _starts_traceback(lines, position):
+            flush()
+            position = _read_traceback(lines, position, blocks)
+        elif _starts_indented(lines, position, prose.lines):
+            end = _indented_end(lines, position)
+            body = "\n".join(lines[position:end]).expandtabs(4)
+            flush()
+            _add_code(blocks, textwrap.dedent(body).strip("\n"), position + 1, "", fenced=False)
+            position = end
+        else:
+            if not prose.lines:
+                prose.start = position + 1
+            prose.lines.append(line)
+            position += 1
+    flush()
+    return _with_title(blocks)
+
+
+def _with_title(blocks: list[Block]) -> tuple[Block, ...]:
+    """Make a heading of the report's first line when more text follows right below it."""
+    if not blocks or blocks[0].kind is not BlockKind.PROSE:
+        return tuple(blocks)
+    first, newline, rest = blocks[0].text.partition("\n")
+    if len(first) > 250 or (not newline and len(blocks) == 1):
+        return tuple(blocks)
+    title = Block(kind=BlockKind.HEADING, text=first.strip(), line=blocks[0].line)
+    if not newline:
+        return (title, *blocks[1:])
+    body = Block(kind=BlockKind.PROSE, text=rest, line=blocks[0].line + 1)
+    return (title, body, *blocks[1:])
+
+
+def _blank_comments(text: str) -> str:
+    """Remove HTML comments (templates are full of them), keeping the line count."""
+    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+
+
+def _pre_to_fences(text: str) -> str:
+    """Turn `<pre>` into fences, keeping every other line where it is."""
+    if not _PRE_OPEN.search(text) or not _PRE_CLOSE.search(text):
+        return text
+    parts: list[str] = []
+    rest = text
+    while (opened := _PRE_OPEN.search(rest)) and (closed := _PRE_CLOSE.search(rest, opened.end())):
+        inner = html.unescape(_TAG.sub("", rest[opened.end() : closed.start()]))
+        parts += [rest[: opened.start()], "\n~~~~~~\n", inner.strip("\n"), "\n~~~~~~\n"]
+        rest = rest[closed.end() :]
+    return "".join([*parts, rest])
+
+
+def _read_fence(
+    lines: list[str], position: int, fence: re.Match[str], blocks: list[Block]
+) -> int:
+    mark = fence["mark"]
+    end = position + 1
+    while end < len(lines):
+        closing = lines[end].lstrip(" \t>").rstrip()
+        if closing and set(closing) == {mark[0]} and len(closing) >= len(mark):
+            break
+        end += 1
+    quoted = ">" in fence["indent"]
+    body = [line.lstrip(" ").removeprefix(">").removeprefix(" ") if quoted else line
+            for line in lines[position + 1 : end]]
+    language = (fence["info"].strip().split() or [""])[0].strip("{}.:,").lower()
+    text = textwrap.dedent("\n".join(body)).strip("\n")
+    if text.strip():
+        _add_code(blocks, text, position + 2, language, fenced=True)
+    return end + 1
+
+
+def _read_session(lines: list[str], position: int, blocks: list[Block]) -> int:
+    """A session outside of fences: to the first blank line that no prompt follows."""
+    end = position
+    while end < len(lines):
+        if not lines[end].strip():
+            following = next((line for line in lines[end + 1 : end + 3] if line.strip()), "")
+            if not is_prompt(following) and not following.startswith(("    ", "\t")):
+                break
+        if _FENCE.match(lines[end]):
+            break
+        end += 1
+    body = textwrap.dedent("\n".join(lines[position:end]).expandtabs(4)).strip("\n")
+    blocks.append(Block(kind=BlockKind.REPL, text=body, line=position + 1))
+    return end
+
+
+def _starts_traceback(lines: list[str], position: int) -> bool:
+    line = lines[position]
+    if not _TRACEBACK.match(line):
+        return False
+    if "Traceback" in line:
+        return True
+    following = lines[position + 1] if position + 1 < len(lines) else ""
+    return "Traceback (most recent call last)" in following
+
+
+def _read_traceback(lines: list[str], position: int, blocks: list[Block]) -> int:
+    end = position + 1
+    while end < len(lines):
+        line = lines[end]
+        end += 1
+        if _FENCE.match(line):
+            end -= 1
+            break
+        following = next((other for other in lines[end : end + 3] if other.strip()), "")
+        if _TRACE_END.match(line.strip()) and "Traceback (" not in line:
+            chained = following.startswith(("During handling", "The above exception"))
+            if not chained:
+                break
+    body = "\n".join(lines[position:end]).strip("\n")
+    blocks.append(Block(kind=BlockKind.TRACEBACK, text=body, line=position + 1))
+    return end
+
+
+def _starts_indented(lines: list[str], position: int, prose: list[str]) -> bool:
+    """Say whether an indented code block starts here, and not a list item's second line."""
+    line = lines[position]
+    if not line.startswith(("    ", "\t")) or not line.strip():
+        return False
+    above = next((other for other in reversed(prose) if other.strip()), "")
+    adjacent = bool(prose) and bool(prose[-1].strip())
+    body = textwrap.dedent(
+        "\n".join(lines[position : _indented_end(lines, position)]).expandtabs(4)
+    )
+    kind = classify(body, "", "")
+    code = kind not in (BlockKind.OUTPUT, BlockKind.PROSE)
+    if _LIST.match(line):
+        return False
+    if adjacent and not above.rstrip().endswith(":"):
+        return False
+    if _LIST.match(above) or above.startswith(" "):
+        return code
+    return True
+
+
+def _indented_end(lines: list[str], position: int) -> int:
+    end = position
+    while end < len(lines) and (not lines[end].strip() or lines[end].startswith(("    ", "\t"))):
+        end += 1
+    while end > position and not lines[end - 1].strip():
+        end -= 1
+    return max(end, position + 1)
+
+
+def _add_code(
+    blocks: list[Block], text: str, line: int, language: str, *, fenced: bool
+) -> None:
+    before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
+    for kind, part, offset in split_mixed(text, language, before):
+        if not fenced and kind is BlockKind.PROSE:
+            kind = BlockKind.OUTPUT  # noqa: PLW2901
+        if part.strip():
+            blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
+
+
+def _add_prose(blocks: list[Block], prose: _Open) -> None:
+    """Add paragraphs and headings."""
+    paragraph: list[str] = []
+    start = prose.start
+
+    def close() -> None:
+        text = "\n".join(paragraph).strip("\n")
+        if text.strip():
+            blocks.append(Block(kind=BlockKind.PROSE, text=text, line=start))
+        paragraph.clear()
+
+    for offset, raw in enumerate(prose.lines):
+        line = html.unescape(_TAG.sub("", raw))
+        heading = _HEADING.match(line)
+        if heading:
+            close()
+            text = (heading["hash"] or heading["bold"] or "").strip()
+            blocks.append(Block(kind=BlockKind.HEADING, text=text, line=prose.start + offset))
+        elif _UNDERLINE.match(line) and len(paragraph) == 1 and paragraph[0].strip():
+            text = paragraph.pop().strip()
+            blocks.append(Block(kind=BlockKind.HEADING, text=text, line=start))
+        elif not line.strip():
+            close()
+        else:
+            if not paragraph:
+                start = prose.start + offset
+            paragraph.append(line)
+    close()

@@ -1,0 +1,105 @@
+"""A bug report as bytes or text → an Issue."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import BinaryIO
+
+from pytest_brt.codec import content_id
+from pytest_brt.errors import IssueProblem
+from pytest_brt.issue.blocks import split_blocks
+from pytest_brt.types import Issue
+
+_WORD = re.compile(r"\w")
+
+
+def load_issue(path: str, stdin: BinaryIO) -> Issue:
+    """Read the bug report at `path`, or from `stdin` when `path` is "-".
+
+    Raises:
+        IssueProblem: the file is missing, unreadable, empty, binary, or not UTF-8.
+    """
+    shown = "standard input" if path == "-" else repr(path)
+    try:
+        data = stdin.read() if path == "-" else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise IssueProblem(f"no such issue file: {path!r} (give a file, or '-')") from None
+    except IsADirectoryError:
+        raise IssueProblem(f"issue is a folder: {path!r} (give a file in it)") from None
+    except OSError as error:
+        raise IssueProblem(f"cannot read the issue {shown}: {error.strerror or error}") from None
+    if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise IssueProblem(f"issue is binary, not text: {shown} (save the report as UTF-8 text)")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise IssueProblem(
+            f"issue is not UTF-8: {shown}, byte {error.start} is 0x{data[error.start]:02x}"
+            " (save it as UTF-8)"
+        ) from None
+    return read_issue(text, path)
+
+
+def read_issue(text: str, source: str) -> Issue:
+    """Read a bug report from markdown, plain text, or the JSON that `gh issue view` prints.
+
+    `source` is where it came from, for messages and names of tests.
+
+    Raises:
+        IssueProblem: there is no word in it. Every other text can be read.
+    """
+    title, body = _from_json(text)
+    if body is None:
+        body = _normalise(text)
+    if not _WORD.search(title + body):
+        shown = "standard input" if source == "-" else repr(source)
+        raise IssueProblem(f"issue is empty: {shown} (it needs the text of a bug report)")
+    blocks = split_blocks(body)
+    if not title:
+        title = _first_line(body)
+    elif _first_line(body) != title:
+        body = f"# {title}\n\n{body}"
+        blocks = split_blocks(body)
+    return Issue(
+        id=content_id(title, body), title=title, text=body, source=source, blocks=blocks
+    )
+
+
+def _from_json(text: str) -> tuple[str, str | None]:
+    """Return title and body when `text` is a JSON object that has them, else "" and None."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return "", None
+    try:
+        value = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return "", None
+    if not isinstance(value, dict):
+        return "", None
+    title, body = value.get("title"), value.get("body")
+    if not isinstance(body, str | None) or not isinstance(title, str | None):
+        return "", None
+    if title is None and body is None:
+        return "", None
+    return " ".join(_normalise(title or "").split()), _normalise(body or "")
+
+
+def _normalise(text: str) -> str:
+    """Return `text` with "\\n" line ends and without what no reader sees.
+
+    Lone surrogates are replaced, so that whatever is made of the text can be written.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for odd in ("\ufeff", "\u200b", "\0"):
+        text = text.replace(odd, "")
+    text = text.replace("\u00a0", " ").replace("\f", "\n").replace("\v", "\n")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _first_line(text: str) -> str:
+    for line in text.split("\n"):
+        words = line.strip().lstrip("#").strip()
+        if words and _WORD.search(words):
+            return words[:300]
+    return ""

@@ -1,0 +1,70 @@
+"""Sentences of a report, and the code that people put into them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_brt.types import Block, BlockKind
+
+_END = re.compile(r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[A-Z`\"'(*_\[0-9])|\n\s*(?=[-*+•]\s|\d+[.)]\s)|\n\n+")
+_CODE = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)", re.DOTALL)
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx)\.$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Code between backticks in a sentence."""
+
+    text: str
+    #: Where it stands within the sentence, the ticks included.
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence of prose, or a heading."""
+
+    text: str
+    #: 1-based line in the report where its paragraph starts.
+    line: int
+    heading: bool = False
+    spans: tuple[Span, ...] = ()
+
+
+def sentences(block: Block) -> tuple[Sentence, ...]:
+    """Return the sentences of a prose block or heading; of other blocks, none."""
+    if block.kind is BlockKind.HEADING:
+        return (sentence(block.text, block.line, heading=True),)
+    if block.kind is not BlockKind.PROSE:
+        return ()
+    masked = _mask(block.text)
+    found: list[Sentence] = []
+    start = 0
+    for match in [*_END.finditer(masked), None]:
+        end = match.start() if match else len(masked)
+        piece = block.text[start:end]
+        if match and _ABBREVIATION.search(masked[start:end]):
+            continue
+        if piece.strip():
+            line = block.line + block.text[:start].count("\n")
+            found.append(sentence(piece, line))
+        start = match.end() if match else end
+    return tuple(found)
+
+
+def sentence(text: str, line: int, *, heading: bool = False) -> Sentence:
+    """Return one sentence with the code in it; whitespace is made plain outside of code."""
+    flat = " ".join(text.split())
+    spans = tuple(
+        Span(text=match["code"].strip(), start=match.start(), end=match.end())
+        for match in _CODE.finditer(flat)
+        if match["code"].strip()
+    )
+    return Sentence(text=flat, line=line, heading=heading, spans=spans)
+
+
+def _mask(text: str) -> str:
+    """Return `text` with code blanked out, so that no sentence ends within it."""
+    return _CODE.sub(lambda match: re.sub(r"[^\n]", "x", match[0]).replace("\n", " "), text)

@@ -1,0 +1,84 @@
+"""Interactive sessions: what was typed, and what came back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PROMPT = re.compile(r"^[ \t]*>>>(?P<rest>.*)$")
+_CONTINUATION = re.compile(r"^[ \t]*\.\.\.(?: (?P<rest>.*)|(?P<bare>\S.*)?)$")
+_IN = re.compile(r"^[ \t]*In ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
+_IN_CONTINUATION = re.compile(r"^[ \t]*\.{3,}: ?(?P<rest>.*)$")
+_OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One input of a session and the output that followed it."""
+
+    source: str
+    #: Without the prompt of the output; "" when nothing came.
+    output: str
+    #: 0-based line of the input within the text.
+    line: int
+
+
+def is_prompt(line: str) -> bool:
+    """Say whether `line` is an input line of a Python or IPython session."""
+    return bool(_PROMPT.match(line) or _IN.match(line))
+
+
+def read_session(text: str) -> tuple[Exchange, ...]:
+    """Return the exchanges in `text`; lines before the first prompt are left out.
+
+    >>> read_session(">>> 1 + 1\\n2")[0].output
+    '2'
+    """
+    found: list[Exchange] = []
+    source: list[str] = []
+    output: list[str] = []
+    start = 0
+    typing = False
+
+    def close() -> None:
+        if source:
+            found.append(
+                Exchange(source="\n".join(source).strip("\n"), output=_tidy(output), line=start)
+            )
+
+    for number, line in enumerate(text.split("\n")):
+        prompt = _PROMPT.match(line) or _IN.match(line)
+        if prompt:
+            close()
+            source, output, start, typing = [_unindent(prompt["rest"])], [], number, True
+            continue
+        if not source:
+            continue
+        more = _IN_CONTINUATION.match(line) or (_CONTINUATION.match(line) if typing else None)
+        if more and typing:
+            groups = more.groupdict()
+            source.append(groups.get("rest") or groups.get("bare") or "")
+            continue
+        out = _OUT.match(line)
+        if out:
+            output.append(out["rest"])
+        elif line.strip() or not typing:
+            output.append(line)
+        typing = typing and not line.strip()
+    close()
+    return tuple(found)
+
+
+def _unindent(rest: str) -> str:
+    """Return the input without the one space after the prompt; a first line has no indent."""
+    return rest.strip()
+
+
+def _tidy(output: list[str]) -> str:
+    """Return the output without blank lines around it; indentation within is kept."""
+    lines = [line.rstrip("\r") for line in output]
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return "\n".join(lines)
