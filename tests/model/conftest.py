@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.model import tiny
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tiny models: llama.gguf, qwen.gguf, mamba.gguf."""
+    folder = tmp_path_factory.mktemp("weights")
+    tiny.write_llama(folder / "llama.gguf")
+    tiny.write_llama(folder / "qwen.gguf", architecture="qwen2")
+    tiny.write_mamba(folder / "mamba.gguf")
+    return folder

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model import tiny
+from pytest_brt.model.gguf import read_header
+
+
+def test_reads_what_the_model_is(weights: Path) -> None:
+    header = read_header(weights / "qwen.gguf")
+    assert header.architecture == "qwen2"
+    assert header.name == "tiny random qwen2"
+    assert header.context == 4096
+    assert header.layers == 2
+    assert header.quantisation == "F32"
+    assert header.chat_template == tiny.CHATML
+    assert header.size == header.expected
+    assert not header.recurrent
+
+
+def test_counts_the_memory_of_a_token(weights: Path) -> None:
+    # 2 layers × 2 key/value heads × (16 + 16) numbers × 2 bytes
+    assert read_header(weights / "llama.gguf").kv_bytes_per_token == 256
+    assert read_header(weights / "mamba.gguf").kv_bytes_per_token == 0
+    assert read_header(weights / "mamba.gguf").recurrent
+
+
+def test_only_the_attending_layers_of_a_hybrid_count(tmp_path: Path) -> None:
+    keys: dict[str, tiny.Value] = {
+        "general.architecture": "qwen3next",
+        "qwen3next.block_count": 8,
+        "qwen3next.embedding_length": 64,
+        "qwen3next.attention.head_count": 4,
+        "qwen3next.attention.head_count_kv": 2,
+        "qwen3next.attention.key_length": 32,
+        "qwen3next.attention.value_length": 32,
+        "qwen3next.full_attention_interval": 4,
+        "qwen3next.ssm.state_size": 16,
+    }
+    header = read_header(tiny.write_gguf(tmp_path / "h.gguf", keys, []))
+    assert header.kv_bytes_per_token == 2 * 2 * (32 + 32) * 2
+    assert header.recurrent
+
+
+def test_heads_may_be_given_per_layer(tmp_path: Path) -> None:
+    keys: dict[str, tiny.Value] = {
+        "general.architecture": "lfm2",
+        "lfm2.block_count": 3,
+        "lfm2.embedding_length": 64,
+        "lfm2.attention.head_count": 4,
+        "lfm2.attention.head_count_kv": [0, 2, 0],
+        "lfm2.shortconv.l_cache": 3,
+    }
+    header = read_header(tiny.write_gguf(tmp_path / "l.gguf", keys, []))
+    assert header.kv_bytes_per_token == 2 * (16 + 16) * 2
+    assert header.recurrent
+
+
+def test_long_arrays_are_stepped_over(tmp_path: Path) -> None:
+    words = tiny.vocabulary([])
+    words["tokenizer.ggml.tokens"] = [f"word{i}" for i in range(5000)]
+    words["tokenizer.ggml.scores"] = list(range(5000))
+    words["after"] = "still read"
+    header = read_header(tiny.write_gguf(tmp_path / "v.gguf", words, []))
+    assert "tokenizer.ggml.tokens" not in header.keys
+    assert header.keys["after"] == "still read"
+
+
+def flip(data: bytes, at: int, new: bytes) -> bytes:
+    return data[:at] + new + data[at + len(new) :]
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda _: b"", "is empty"),
+    "text": (lambda _: b"hello, I am a text file\n" * 9, "not a GGUF file"),
+    "pointer": (lambda _: b"version https://git-lfs.github.com/spec/v1\noid", "git lfs pull"),
+    "magic only": (lambda d: d[:4], "ends too early"),
+    "cut header": (lambda d: d[:300], "ends too early"),
+    "half": (lambda d: d[: len(d) // 2], "is cut"),
+    "100 bytes short": (lambda d: d[:-100], "is cut"),
+    "version 99": (lambda d: flip(d, 4, struct.pack("<I", 99)), "version 99"),
+    "version 1": (lambda d: flip(d, 4, struct.pack("<I", 1)), "version 1"),
+    "huge key count": (lambda d: flip(d, 16, struct.pack("<Q", 1 << 60)), "damaged"),
+    "huge tensor count": (lambda d: flip(d, 8, struct.pack("<Q", 1 << 60)), "damaged"),
+    "huge string": (lambda d: flip(d, 24, struct.pack("<Q", 1 << 62)), "ends too early"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_file_that_is_no_model_gets_one_clear_line(
+    name: str, weights: Path, tmp_path: Path
+) -> None:
+    damage, message = DAMAGES[name]
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(damage((weights / "llama.gguf").read_bytes()))
+    with pytest.raises(ModelProblem, match=message) as caught:
+        read_header(path)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert repr(str(path)) in text
+    assert "(" in text  # what to do next
+
+
+def test_no_file_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ModelProblem, match=r"no such model file: .*models list"):
+        read_header(tmp_path / "missing.gguf")
+    with pytest.raises(ModelProblem, match="folder"):
+        read_header(tmp_path)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_flipped_header_bytes_never_raise_anything_else(
+    data: st.DataObject, weights: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    raw = (weights / "llama.gguf").read_bytes()
+    at = data.draw(st.integers(0, 9000))
+    path = tmp_path_factory.getbasetemp() / "flipped.gguf"
+    path.write_bytes(flip(raw, at, data.draw(st.binary(min_size=1, max_size=8))))
+    with contextlib.suppress(ModelProblem):
+        read_header(path)
