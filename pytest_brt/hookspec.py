@@ -30,13 +30,14 @@ def pytest_brt_models(config: pytest.Config) -> Mapping[str, Callable[[str], obj
 
 
 def pytest_brt_strategies(config: pytest.Config) -> Mapping[str, Strategy]:  # type: ignore[empty-body]
-    """Return strategies for ``--brt-strategy``: name → how tests are made::
+    """Return strategies for ``--brt-strategy``: name → how tests are made.
 
-    from pytest_brt.reproduce.strategy import Strategy
+    In a plugin::
 
+        from pytest_brt.reproduce.strategy import Strategy
 
-    def pytest_brt_strategies(config):
-        return {"mine": Strategy(attempt=my_attempt)}
+        def pytest_brt_strategies(config):
+            return {"mine": Strategy(attempt=my_attempt)}
     """
 
 

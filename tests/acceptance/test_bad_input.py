@@ -1,0 +1,162 @@
+"""Whatever the input, the run ends in one clear line and the user's tree is as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.conftest import CLAMP_ISSUE, tree_hash
+
+FENCE = "```"
+
+
+def issue_with(snippet: str) -> bytes:
+    return f"# It goes wrong\n\n{FENCE}python\n{snippet}\n{FENCE}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file"),
+        (b"", "empty"),
+        (b"  \n\n", "empty"),
+        (b"\x00\x01\x02\xff\xfe" * 40, "binary"),
+        (b"clamp d\xe9cide mal\n", "UTF-8"),
+    ],
+)
+def test_an_issue_that_cannot_be_read(
+    project: pytest.Pytester, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (project.path / "bad.md").write_bytes(content)
+    before = tree_hash(project.path)
+    result = project.runpytest_subprocess("--brt-issue=bad.md")
+    assert result.ret == 4
+    errors = [line for line in result.errlines if line.strip()]
+    assert len(errors) == 1, errors
+    assert message in errors[0]
+    assert "bad.md" in errors[0]
+    assert tree_hash(project.path) == before
+
+
+def test_an_issue_without_code_is_an_honest_miss(project: pytest.Pytester) -> None:
+    (project.path / "vague.md").write_text("# clamp is wrong\n\nPlease fix it.\n", "utf-8")
+    before = tree_hash(project.path)
+    result = project.runpytest_subprocess("--brt-issue=vague.md", "-rx")
+    assert result.ret == 1
+    result.assert_outcomes(xfailed=1)
+    assert "Traceback" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["XFAIL vague.md::replay - *add*"])
+    assert tree_hash(project.path) == before
+
+
+def no_patches(patches: pytest.Pytester) -> None:
+    for patch in (patches.path / "patches").iterdir():
+        patch.unlink()
+
+
+def no_folder(patches: pytest.Pytester) -> None:
+    no_patches(patches)
+    (patches.path / "patches").rmdir()
+
+
+@pytest.mark.parametrize("spoil", [no_patches, no_folder])
+def test_a_folder_without_patches(
+    project: pytest.Pytester, spoil: Callable[[pytest.Pytester], None]
+) -> None:
+    spoil(project)
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--rank-fixes=patches")
+    assert result.ret == 4
+    assert len([line for line in result.errlines if line.strip()]) == 1
+    result.stderr.fnmatch_lines(["*patches*"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("This is not a diff.\n", "not a diff"),
+        (
+            "--- a/../outside.py\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n",
+            "unsafe path",
+        ),
+        ("--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n", "unsafe path"),
+        ("", "empty"),
+    ],
+)
+def test_a_patch_that_is_none_is_listed_with_its_reason(
+    project: pytest.Pytester, text: str, message: str
+) -> None:
+    (project.path / "patches/bad.diff").write_text(text, "utf-8")
+    before = tree_hash(project.path)
+    result = project.runpytest_subprocess(
+        "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-json=../report.json"
+    )
+    assert result.ret == 0, result.stdout.str()
+    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
+    bad = next(patch for patch in report["patches"] if patch["name"] == "bad.diff")
+    assert not bad["applies"]
+    assert message in bad["reason"]
+    assert not (project.path.parent / "outside.py").exists()
+    assert tree_hash(project.path) == before
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        "from interval import clamp\nwhile True:\n    clamp(1, 0, 2)",
+        "import sys\nfrom interval import clamp\nclamp(5, 0, 10)\nsys.exit(3)",
+        "import os\nfrom interval import clamp\nos._exit(0)",
+        "from interval import clamp\nopen('written.txt', 'w').write('x')\nclamp(5, 0, 10)",
+        "import a_package_that_is_not_there\nfrom interval import clamp\nclamp(5, 0, 10)",
+        "import os\nimport interval\nos.remove(interval.__file__)\ninterval.clamp(5, 0, 10)",
+    ],
+)
+def test_a_hostile_snippet_costs_only_itself(project: pytest.Pytester, snippet: str) -> None:
+    (project.path / "bad.md").write_bytes(issue_with(snippet))
+    before = tree_hash(project.path)
+    result = project.runpytest_subprocess(
+        "--brt-issue=bad.md", "--brt-issue=clamp.md", "--brt-timeout=2"
+    )
+    assert result.ret in {0, 1}
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("passed", 0) >= 1
+    assert outcomes.get("failed", 0) == 0, result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert tree_hash(project.path) == before
+    assert not (project.path / "written.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--brt-timeout=never", "--brt-timeout: expected a number of at least 0.1, got 'never'"),
+        ("--brt-write=yes", "--brt-write: expected one of no, diff, new, into, got 'yes'"),
+        ("--brt-env=X", "--brt-env: expected NAME=VALUE, got ['X']"),
+        ("--brt-strategy=nope", "--brt-strategy: unknown name 'nope' (known: auto, replay)"),
+        ("--brt-ranker=nope", "--brt-ranker: unknown name 'nope' (known: epr)"),
+        ("--brt-python=/no/such/python", "/no/such/python"),
+        ("--brt-tests=nowhere.py", "--brt-tests: no such file: 'nowhere.py'"),
+    ],
+)
+def test_an_option_that_is_wrong(project: pytest.Pytester, option: str, message: str) -> None:
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", option)
+    assert result.ret == 4
+    errors = [line for line in result.errlines if line.strip()]
+    assert len(errors) == 1, errors
+    assert message in errors[0]
+
+
+def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:
+    (project.path / "folder").mkdir()
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-json=folder")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*cannot write 'folder'*"])
+
+
+def test_a_path_that_pytest_would_misread(project: pytest.Pytester) -> None:
+    (project.path / "issue[1].md").write_text(CLAMP_ISSUE, "utf-8")
+    result = project.runpytest_subprocess("--brt-issue=issue[1].md")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*'issue[[]1].md' (rename it, or give it as '-' on stdin)*"])

@@ -1,0 +1,275 @@
+"""What people expect of a pytest plugin, and every trap that our modes could fall into."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+ISSUE = "--brt-issue=clamp.md"
+RANK = "--rank-fixes=patches"
+
+
+def test_items_have_plain_names(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q")
+    assert result.ret == 0
+    assert [line for line in result.outlines if "::" in line] == [
+        "clamp.md::replay",
+        "patches/a-right.diff::epr",
+        "patches/b-literal.diff::epr",
+        "patches/c-wrong.diff::epr",
+        "patches/d-right-too.diff::epr",
+        "patches/e-stale.diff::epr",
+    ]
+
+
+def test_a_row_pulls_the_attempts_that_it_needs(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "-k", "a-right", "-v")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["patches/a-right.diff::epr PASSED*"])
+    result.assert_outcomes(passed=1, deselected=5)
+
+
+def test_a_shown_node_id_can_be_run_again(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "patches/b-literal.diff::epr")
+    result.assert_outcomes(passed=1)
+    other = project.runpytest_subprocess(ISSUE, RANK, "tests")
+    assert other.ret == 4
+    other.stderr.fnmatch_lines(["*'tests': our modes choose what runs*--brt-tests*"])
+
+
+def test_misses_are_x_with_their_reason_even_with_runxfail(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "-rx", "--runxfail")
+    assert result.ret == 0
+    result.assert_outcomes(passed=5, xfailed=1)
+    result.stdout.fnmatch_lines(["XFAIL patches/e-stale.diff::epr - *apply*"])
+
+
+def test_broken_machinery_is_f_and_lf_repeats_it(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        breaking="""
+        from pytest_brt.errors import ModelProblem
+        from pytest_brt.reproduce.strategy import Strategy
+
+        def attempt(issue, index, workbench):
+            raise ModelProblem("the model is gone: 'x.gguf' (load it again)")
+
+        def pytest_brt_strategies(config):
+            return {"breaking": Strategy(attempt=attempt, runs=2)}
+        """
+    )
+    options = ("-p", "breaking", "--brt-strategy=replay,breaking", ISSUE)
+    result = project.runpytest_subprocess(*options)
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["the model is gone: 'x.gguf' (load it again)"])
+    assert "Traceback" not in result.stdout.str()
+    again = project.runpytest_subprocess(*options, "--lf", "-v")
+    again.assert_outcomes(failed=2, deselected=1)
+    again.stdout.fnmatch_lines(["clamp.md::breaking-00 FAILED*", "clamp.md::breaking-01 FAILED*"])
+    first = project.runpytest_subprocess(
+        *options, "-x", "-p", "no:randomly", "-p", "no:cacheprovider"
+    )
+    first.assert_outcomes(passed=1, failed=1)
+
+
+@pytest.mark.parametrize("options", [["-n", "2"], ["-n", "0"], ["-p", "no:xdist"]])
+def test_xdist_is_taken_as_jobs(project: pytest.Pytester, options: list[str]) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, *options)
+    assert result.ret == 0, result.stdout.str()
+    result.assert_outcomes(passed=5, xfailed=1)
+    assert "workers" not in result.stdout.str()
+    if options == ["-n", "2"]:
+        result.stdout.fnmatch_lines(["brt: *2 jobs*"])
+
+
+def test_random_order(project: pytest.Pytester) -> None:
+    for seed in ("1", "2", "3"):
+        result = project.runpytest_subprocess(
+            ISSUE,
+            RANK,
+            "-p",
+            "randomly",
+            "-prandomly",
+            "-p",
+            "no:cacheprovider",
+            f"--randomly-seed={seed}",
+        )
+        result.assert_outcomes(passed=5, xfailed=1)
+
+
+def test_quiet_and_verbose(project: pytest.Pytester) -> None:
+    quiet = project.runpytest_subprocess(ISSUE, "-q")
+    assert quiet.ret == 0
+    assert "brt:" not in quiet.stdout.str()
+    verbose = project.runpytest_subprocess(ISSUE, "-v")
+    verbose.stdout.fnmatch_lines(
+        ["brt: replay; python *; sandbox *; * jobs", "clamp.md::replay PASSED*"]
+    )
+
+
+@pytest.mark.parametrize(
+    "conftest", ["import a_package_that_we_lack", "raise RuntimeError('this is the bug')"]
+)
+def test_the_projects_conftest_is_left_alone(project: pytest.Pytester, conftest: str) -> None:
+    project.makeconftest(conftest)
+    result = project.runpytest_subprocess(ISSUE)
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    # The inner runs do load it, so here every test is broken: a miss that says so.
+    assert result.ret == 1
+    result.assert_outcomes(xfailed=1)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "addopts = --cov=interval --no-such-option",
+        "addopts = -n 3 -m slow -k nothing\nfilterwarnings = error\nsome_plugins_key = 1",
+        "filterwarnings = error\nasyncio_mode = auto\ntestpaths = nowhere",
+    ],
+)
+def test_the_projects_settings_are_left_alone(project: pytest.Pytester, settings: str) -> None:
+    project.makeini(f"[pytest]\n{settings}\n")
+    result = project.runpytest_subprocess(ISSUE)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    result.assert_outcomes(passed=1)
+
+
+def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nbrt_jobs = 7\nbrt_write = no\n")
+    result = project.runpytest_subprocess(ISSUE)
+    result.stdout.fnmatch_lines(["brt: *7 jobs*"])
+    project.makeini("[pytest]\nbrt_timeout = soon\n")
+    wrong = project.runpytest_subprocess(ISSUE)
+    assert wrong.ret == 4
+    wrong.stderr.fnmatch_lines(["*brt_timeout: expected a number of at least 0.1, got 'soon'"])
+
+
+def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pytester) -> None:
+    (project.path / "setup.cfg").write_text("[pytest]\naddopts = -q\n", "utf-8")
+    refused = project.runpytest_subprocess(ISSUE)
+    assert refused.ret != 0
+    command = (sys.executable, "-m", "pytest_brt.cli.main")
+    result = project.run(*command, "issue", "clamp.md", "--rank", "patches", "-v")
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    result.assert_outcomes(passed=5, xfailed=1)
+    ranked = project.run(*command, "rank", "patches", "--brt-json=../report.json")
+    assert ranked.ret == 0, ranked.stdout.str() + ranked.stderr.str()
+    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
+    assert report["patches"][0]["name"] == "a-right.diff"
+
+
+def test_warnings_as_errors_do_not_hit_us(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "-W", "error")
+    assert result.ret == 0, result.stdout.str()
+
+
+def test_strict_switches_pass(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_marked="import pytest\n@pytest.mark.brt('x')\ndef test_it():\n    assert True\n"
+    )
+    result = project.runpytest_subprocess("--strict-markers", "--strict-config", "test_marked.py")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_light="""
+        import sys
+
+        def test_light():
+            heavy = {"libcst", "jinja2", "msgspec", "llama_cpp", "unidiff", "rapidfuzz", "sqlite3"}
+            assert not heavy & set(sys.modules)
+            ours = {name for name in sys.modules if name.startswith("pytest_brt")}
+            assert ours == {
+                "pytest_brt", "pytest_brt.plugin", "pytest_brt.options", "pytest_brt.hookspec"
+            }
+        """
+    )
+    result = project.runpytest_subprocess("-p", "no:randomly", "test_light.py")
+    result.assert_outcomes(passed=1)
+    assert "brt" not in result.stdout.str()
+
+
+def test_the_inner_runs_are_inert(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_BRT_INNER", "1")
+    result = project.runpytest_subprocess(ISSUE, "tests")
+    result.assert_outcomes(passed=2)
+
+
+def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        echo_plugin='''
+        from pytest_brt.reproduce.given import judge_runs
+        from pytest_brt.execute.row import Row, TestTarget
+        from pytest_brt.reproduce.strategy import Strategy
+        from pytest_brt.types import (
+            Attempt, CandidateTest, JudgedTest, Oracle, OracleKind, Origin,
+        )
+
+        SOURCE = """
+        from interval import clamp
+
+
+        def test_echo():
+            assert clamp({value}, 0, 10) == {value}
+        """.replace("\\n        ", "\\n")
+
+        def attempt(issue, index, workbench):
+            value = workbench.model()
+            source = SOURCE.format(value=value)
+            path, name = "tests/test_echo.py", "test_echo"
+            target = TestTarget(id="echo", path=path, source=source, node=name)
+            runs = workbench.engine.run(Row(targets=(target,))).runs
+            test = CandidateTest(
+                id="echo", name="test_echo", issue=issue.id, origin=Origin(strategy="echo"),
+                oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed.", prior=0.5),
+                path=target.path, source=source,
+            )
+            judged = JudgedTest(test=test, judgement=judge_runs(runs))
+            return Attempt(issue=issue.id, strategy="echo", index=index, tests=(judged,))
+
+        def pytest_brt_strategies(config):
+            return {"echo": Strategy(attempt=attempt)}
+
+        def pytest_brt_models(config):
+            return {"echo": int}
+
+        def pytest_brt_finished(record):
+            for attempt in record.attempts:
+                print("FINISHED", [judged.test.name for judged in attempt.tests])
+        '''
+    )
+    options = ("-p", "echo_plugin", ISSUE, "--brt-strategy=echo", "-s")
+    result = project.runpytest_subprocess(*options, "--brt-model=echo:5")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["*FINISHED ['test_echo']*", "*test_echo*written*"])
+    without = project.runpytest_subprocess(*options)
+    assert without.ret == 1
+    without.stdout.fnmatch_lines(["*needs a model: name one with --brt-model*"])
+    unknown = project.runpytest_subprocess(ISSUE, "--brt-model=nope:5")
+    assert unknown.ret == 4
+    unknown.stderr.fnmatch_lines(["*--brt-model: unknown name 'nope' (known: *none*)*"])
+    project.makepyfile(
+        veto="def pytest_brt_accept(issue, candidate, judgement):\n    return False\n"
+    )
+    vetoed = project.runpytest_subprocess(*options, "--brt-model=echo:5", "-p", "veto")
+    assert vetoed.ret == 1
+    vetoed.assert_outcomes(xfailed=1)
+
+
+def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None:
+    for name in ("one", "two"):
+        project.makepyfile(**{name: "def pytest_brt_models(config):\n    return {'echo': int}\n"})
+    result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*'echo' is given by both * and *"])
+
+
+def test_works_without_the_cache(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=5, xfailed=1)
+    assert not (project.path / ".pytest_cache").exists()

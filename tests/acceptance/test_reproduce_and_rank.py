@@ -1,0 +1,203 @@
+"""The main job, end to end, on a small project."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SOURCE, tree_hash
+
+
+def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+    """Run pytest in the project and return its result and the JSON report."""
+    out = project.path.parent / "report.json"
+    out.unlink(missing_ok=True)
+    result = project.runpytest_subprocess(f"--brt-json={out}", *arguments)
+    return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
+
+
+def test_a_wrong_value_becomes_tests_and_a_ranking(project: pytest.Pytester) -> None:
+    before = tree_hash(project.path)
+    result, report = run(project, "--brt-issue=clamp.md", "--rank-fixes=patches")
+    assert result.ret == 0, result.stdout.str()
+    assert tree_hash(project.path) == before
+    assert report["schema"] == 1
+    assert [issue["source"] for issue in report["issues"]] == ["clamp.md"]
+    candidates = [test for test in report["tests"] if test["candidate"]]
+    assert candidates
+    for test in candidates:
+        assert test["verdict"] == "FAIL"
+        assert test["oracle"] in {"equals-expected", "observed-gone"}
+        assert 0 < test["confidence"] < 1
+        compile(test["source"], test["file"], "exec")
+    patches = {patch["name"]: patch for patch in report["patches"]}
+    assert set(patches) == {
+        "a-right.diff",
+        "b-literal.diff",
+        "c-wrong.diff",
+        "d-right-too.diff",
+        "e-stale.diff",
+    }
+    for right in ("a-right.diff", "d-right-too.diff"):
+        assert patches[right]["rank"] == 1
+        assert patches[right]["epr"] == 1.0
+        assert patches[right]["passed"] == patches[right]["total"] == len(candidates)
+    assert patches["a-right.diff"]["tied_with"] == ["d-right-too.diff"]
+    assert patches["b-literal.diff"]["rank"] > 1
+    assert patches["c-wrong.diff"]["rank"] > 1
+    stale = patches["e-stale.diff"]
+    assert (stale["applies"], stale["epr"], stale["rank"]) == (False, None, None)
+    assert "apply" in stale["reason"]
+    result.stdout.fnmatch_lines(
+        [
+            "*bug reproduction tests*",
+            "*clamp() always returns the lower bound*",
+            "*fixes by Ensemble Pass Rate*",
+            "*[[]1-2[]]*a-right.diff*1.00*",
+            "*e-stale.diff*does not apply*",
+            "*F→P test_*a-right.diff*",
+        ]
+    )
+
+
+def test_a_crash_becomes_a_test_that_only_a_fix_turns_green(project: pytest.Pytester) -> None:
+    result, report = run(project, "--brt-issue=mean.md")
+    assert result.ret == 0, result.stdout.str()
+    crash = next(test for test in report["tests"] if test["oracle"] == "no-raise")
+    assert crash["candidate"]
+    assert "ZeroDivisionError" in crash["reason"]
+    # What it says is checked by running it as any pytest file, before and after a fix.
+    project.path.joinpath("tests/test_found.py").write_text(crash["source"], "utf-8")
+    plain = ("-p", "no:brt", "-p", "no:randomly", "-p", "no:cacheprovider")
+    env = project.path / "interval/__init__.py"
+    failing = project.runpytest_subprocess(
+        *plain, "--rootdir=.", "-c/dev/null", "tests/test_found.py"
+    )
+    failing.assert_outcomes(failed=1)
+    env.write_text(
+        SOURCE.replace("sum(values) / len(values)", "sum(values) / (len(values) or 1)"), "utf-8"
+    )
+    project.runpytest_subprocess(
+        *plain, "--rootdir=.", "-c/dev/null", "tests/test_found.py"
+    ).assert_outcomes(passed=1)
+
+
+def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> None:
+    result, _ = run(project, "--brt-issue=clamp.md", "--brt-issue=mean.md", "--rank-fixes=patches")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*several issues need a folder of patches each*clamp*"])
+    patches = project.path / "patches"
+    (patches / "clamp").mkdir()
+    (patches / "mean").mkdir()
+    for patch in sorted(patches.glob("*.diff")):
+        patch.rename(patches / ("mean" if patch.stem == "c-wrong" else "clamp") / patch.name)
+    result, report = run(
+        project, "--brt-issue=clamp.md", "--brt-issue=mean.md", "--rank-fixes=patches"
+    )
+    assert result.ret == 0, result.stdout.str()
+    by_name = {patch["name"]: patch for patch in report["patches"]}
+    ids = {issue["source"]: issue["id"] for issue in report["issues"]}
+    assert by_name["clamp/a-right.diff"]["issue"] == ids["clamp.md"]
+    assert by_name["clamp/a-right.diff"]["rank"] == 1
+    assert by_name["mean/c-wrong.diff"]["epr"] == 0.0
+
+
+def test_ranking_later_uses_the_tests_of_the_last_run(project: pytest.Pytester) -> None:
+    run(project, "--brt-issue=clamp.md")
+    result, report = run(project, "--rank-fixes=patches")
+    assert result.ret == 0, result.stdout.str()
+    patches = {patch["name"]: patch for patch in report["patches"]}
+    assert patches["a-right.diff"]["rank"] == 1
+    assert patches["c-wrong.diff"]["rank"] > 2
+
+
+def test_ranking_without_anything_to_rank_by_says_what_to_do(project: pytest.Pytester) -> None:
+    result, _ = run(project, "--rank-fixes=patches")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*nothing to rank by: add --brt-issue FILE or --brt-tests PATH*"])
+
+
+def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
+    written = project.path.parent / "test_mine.py"
+    written.write_text(
+        "import pytest\n"
+        "from interval import clamp\n\n\n"
+        "@pytest.mark.parametrize('given', [5, 7])\n"
+        "def test_inside(given):\n    assert clamp(given, 0, 10) == given\n\n\n"
+        "def test_fine():\n    assert clamp(-1, 0, 10) == 0\n",
+        "utf-8",
+    )
+    result, report = run(project, "--rank-fixes=patches", f"--brt-tests={written}")
+    assert result.ret == 0, result.stdout.str()
+    tests = {test["name"]: test for test in report["tests"]}
+    assert {name: test["verdict"] for name, test in tests.items()} == {
+        "test_inside[5]": "FAIL",
+        "test_inside[7]": "FAIL",
+        "test_fine": "PASS",
+    }
+    patches = {patch["name"]: patch for patch in report["patches"]}
+    assert patches["a-right.diff"]["epr"] == 1.0
+    assert patches["b-literal.diff"]["epr"] == 0.5
+    assert patches["c-wrong.diff"]["epr"] == 0.0
+    assert patches["b-literal.diff"]["rank"] == 3
+
+
+def test_the_report_may_come_from_stdin(project: pytest.Pytester) -> None:
+    with (project.path / "clamp.md").open("rb") as issue:
+        result = project.run(
+            "python", "-m", "pytest", "--brt-issue=-", "--brt-json=../report.json", stdin=issue
+        )
+    assert result.ret == 0, result.stdout.str()
+    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
+    assert report["issues"][0]["source"] == "-"
+    assert any(test["candidate"] for test in report["tests"])
+
+
+@pytest.mark.parametrize("write", ["no", "diff", "new", "into"])
+def test_the_tree_is_written_only_when_asked(project: pytest.Pytester, write: str) -> None:
+    before = tree_hash(project.path)
+    suite = project.path / "tests/test_interval.py"
+    original = suite.read_bytes()
+    result, _ = run(project, "--brt-issue=clamp.md", f"--brt-write={write}")
+    assert result.ret == 0, result.stdout.str()
+    shown = bool(re.search(r"^\+def test_", result.stdout.str(), re.MULTILINE))
+    if write in {"no", "diff"}:
+        assert tree_hash(project.path) == before
+        assert shown == (write == "diff")
+        return
+    new = sorted(set(project.path.joinpath("tests").glob("*.py")) - {suite})
+    if write == "new":
+        assert suite.read_bytes() == original
+        (written,) = new
+    else:
+        assert new == []
+        written = suite
+        assert suite.read_text("utf-8").startswith("from interval import clamp, mean\n")
+        assert "def test_clamp_below" in suite.read_text("utf-8")
+    again = project.runpytest_subprocess("-p", "no:brt", "-p", "no:randomly", str(written))
+    outcomes = again.parseoutcomes()
+    assert outcomes["failed"] >= 1
+    assert outcomes.get("passed", 0) == (2 if write == "into" else 0)
+
+
+def test_junit_properties_carry_the_record(project: pytest.Pytester) -> None:
+    out = project.path.parent / "junit.xml"
+    run(project, "--brt-issue=clamp.md", "--rank-fixes=patches", f"--junitxml={out}")
+    text = out.read_text("utf-8")
+    assert text.count('<property name="brt"') == 6
+    assert 'name="epr"' in text
+    assert "does not apply" in text or "e-stale" in text
+
+
+def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
+    fixed = Path(project.path / "interval/__init__.py")
+    fixed.write_text(SOURCE.replace("min(value, low)", "min(value, high)"), "utf-8")
+    result, report = run(project, "--brt-issue=clamp.md", "--rank-fixes=patches")
+    assert result.ret == 1
+    assert not any(test["candidate"] for test in report["tests"])
+    assert all(patch["epr"] is None for patch in report["patches"])
+    result.stdout.fnmatch_lines(["*no evidence*"])

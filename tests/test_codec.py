@@ -1,0 +1,78 @@
+"""Dataclasses come back from JSON as they went."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.errors import StoreProblem
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    FileChange,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    TestRun,
+    Verdict,
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    name=TEXT,
+    source=st.none() | TEXT,
+    verdict=st.sampled_from(Verdict),
+    kind=st.sampled_from(OracleKind),
+    confidence=st.floats(0, 1),
+)
+def test_decode_encode_is_the_same(
+    name: str, source: str | None, verdict: Verdict, kind: OracleKind, confidence: float
+) -> None:
+    run = TestRun(test="t", node=name, verdict=verdict, reason=name, exercised=None)
+    attempt = Attempt(
+        issue="i",
+        strategy="replay",
+        index=0,
+        tests=(
+            JudgedTest(
+                test=CandidateTest(
+                    id="t",
+                    name=name,
+                    issue="i",
+                    origin=Origin(strategy="replay"),
+                    oracle=Oracle(kind=kind, sentence=name, prior=0.5),
+                    path="tests/test_a.py",
+                    source=source,
+                ),
+                judgement=Judgement(
+                    verdict=verdict, candidate=True, reason="", confidence=confidence, runs=(run,)
+                ),
+            ),
+        ),
+    )
+    assert from_json(to_json(attempt), Attempt) == attempt
+    assert from_json(to_json(attempt, indent=2), Attempt) == attempt
+
+
+@given(st.binary())
+def test_bytes_survive(content: bytes) -> None:
+    change = FileChange(path="a", content=content)
+    assert from_json(to_json(change), FileChange) == change
+
+
+def test_a_wrong_field_is_named() -> None:
+    with pytest.raises(StoreProblem, match=r"not a FileChange: .*path"):
+        from_json('{"path": 3, "content": null}', FileChange)
+    with pytest.raises(StoreProblem, match="not a FileChange"):
+        from_json(b"\xff\xfe", FileChange)
+
+
+@given(st.lists(TEXT, max_size=4), st.lists(TEXT, max_size=4))
+def test_ids_tell_contents_apart(one: list[str], other: list[str]) -> None:
+    assert (content_id(*one) == content_id(*other)) == (one == other)

@@ -1,0 +1,42 @@
+"""What is kept between runs is written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import StoreProblem
+from pytest_brt.store import load_last_run, save_last_run, write_text
+
+
+def test_no_earlier_run(tmp_path: Path) -> None:
+    assert load_last_run(tmp_path) == ()
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    save_last_run(tmp_path, ())
+    assert load_last_run(tmp_path) == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["last-run.json"]
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "last-run.json").write_text('{"tests": [', "utf-8")
+    with pytest.raises(StoreProblem, match=r"cannot read '.*last-run.json': .*\(delete it\)"):
+        load_last_run(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "kept").touch()
+    with pytest.raises(StoreProblem, match="cannot write"):
+        write_text(target, "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    assert (target / "kept").exists()
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreProblem, match=r"cannot write '.*a.json': .+"):
+        write_text(tmp_path / "file" / "a.json", "text")
