@@ -1,1 +1,1 @@
-"""Runs tests and snippets on private views of the project: one of the two layers with side effects."""
+"""Runs tests and snippets on private views of the project, whose own tree it never writes."""

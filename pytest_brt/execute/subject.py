@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem, SubjectProblem
+from pytest_brt.execute.environment import scrubbed
+from pytest_brt.execute.ini import PytestIni, read_ini
+from pytest_brt.execute.layout import is_environment, packages, source_roots, suite_folder
+
+ASK = Path(__file__).parent / "inside" / "ask.py"
+#: Seconds within which an interpreter must have said what it is.
+PATIENCE = 60.0
+#: Plugins that change which tests run, where, in what order or how they are reported.
+UNWANTED = frozenset(
+    {
+        "xdist", "xdist.looponfail", "pytest_cov", "randomly", "random_order", "rerunfailures",
+        "sugar", "html", "metadata", "brt", "pytest_forked", "instafail", "timeout", "repeat",
+        "reportlog", "json_report", "profiling", "testmon", "pytest_parallel", "flakefinder",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +49,199 @@ class Subject:
     test_root: str
     #: Extra environment of the test processes.
     env: tuple[tuple[str, str], ...] = ()
+    #: Options of pytest that the project's tests need, as in ("-p", "asyncio").
+    pytest_args: tuple[str, ...] = ()
+    #: The project's own pytest configuration file, or "" when it has none.
+    ini: str = ""
+    #: Absolute folders outside the tree that the interpreter reads its modules from.
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What `inside/ask.py` prints."""
+
+    executable: str
+    version: tuple[int, int]
+    pytest: str
+    problem: str
+    plugins: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
+    user_base: str
+
+
+def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> Subject:
+    """Return what is to be known of the project in `root`.
+
+    The interpreter is `python` when given, else that of the project's `.venv` or `venv`,
+    else the running one. Entries of `env`'s PYTHONPATH that lie in the project become
+    source roots.
+
+    Raises:
+        SubjectProblem: there is no such folder or interpreter, it has no pytest, or the
+            project's pytest configuration cannot be parsed.
+    """
+    if not root.is_dir():
+        raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")
+    root = root.resolve()
+    chosen, found = _choose(root, python)
+    ini = read_ini(root)
+    inner, outer = _split_path(root, env.get("PYTHONPATH", ""))
+    roots = source_roots(root, (*inner, *ini.pythonpath))
+    extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
+    if outer:
+        extra["PYTHONPATH"] = os.pathsep.join(outer)
+    answer = _ask(chosen, [str(root / entry) for entry in roots] + list(outer), extra)
+    if answer.user_base:
+        extra.setdefault("PYTHONUSERBASE", answer.user_base)
+    return Subject(
+        root=str(root),
+        python=chosen,
+        python_version=answer.version,
+        pytest_version=_version(answer.pytest),
+        found=found,
+        source_roots=roots,
+        packages=packages(root, roots),
+        test_root=suite_folder(root, ini.testpaths),
+        env=tuple(sorted(extra.items())),
+        pytest_args=_pytest_args(root, ini, answer.plugins),
+        ini=ini.file,
+        paths=tuple(path for path in answer.paths if _is_outside(path, root)),
+    )
+
+
+def _is_outside(path: str, root: Path) -> bool:
+    real = Path(path)
+    return real.is_absolute() and (not real.is_relative_to(root) or _in_environment(real, root))
+
+
+def _in_environment(path: Path, root: Path) -> bool:
+    return any(is_environment(folder) for folder in (path, *path.parents) if folder != root)
+
+
+def _choose(root: Path, python: str | None) -> tuple[str, str]:
+    """Return the interpreter's absolute path, unresolved (a venv is known by its link)."""
+    if python is not None:
+        path = Path(python).expanduser()
+        if not path.is_absolute() and "/" not in python and os.sep not in python:
+            for folder in os.environ.get("PATH", "").split(os.pathsep):
+                if folder and os.access(Path(folder) / python, os.X_OK):
+                    return str(Path(folder, python).absolute()), "--brt-python"
+        if path.is_dir():
+            path = _python_in(path) or path
+        if not path.is_file() or not os.access(path, os.X_OK):
+            raise SubjectProblem(f"--brt-python: no such interpreter: {python!r} (give its path)")
+        return str(path.absolute()), "--brt-python"
+    for name in (".venv", "venv"):
+        inside = _python_in(root / name)
+        if inside is not None:
+            return str(inside), f"the project's {name}"
+    return sys.executable, "the running interpreter"
+
+
+def _python_in(folder: Path) -> Path | None:
+    for tail in ("bin/python", "Scripts/python.exe"):
+        if os.access(folder / tail, os.X_OK):
+            return folder / tail
+    return None
+
+
+def _split_path(root: Path, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the entries of a PYTHONPATH that lie in the project (relative), and the others."""
+    inner: list[str] = []
+    outer: list[str] = []
+    for entry in filter(None, text.split(os.pathsep)):
+        path = (root / entry).resolve()
+        if path.is_relative_to(root):
+            inner.append(path.relative_to(root).as_posix())
+        else:
+            outer.append(entry)
+    return tuple(inner), tuple(outer)
+
+
+def _ask(python: str, path: list[str], extra: Mapping[str, str]) -> _Answer:
+    env = scrubbed(extra)
+    env["PYTHONPATH"] = os.pathsep.join(path)
+    env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
+    try:
+        done = subprocess.run(
+            [python, "-B", str(ASK)],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SubjectProblem(
+            f"{python!r} did not answer within {PATIENCE:.0f} s (choose another: --brt-python)"
+        ) from error
+    except OSError as error:
+        raise SubjectProblem(
+            f"cannot start {python!r}: {error.strerror} (choose another: --brt-python)"
+        ) from error
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    try:
+        answer = from_json(lines[-1] if lines else "", _Answer)
+    except StoreProblem as error:
+        tail = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise SubjectProblem(
+            f"{python!r} is not a usable Python: {' '.join(tail) or 'no answer'}"
+            " (choose another: --brt-python)"
+        ) from error
+    if answer.problem:
+        raise SubjectProblem(
+            f"{python!r} cannot import pytest: {answer.problem}"
+            " (install pytest there, or choose another: --brt-python)"
+        )
+    return answer
+
+
+def _version(text: str) -> tuple[int, int]:
+    """Return major and minor of a version text.
+
+    >>> _version("8.4.2"), _version("9.0.0rc1")
+    ((8, 4), (9, 0))
+    """
+    match = re.match(r"(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _pytest_args(
+    root: Path, ini: PytestIni, plugins: tuple[tuple[str, str], ...]
+) -> tuple[str, ...]:
+    """Return the kept part of addopts, and ``-p`` for each installed plugin the project names."""
+    args = list(ini.kept_options())
+    named = _named_words(root) | {_plain(word) for word in ini.required_plugins}
+    for name, distribution in plugins:
+        if name in UNWANTED or name in args:
+            continue
+        plain = _plain(distribution)
+        short = plain.removeprefix("pytest-")
+        if plain in named or any(key.startswith(f"{short}_") for key in ini.keys):
+            args += ["-p", name]
+    return tuple(args)
+
+
+def _plain(name: str) -> str:
+    """Return a distribution's normalised name without version or extras.
+
+    >>> _plain("pytest_AsyncIO>=0.21")
+    'pytest-asyncio'
+    """
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0]).lower()
+
+
+def _named_words(root: Path) -> set[str]:
+    """Return the words of the files in which a project names what its tests need."""
+    patterns = (
+        "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "Pipfile",
+        "*requirements*.txt", "requirements/*.txt", "*environment*.yml", "*/requirements*.txt",
+    )  # fmt: skip
+    words: set[str] = set()
+    for pattern in patterns:
+        for path in root.glob(pattern):
+            if path.is_file() and path.stat().st_size < 1_000_000:
+                text = path.read_text(encoding="utf-8", errors="replace")
+                words.update(_plain(word) for word in re.findall(r"[\w.-]+", text))
+    return words

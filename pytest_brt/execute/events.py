@@ -1,0 +1,71 @@
+"""What the processes of the subject tell, as it crosses the pipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An exception as the subject's process describes it (`inside/describe.py`)."""
+
+    type: str
+    message: str
+    bases: tuple[str, ...] = ()
+    #: File, line, function; outermost first.
+    frames: tuple[tuple[str, int, str], ...] = ()
+    #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
+    denied: str = ""
+    #: A TypeError or AttributeError about a name of the project.
+    about_project: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldValue:
+    """A value as the subject's process describes it."""
+
+    type: str
+    repr: str
+    text: str
+    is_none: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line from the pipe; which fields are set depends on `event`."""
+
+    event: str
+    pid: int = 0
+    node: str = ""
+    nodes: tuple[str, ...] = ()
+    when: str = ""
+    outcome: str = ""
+    xfail: bool = False
+    wasxfail: str = ""
+    duration: float = 0.0
+    raised: Told | None = None
+    skip: str = ""
+    text: str = ""
+    output: str = ""
+    reason: str = ""
+    code: int = 0
+    index: int = -1
+    value: ToldValue | None = None
+    stdout: str = ""
+    stderr: str = ""
+    warnings: tuple[tuple[str, str], ...] = ()
+    seconds: float = 0.0
+
+
+def read_event(line: bytes) -> Event:
+    """Return the event a line holds; one named "garbage" when it holds none.
+
+    The subject's code can write to the pipe, so anything may come.
+    """
+    try:
+        return from_json(line, Event)
+    except StoreProblem:
+        return Event(event="garbage", text=line[:200].decode("utf-8", "replace"))

@@ -1,0 +1,146 @@
+"""Says in plain data what an exception was. Runs in the subject: standard library, Python 3.8+."""
+
+import errno
+import re
+import sys
+
+MESSAGE_LIMIT = 4000
+FRAME_LIMIT = 60
+
+#: What an operating system says no with when it is the sandbox that forbids.
+DENIED = {
+    errno.EROFS: "EROFS",
+    errno.EACCES: "EACCES",
+    errno.EPERM: "EPERM",
+    errno.ENETUNREACH: "ENETUNREACH",
+    errno.ENETDOWN: "ENETDOWN",
+    errno.EADDRNOTAVAIL: "EADDRNOTAVAIL",
+    errno.EFBIG: "EFBIG",
+    errno.ENOSPC: "ENOSPC",
+    errno.EDQUOT: "EDQUOT",
+    errno.ENOMEM: "ENOMEM",
+    errno.EAGAIN: "EAGAIN",
+    errno.EMFILE: "EMFILE",
+}
+
+
+def type_name(kind):
+    """Return the qualified name of a class, bare for built-in ones."""
+    module = getattr(kind, "__module__", "") or ""
+    name = getattr(kind, "__qualname__", "") or getattr(kind, "__name__", "?")
+    if module in ("builtins", "exceptions", "__main__", ""):
+        return str(name)
+    return "%s.%s" % (module, name)
+
+
+def text_of(value, convert, limit):
+    """Return `convert(value)` cut at `limit` characters; what went wrong if it raises."""
+    try:
+        text = convert(value)
+    except RecursionError:
+        return "<%s of %s object: recursion>" % (convert.__name__, type(value).__name__)
+    except Exception as error:
+        kind = type(value).__name__
+        return "<%s of %s raised %s>" % (convert.__name__, kind, type(error).__name__)
+    return text if len(text) <= limit else text[:limit]
+
+
+def frames_of(traceback):
+    """Return [file, line, function] for each level, outermost first, the middle cut out."""
+    found = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        found.append([code.co_filename, traceback.tb_lineno, code.co_name])
+        traceback = traceback.tb_next
+    if len(found) > FRAME_LIMIT:
+        half = FRAME_LIMIT // 2
+        found = found[:half] + found[-half:]
+    return found
+
+
+def chain_of(error):
+    """Return the exception and what it came from, nearest first."""
+    seen = []
+    while error is not None and len(seen) < 20 and not any(error is other for other in seen):
+        seen.append(error)
+        hidden = getattr(error, "__suppress_context__", False)
+        error = error.__cause__ or (None if hidden else error.__context__)
+    return seen
+
+
+def denial_of(error):
+    """Return the name of the limit that an exception speaks of, or ""."""
+    for link in chain_of(error):
+        if isinstance(link, MemoryError):
+            return "MemoryError"
+        if type(link).__name__ == "gaierror":
+            return "gaierror"
+        if isinstance(link, RuntimeError) and "can't start new thread" in str(link):
+            return "EAGAIN"
+        if isinstance(link, OSError) and link.errno in DENIED:
+            return DENIED[link.errno]
+    return ""
+
+
+def belongs(module, packages):
+    """Return whether a module name lies in one of the packages."""
+    return isinstance(module, str) and module.split(".")[0] in packages
+
+
+def is_about_project(error, packages):
+    """Return whether a TypeError or AttributeError speaks of a name of the project."""
+    owner = getattr(error, "obj", None)
+    if owner is not None and isinstance(error, AttributeError):
+        if isinstance(owner, type(sys)):
+            return belongs(owner.__name__, packages)
+        kind = owner if isinstance(owner, type) else type(owner)
+        return belongs(getattr(kind, "__module__", None), packages)
+    message = text_of(error, str, MESSAGE_LIMIT)
+    module = re.match(r"(?:partially initialized )?module '([\w.]+)'", message)
+    if module:
+        return belongs(module.group(1), packages)
+    named = re.match(r"(?:type object )?'(\w+)'|([\w.]+)\(\)|Can't instantiate.* (\w+)", message)
+    if not named:
+        return False
+    wanted = next(group for group in named.groups() if group).split(".")
+    return _defined_in(wanted, packages)
+
+
+def _defined_in(wanted, packages):
+    """Return whether a loaded module of the packages defines a thing of this name."""
+    for name in [name for name in list(sys.modules) if belongs(name, packages)]:
+        space = getattr(sys.modules.get(name), "__dict__", {})
+        found = space.get(wanted[0])
+        if found is not None and belongs(getattr(found, "__module__", None), packages):
+            return True
+        if len(wanted) == 1 and any(
+            isinstance(value, type)
+            and wanted[0] in getattr(value, "__dict__", ())
+            and belongs(getattr(value, "__module__", None), packages)
+            for value in list(space.values())
+        ):
+            return True
+    return False
+
+
+def describe(error, packages, skip=()):
+    """Return an exception as plain data; frames in files named in `skip` are left out."""
+    frames = [frame for frame in frames_of(error.__traceback__) if frame[0] not in skip]
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append([str(error.filename), error.lineno or 0, "<module>"])
+    return {
+        "type": type_name(type(error)),
+        "message": message_of(error),
+        "bases": [type_name(kind) for kind in type(error).__mro__[1:] if kind is not object],
+        "frames": frames,
+        "denied": denial_of(error),
+        "about_project": isinstance(error, (TypeError, AttributeError))
+        and is_about_project(error, packages),
+    }
+
+
+def message_of(error):
+    """Return what an exception says; pytest's own lookup error says it elsewhere."""
+    if type(error).__name__ == "FixtureLookupError" and getattr(error, "argname", None):
+        return "fixture %r not found" % error.argname
+    return text_of(error, str, MESSAGE_LIMIT)

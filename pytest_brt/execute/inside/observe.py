@@ -1,0 +1,186 @@
+"""Runs statements one by one: ``python observe.py SPEC.json``. Runs in the subject: Python 3.8+."""
+
+import ast
+import io
+import json
+import linecache
+import os
+import sys
+import tempfile
+import time
+import types
+import warnings
+
+REPR_LIMIT = 20000
+OUTPUT_LIMIT = 20000
+AWAIT = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
+IS_COROUTINE = 0x80
+FUTURES = 0x1FE0000 | 0x2000 | 0x4000 | 0x8000 | 0x10000
+
+
+class Capture:
+    """What is printed on descriptors 1 and 2, Python's own and any library's."""
+
+    def __init__(self):
+        self.files = [tempfile.TemporaryFile(buffering=0) for _ in range(2)]
+        for number, file in zip((1, 2), self.files):
+            os.dup2(file.fileno(), number)
+        sys.stdout, sys.stderr = (
+            io.TextIOWrapper(
+                os.fdopen(number, "wb", 0, closefd=False),
+                encoding="utf-8",
+                errors="backslashreplace",
+                write_through=True,
+            )
+            for number in (1, 2)
+        )
+
+    def take(self):
+        """Return what was printed since the last call, on each."""
+        texts = []
+        for stream, file in zip((sys.stdout, sys.stderr), self.files):
+            try:
+                stream.flush()
+            except (ValueError, OSError, AttributeError):
+                pass  # a statement closed or replaced the stream: what was written is in the file
+            file.seek(0)
+            texts.append(file.read(OUTPUT_LIMIT * 4).decode("utf-8", "replace")[:OUTPUT_LIMIT])
+            file.seek(0)
+            file.truncate()
+        return texts
+
+
+class Session:
+    """One namespace, and the statements that run in it."""
+
+    def __init__(self, wire, describe, packages, own_files):
+        self.wire = wire
+        self.tell = describe
+        self.packages = frozenset(packages)
+        self.own_files = own_files
+        self.flags = 0
+        self.caught = []
+        self.loop = None
+        module = types.ModuleType("__main__")
+        module.__dict__["__builtins__"] = __builtins__
+        sys.modules["__main__"] = module
+        self.module = module
+        self.space = module.__dict__
+        self.capture = Capture()
+        warnings.simplefilter("always")
+        warnings.showwarning = self.show_warning
+
+    def show_warning(self, message, category, filename, lineno, file=None, line=None):
+        """Keep a warning instead of printing it."""
+        self.caught.append([self.tell.type_name(category), str(message)])
+
+    def run(self, index, source):
+        """Run statement number `index` and tell what it did."""
+        self.caught = []
+        self.wire.send("statement", index=index)
+        begin = time.perf_counter()
+        raised = value = None
+        has_value = False
+        try:
+            has_value, value = self.execute(index, source)
+            if has_value and value is not None:
+                self.space["_"] = value
+        except BaseException as error:
+            raised = self.tell.describe(error, self.packages, self.own_files)
+        shown = self.show(value) if has_value and raised is None else None
+        stdout, stderr = self.capture.take()
+        self.wire.send(
+            "observed",
+            index=index,
+            value=shown,
+            stdout=stdout,
+            stderr=stderr,
+            warnings=self.caught,
+            raised=raised,
+            seconds=time.perf_counter() - begin,
+        )
+        if shown is not None and self.is_evaluable(value, shown["repr"]):
+            self.wire.send("evaluable", index=index)
+        self.capture.take()
+
+    def execute(self, index, source):
+        """Return whether the statement is an expression, and its value."""
+        name = "<statement %d>" % index
+        lines = [line + "\n" for line in source.splitlines()]
+        linecache.cache[name] = (len(source), None, lines, name)
+        flags = self.flags
+        tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST | AWAIT, True)
+        if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr):
+            tree = ast.Expression(tree.body[0].value)
+            code = compile(tree, name, "eval", flags | AWAIT, True)
+            return True, self.settle(eval(code, self.space), code)
+        code = compile(tree, name, "exec", flags | AWAIT, True)
+        self.flags |= code.co_flags & FUTURES
+        self.settle(eval(code, self.space), code)
+        return False, None
+
+    def settle(self, value, code):
+        """Return the value, awaited when the statement used ``await`` at top level."""
+        if not code.co_flags & IS_COROUTINE:
+            return value
+        import asyncio
+
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+        return self.loop.run_until_complete(value)
+
+    def show(self, value):
+        """Return a value as text."""
+        return {
+            "type": self.tell.type_name(type(value)),
+            "repr": self.text(value, repr),
+            "text": self.text(value, str),
+            "is_none": value is None,
+        }
+
+    @staticmethod
+    def text(value, convert):
+        """Return `convert(value)` cut to size, "" when it raises."""
+        try:
+            text = convert(value)
+            return text[:REPR_LIMIT] if isinstance(text, str) else ""
+        except BaseException:  # whatever the subject's code raises: it has no text then
+            return ""
+
+    def is_evaluable(self, value, text):
+        """Return whether the text, evaluated, gives an equal value again."""
+        if not text or len(text) >= REPR_LIMIT:
+            return False
+        try:
+            return bool(eval(text, dict(self.space)) == value)
+        except BaseException:  # whatever the subject's code raises: it is not evaluable then
+            return False
+
+
+def main():
+    """Run what the specification says, telling about each statement as it ends."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    import importlib.util
+
+    loader = importlib.util.spec_from_file_location("_brt_load", os.path.join(here, "load.py"))
+    load_module = importlib.util.module_from_spec(loader)
+    sys.modules["_brt_load"] = load_module
+    loader.loader.exec_module(load_module)
+    load = load_module.load
+    with open(sys.argv[1]) as stream:
+        spec = json.load(stream)
+    wire = load("wire").Wire(spec["fd"])
+    load("limits").apply_limits(spec["limits"])
+    wire.send("start", python=list(sys.version_info[:3]))
+    sys.argv[:] = [""]
+    sys.path.insert(0, "")
+    session = Session(wire, load("describe"), spec["packages"], load_module.own_files())
+    for index, source in enumerate(spec["statements"]):
+        session.run(index, source)
+    wire.send("finish", code=0)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The pytest plugin that watches a run from within. Runs in the subject: pytest 4.4 to 9.
+
+It is handed to pytest as an object (``plugins=[...]``): passing it by name would warn about
+a module imported too early, an error under ``filterwarnings = error``.
+"""
+
+import pytest
+
+OUTPUT_LIMIT = 8000
+
+
+class Probe:
+    """Tells the tool what pytest does, as it happens."""
+
+    def __init__(self, wire, describe, packages, own_files=()):
+        self.wire = wire
+        self.describe = describe
+        self.packages = frozenset(packages)
+        self.own_files = own_files
+
+    def about(self, error):
+        """Return the exception as plain data, or None."""
+        return None if error is None else self.describe(error, self.packages, self.own_files)
+
+    def pytest_collection_finish(self, session):
+        """Tell which items were found."""
+        self.wire.send("collected", nodes=[item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report):
+        """Tell of a file that was skipped as a whole."""
+        if report.outcome == "skipped":
+            reason = report.longrepr
+            reason = reason[-1] if isinstance(reason, tuple) else reason
+            self.wire.send("collect_skip", node=report.nodeid, reason=str(reason))
+
+    def pytest_exception_interact(self, call, report):
+        """Tell of an error while collecting; errors of tests are told by makereport."""
+        if getattr(report, "when", None) == "collect":
+            error = call.excinfo.value
+            if type(error).__name__ == "CollectError":
+                error = error.__cause__ or error.__context__ or error
+            self.wire.send(
+                "collect_error",
+                node=report.nodeid,
+                raised=self.about(error),
+                text=str(report.longrepr)[-OUTPUT_LIMIT:],
+            )
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        """Tell that an item starts: its deadline counts from here."""
+        self.wire.send("item", node=nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid, location):
+        """Tell that an item is through with all its phases."""
+        self.wire.send("item_end", node=nodeid)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        """Tell what a phase did, from the exception itself and not only the report."""
+        error = call.excinfo.value if call.excinfo is not None else None
+        outcome = yield
+        report = outcome.get_result()
+        printed = "".join(text for _, text in report.sections)
+        self.wire.send(
+            "report",
+            node=item.nodeid,
+            when=call.when,
+            outcome=report.outcome,
+            xfail=hasattr(report, "wasxfail"),
+            wasxfail=str(getattr(report, "wasxfail", "")),
+            duration=float(getattr(report, "duration", 0.0) or 0.0),
+            raised=self.about(error),
+            skip=self._skip_reason(report),
+            text="" if error is not None else str(report.longrepr or "")[-OUTPUT_LIMIT:],
+            output=printed[-OUTPUT_LIMIT:],
+        )
+
+    @staticmethod
+    def _skip_reason(report):
+        longrepr = report.longrepr
+        if report.outcome != "skipped" or not isinstance(longrepr, tuple):
+            return ""
+        return str(longrepr[-1])
+
+    def pytest_internalerror(self, excrepr, excinfo):
+        """Tell that pytest itself, or a plugin, broke."""
+        self.wire.send(
+            "internal_error", raised=self.about(excinfo.value), text=str(excrepr)[-4000:]
+        )
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        """Tell that the run was broken off (``pytest.exit`` too)."""
+        self.wire.send("interrupted", raised=self.about(excinfo.value))
+
+    def pytest_sessionfinish(self, exitstatus):
+        """Tell that the session ended by itself."""
+        self.wire.send("session_end", code=int(exitstatus))

@@ -1,0 +1,131 @@
+"""Where a project keeps its code and its tests."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Folders that a private copy of a tree does without.
+LEFT_OUT = frozenset(
+    {
+        ".git", ".hg", ".svn", ".bzr", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
+        ".ruff_cache", ".hypothesis", ".import_linter_cache", ".pytype", ".pyre",
+        "node_modules", ".idea", ".vscode",
+    }
+)  # fmt: skip
+
+#: Top-level names that are part of the repository but not of the package it makes.
+NOT_PRODUCT = frozenset(
+    {
+        "tests", "test", "docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench",
+        "scripts", "tools", "ci", "build", "dist", "setup", "conftest", "noxfile", "fabfile",
+        "tasks", "versioneer", "release",
+    }
+)  # fmt: skip
+
+TEST_FOLDERS = ("tests", "test", "testing")
+
+
+def is_environment(folder: Path) -> bool:
+    """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
+    return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
+
+
+def is_test_file(path: str) -> bool:
+    """Return whether a path, relative to the root, belongs to the tests.
+
+    >>> is_test_file("pkg/tests/helper.py"), is_test_file("pkg/core.py")
+    (True, False)
+    """
+    *folders, name = path.split("/")
+    return (
+        name == "conftest.py"
+        or (name.startswith("test_") and name.endswith(".py"))
+        or name.endswith("_test.py")
+        or any(folder in ("tests", "test") for folder in folders)
+    )
+
+
+def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the folders to put on the import path, relative to `root`, "." last.
+
+    `extra` (the `pythonpath` setting) comes first; `src` and `lib` count when they hold a
+    package or module.
+    """
+    found: list[str] = []
+    for entry in (*extra, "src", "lib"):
+        folder = (root / entry).resolve()
+        if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
+            continue
+        name = folder.relative_to(root.resolve()).as_posix()
+        if (entry in extra or any(_import_names(folder))) and name not in found:
+            found.append(name)
+    return (*(name for name in found if name != "."), ".")
+
+
+def packages(root: Path, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the top-level import names below the source roots, tests left out."""
+    found: set[str] = set()
+    for entry in roots:
+        skip = NOT_PRODUCT | {part for part in roots if part != "."}
+        found.update(name for name in _import_names(root / entry) if name not in skip)
+    return tuple(sorted(found))
+
+
+def _import_names(folder: Path) -> Iterator[str]:
+    """Yield the names that can be imported with `folder` on the path."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            if path.name.isidentifier() and _is_package(path):
+                yield path.name
+        elif path.suffix in (".py", ".so", ".pyd"):
+            name = path.name.split(".")[0]
+            if name.isidentifier() and not is_test_file(path.name):
+                yield name
+
+
+def _is_package(folder: Path) -> bool:
+    """Return whether a folder is a package: marked as one, or a namespace around one."""
+    if (folder / "__init__.py").is_file():
+        return True
+    return folder.parent.name in ("src", "lib") and any(folder.glob("*/__init__.py"))
+
+
+def suite_folder(root: Path, testpaths: tuple[str, ...] = ()) -> str:
+    """Return the folder for new test files, relative to `root`.
+
+    The first of: a configured test path, a folder of the usual name, the folder that holds
+    most test files (the shallowest of several), the root itself.
+    """
+    for entry in (*testpaths, *TEST_FOLDERS):
+        folder = root / entry
+        if not folder.is_dir() or not folder.resolve().is_relative_to(root.resolve()):
+            continue
+        if entry in testpaths or any(folder.rglob("test_*.py")):
+            return folder.resolve().relative_to(root.resolve()).as_posix()
+    counts = Counter(
+        Path(path).parent.as_posix() for path in files_of(root) if is_test_module(path)
+    )
+    if not counts:
+        return "."
+    return min(counts, key=lambda name: (-counts[name], name.count("/"), name))
+
+
+def is_test_module(path: str) -> bool:
+    """Return whether pytest would, by its default patterns, collect a file of this name."""
+    name = path.rpartition("/")[2]
+    return (name.startswith("test_") and name.endswith(".py")) or name.endswith("_test.py")
+
+
+def files_of(root: Path) -> Iterator[str]:
+    """Yield the files of a tree, relative to it, but for those in folders left out."""
+    for folder, names, files in os.walk(root):
+        here = Path(folder)
+        names[:] = sorted(
+            name for name in names if name not in LEFT_OUT and not is_environment(here / name)
+        )
+        prefix = here.relative_to(root).as_posix()
+        for name in sorted(files):
+            yield name if prefix == "." else f"{prefix}/{name}"

@@ -1,0 +1,277 @@
+"""The plain engine: a process per target on a copy of the tree. The ladder's lower rungs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_brt.execute.environment import inner_environment
+from pytest_brt.execute.events import Event
+from pytest_brt.execute.observation import Caught, Observation, Observed, Program, Value
+from pytest_brt.execute.places import Places
+from pytest_brt.execute.process import Allowance, Ended, run_process
+from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
+from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.tree import TreeCopy
+from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
+from pytest_brt.types import FileChange, TestRun
+
+INSIDE = Path(__file__).parent / "inside"
+#: Seconds for starting Python, importing the project and collecting, at least.
+STARTUP = 60.0
+#: Seconds in which a process must end that said it is done.
+ENDING = 10.0
+#: How often the rest of a file is tried again after a test that ended the process.
+RESTARTS = 200
+
+
+class PlainEngine:
+    """Runs each target in a process of its own, on one of a few private copies of the tree."""
+
+    def __init__(self, subject: Subject, *, level: str, limits: Limits, jobs: int) -> None:
+        self.subject = subject
+        self.level = level
+        self._limits = limits
+        self._slots = threading.BoundedSemaphore(max(1, jobs))
+        self._lock = threading.Lock()
+        self._free: list[TreeCopy] = []
+        self._made = 0
+        self._scratch = Path(tempfile.mkdtemp(prefix="brt-"))
+
+    def run(self, row: Row) -> RowResult:
+        """Run the targets of `row`; see `Engine.run`."""
+        begin = time.monotonic()
+        runs: list[TestRun] = []
+        with self._tree() as tree:
+            for target in row.targets:
+                runs += self._target(tree, row, target)
+        return RowResult(runs=tuple(runs), seconds=time.monotonic() - begin)
+
+    def observe(self, program: Program) -> Observation:
+        """Run the statements of `program`; see `Engine.observe`."""
+        with self._tree() as tree:
+            tree.apply(program.changes)
+            with self._folder() as folder:
+                return self._observe(tree, folder, program)
+
+    def close(self) -> None:
+        """Remove the copies; nothing runs between calls."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _target(self, tree: TreeCopy, row: Row, target: TestTarget) -> list[TestRun]:
+        """Run one target, going on with the rest of a file after a test that ended all."""
+        scene = Scene(
+            target=target,
+            places=self._places(tree),
+            level=self.level,
+            seconds=self._limits.seconds,
+        )
+        runs: list[TestRun] = []
+        skip: tuple[str, ...] = ()
+        for _ in range(RESTARTS):
+            tree.restore()
+            tree.apply(row.changes)
+            if target.source is not None:
+                content = target.source.encode("utf-8", "surrogatepass")
+                tree.apply([FileChange(path=target.path, content=content)])
+            ended = self._pytest(tree, row, target, skip)
+            found = verdicts(scene, ended)
+            runs += found
+            left = missing_nodes(ended)
+            if target.node or not left or len(left) == len(skip):
+                break
+            skip = (*skip, *(e.node for e in ended.events if e.event == "item"))
+        return [merge(runs, target)] if target.node and len(runs) > 1 else runs
+
+    def _pytest(self, tree: TreeCopy, row: Row, target: TestTarget, skip: Sequence[str]) -> Ended:
+        node = f"{target.path}::{target.node}" if target.node else target.path
+        args = [
+            node, "-o", "addopts=", "-p", "no:cacheprovider", "--rootdir", str(tree.place),
+            "--tb=short", "-q", *self.subject.pytest_args,
+            *(f"--deselect={name}" for name in skip),
+        ]  # fmt: skip
+        with self._folder() as folder:
+            if not self.subject.ini:
+                (folder / "empty.ini").write_text("[pytest]\n", encoding="utf-8")
+                args += ["-c", str(folder / "empty.ini")]
+            spec = {"args": args, "packages": self.subject.packages, "limits": self._rlimits()}
+            return run_process(
+                lambda writer: self._command("run_tests.py", folder, {**spec, "fd": writer}),
+                env=self._environment(tree, folder, row.hash_seed),
+                cwd=str(tree.place),
+                allowance=test_allowance(self._limits.seconds),
+                total=row_seconds(self._limits, len(skip)),
+            )
+
+    def _observe(self, tree: TreeCopy, folder: Path, program: Program) -> Observation:
+        work = folder / "work"
+        copy_files(work, program.files)
+        spec = {
+            "statements": program.statements,
+            "packages": self.subject.packages,
+            "limits": self._rlimits(),
+        }
+        ended = run_process(
+            lambda writer: self._command("observe.py", folder, {**spec, "fd": writer}),
+            env=self._environment(tree, folder, 0),
+            cwd=str(work),
+            allowance=statement_allowance(program.statement_seconds),
+            total=program.total_seconds,
+        )
+        return observation(program, ended, self._places(tree))
+
+    def _command(self, script: str, folder: Path, spec: Mapping[str, object]) -> list[str]:
+        path = folder / "spec.json"
+        path.write_text(json.dumps(spec), encoding="utf-8")
+        return [self.subject.python, str(INSIDE / script), str(path)]
+
+    def _environment(self, tree: TreeCopy, folder: Path, hash_seed: int) -> dict[str, str]:
+        for name in ("home", "tmp"):
+            (folder / name).mkdir(exist_ok=True)
+        return inner_environment(
+            tree=str(tree.place),
+            source_roots=self.subject.source_roots,
+            python=self.subject.python,
+            home=str(folder / "home"),
+            scratch=str(folder / "tmp"),
+            hash_seed=hash_seed,
+            extra=dict(self.subject.env),
+        )
+
+    def _rlimits(self) -> dict[str, int]:
+        return resource_limits(self._limits)
+
+    def _places(self, tree: TreeCopy) -> Places:
+        return Places(tree=str(tree.place), root=self.subject.root, libraries=self.subject.paths)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Give a scratch folder for one process."""
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _tree(self) -> Iterator[TreeCopy]:
+        """Lend one of the copies, set back to the project's state."""
+        with self._slots:
+            with self._lock:
+                tree = self._free.pop() if self._free else None
+                self._made += tree is None
+                number = self._made
+            if tree is None:
+                tree = TreeCopy(Path(self.subject.root), self._scratch / f"tree-{number}")
+            else:
+                tree.restore()
+            try:
+                yield tree
+            finally:
+                with self._lock:
+                    self._free.append(tree)
+
+
+def test_allowance(seconds: float) -> Allowance:
+    """Return the deadlines of a test process: for starting, for each item, for ending."""
+
+    def allow(event: Event | None) -> float | None:
+        if event is None:
+            return max(STARTUP, seconds)
+        if event.event in ("item", "item_end"):
+            return seconds
+        if event.event == "finish":
+            return ENDING
+        return None
+
+    return allow
+
+
+def statement_allowance(seconds: float) -> Allowance:
+    """Return the deadlines of an observing process: for starting, then for each statement."""
+
+    def allow(event: Event | None) -> float | None:
+        if event is None:
+            return STARTUP
+        return seconds if event.event in ("statement", "observed") else None
+
+    return allow
+
+
+def row_seconds(limits: Limits, tests: int) -> float:
+    """Return the wall-clock seconds after which one process is ended, whatever it tells."""
+    return max(STARTUP, limits.seconds) + 10 * limits.seconds + tests + ENDING
+
+
+def resource_limits(limits: Limits) -> dict[str, int]:
+    """Return the resource limits of one process, by the names of `resource.RLIMIT_*`."""
+    return {
+        "AS": limits.memory_mb * 1024 * 1024,
+        "CORE": 0,
+        "FSIZE": 256 * 1024 * 1024,
+        "NOFILE": 1024,
+    }
+
+
+def copy_files(folder: Path, files: Sequence[FileChange]) -> None:
+    """Put the files of a program in (or beside) its working directory."""
+    folder.mkdir(parents=True)
+    for file in files:
+        path = Path(os.path.normpath(folder / file.path))
+        if not path.is_relative_to(folder.parent):
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content or b"")
+
+
+def observation(program: Program, ended: Ended, places: Places) -> Observation:
+    """Return what the statements of a program did, from what its process told."""
+    evaluable = {event.index for event in ended.events if event.event == "evaluable"}
+    observed = [
+        _observed(event, event.index in evaluable, places)
+        for event in ended.events
+        if event.event == "observed"
+    ]
+    if len(observed) == len(program.statements):
+        how = ""
+    elif ended.timed_out:
+        spent = program.statement_seconds
+        total = ended.seconds >= program.total_seconds
+        how = f"timed out after {program.total_seconds if total else spent:g} s"
+    else:
+        how = ended.manner()
+    return Observation(observed=tuple(observed), ended=how)
+
+
+def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
+    value = event.value
+    return Observed(
+        index=event.index,
+        value=None
+        if value is None
+        else Value(
+            type=value.type,
+            repr=places.text(value.repr),
+            str=places.text(value.text),
+            evaluable=evaluable,
+            is_none=value.is_none,
+        ),
+        stdout=places.text(event.stdout),
+        stderr=places.text(event.stderr),
+        warnings=tuple(Caught(type=kind, message=text) for kind, text in event.warnings),
+        raised=None if event.raised is None else places.raised(event.raised),
+        seconds=event.seconds,
+    )
+
+
+def without_limits(limits: Limits) -> Limits:
+    """Return limits for the level `none`: time only."""
+    return replace(limits, memory_mb=1 << 30)

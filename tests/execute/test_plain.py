@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.observation import Program
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.types import FileChange, Verdict
+from tests.execute.projects import make_project, open_on, run_one
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = open_on(make_project(tmp_path_factory.mktemp("plain") / "project"), seconds=3)
+    yield engine
+    engine.close()
+
+
+CASES = {
+    "pass": ("def test_a():\n    assert True\n", Verdict.PASS, "passed"),
+    "assertion": (
+        "from pkg.core import divide\ndef test_a():\n    assert divide(4, 2) == 3\n",
+        Verdict.FAIL,
+        "AssertionError: assert 2.0 == 3",
+    ),
+    "project-raises": (
+        "from pkg.core import divide\ndef test_a():\n    divide(1, 0)\n",
+        Verdict.FAIL,
+        "ZeroDivisionError: division by zero (pkg/core.py:2)",
+    ),
+    "did-not-raise": (
+        "import pytest\ndef test_a():\n    with pytest.raises(ValueError):\n        pass\n",
+        Verdict.FAIL,
+        "Failed: DID NOT RAISE",
+    ),
+    "name-error": ("def test_a():\n    zork\n", Verdict.BROKEN, "error in the test itself"),
+    "import-in-body": ("def test_a():\n    import zork\n", Verdict.BROKEN, "in the test itself"),
+    "import-on-top": ("import zork\ndef test_a(): pass\n", Verdict.BROKEN, "No module named"),
+    "syntax": ("def test_a(:\n", Verdict.BROKEN, "cannot be collected: SyntaxError"),
+    "fixture": ("def test_a(zork): pass\n", Verdict.BROKEN, "fixture 'zork' not found"),
+    "no-such-name": (
+        "import pkg.core\ndef test_a():\n    pkg.core.zork()\n",
+        Verdict.FAIL,
+        "api-mismatch: AttributeError",
+    ),
+    "wrong-call": (
+        "from pkg.core import divide\ndef test_a():\n    divide(1, 2, 3)\n",
+        Verdict.FAIL,
+        "api-mismatch: TypeError",
+    ),
+    "no-such-method": (
+        "from pkg.core import Thing\ndef test_a():\n    Thing().zork\n",
+        Verdict.FAIL,
+        "api-mismatch: AttributeError",
+    ),
+    "foreign-attribute": ("def test_a():\n    (3).zork\n", Verdict.FAIL, "AttributeError: 'int'"),
+    "loop": ("def test_a():\n    while True: pass\n", Verdict.TIMEOUT, "within 3 s"),
+    "sys-exit": ("import sys\ndef test_a():\n    sys.exit(0)\n", Verdict.BROKEN, "SystemExit"),
+    "os-exit": ("import os\ndef test_a():\n    os._exit(0)\n", Verdict.CRASH, "exit status 0"),
+    "segfault": ("import os\ndef test_a():\n    os.kill(os.getpid(), 11)\n", Verdict.CRASH, "SEGV"),
+    "pytest-exit": ("import pytest\ndef test_a():\n    pytest.exit('x')\n", Verdict.BROKEN, "Exit"),
+    "skip": ("import pytest\ndef test_a():\n    pytest.skip('no')\n", Verdict.SKIP, "no"),
+    "xfail": (
+        "import pytest\n@pytest.mark.xfail(reason='bug')\ndef test_a():\n    assert 0\n",
+        Verdict.XFAIL,
+        "bug",
+    ),
+    "memory": ("def test_a():\n    x = b'x' * 10**11\n", Verdict.FAIL, "sandbox: MemoryError"),
+    "late-exit": (
+        "import atexit, os\ndef test_a():\n    atexit.register(os._exit, 0)\n    assert 0\n",
+        Verdict.TAMPERED,
+        "pytest said 1",
+    ),
+    "teardown": (
+        "import pytest\n@pytest.fixture\ndef f():\n    yield\n    1 / 0\ndef test_a(f): pass\n",
+        Verdict.BROKEN,
+        "teardown failed",
+    ),
+    "no-such-test": ("def test_b(): pass\n", Verdict.BROKEN, "not found"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_test_gets_its_verdict(engine: Engine, name: str) -> None:
+    source, verdict, words = CASES[name]
+    run = run_one(engine, source)
+    assert (run.verdict, run.test, run.node) == (verdict, "t", "test_a"), run
+    assert words in run.reason
+    assert "\n" not in run.reason
+
+
+def test_frames_are_named_as_the_project_names_them(engine: Engine) -> None:
+    run = run_one(engine, CASES["project-raises"][0])
+    assert run.raised is not None
+    assert [(f.path, f.line, f.project) for f in run.raised.frames[-2:]] == [
+        ("tests/test_brt_x.py", 3, False),
+        ("pkg/core.py", 2, True),
+    ]
+    assert run.raised.type == "ZeroDivisionError"
+    assert "ArithmeticError" in run.raised.bases
+
+
+def test_a_changed_tree_is_what_runs(engine: Engine) -> None:
+    source = "from pkg.core import divide\ndef test_a():\n    assert divide(4, 2) == 3\n"
+    fixed = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 3\n")
+    other = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 4\n")
+    verdicts = [
+        run_one(engine, source, changes=changes).verdict
+        for changes in ((), (fixed,), (other,), (fixed,), ())
+    ]
+    assert verdicts == ["FAIL", "PASS", "FAIL", "PASS", "FAIL"]
+
+
+def test_what_a_test_writes_is_gone_for_the_next(engine: Engine) -> None:
+    spoil = "import pkg.core\ndef test_a():\n    open(pkg.core.__file__, 'w').write('1/0')\n"
+    assert run_one(engine, spoil).verdict is Verdict.PASS
+    assert run_one(engine, "import pkg.core\ndef test_a(): pass\n").verdict is Verdict.PASS
+
+
+def test_a_file_goes_on_after_a_test_that_ends_the_process(engine: Engine) -> None:
+    source = (
+        "import os, time\ndef test_a(): pass\ndef test_b(): os._exit(3)\ndef test_c(): pass\n"
+        "def test_d(): time.sleep(60)\ndef test_e(): assert 0\n"
+    )
+    target = TestTarget(id="m", path="tests/test_m.py", source=source)
+    runs = engine.run(Row(targets=(target,))).runs
+    assert [(run.node, run.verdict) for run in runs] == [
+        ("test_a", Verdict.PASS),
+        ("test_b", Verdict.CRASH),
+        ("test_c", Verdict.PASS),
+        ("test_d", Verdict.TIMEOUT),
+        ("test_e", Verdict.FAIL),
+    ]
+
+
+def test_items_of_one_name_count_as_one_run(engine: Engine) -> None:
+    source = (
+        "import pytest\n@pytest.mark.parametrize('x', [1, 2, 3])\ndef test_a(x): assert x != 2\n"
+    )
+    assert run_one(engine, source).verdict is Verdict.FAIL
+    assert run_one(engine, source, node="test_a[1]").verdict is Verdict.PASS
+
+
+def test_the_hash_seed_is_the_rows(engine: Engine) -> None:
+    source = "import os\ndef test_a(): assert os.environ['PYTHONHASHSEED'] == '7'\n"
+    target = TestTarget(id="t", path="tests/test_seed.py", source=source)
+    assert engine.run(Row(targets=(target,), hash_seed=7)).runs[0].verdict is Verdict.PASS
+    assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.FAIL
+
+
+def test_the_project_itself_is_left_alone(engine: Engine) -> None:
+    root = Path(engine.subject.root)
+    before = _digest(root)
+    run_one(
+        engine,
+        "def test_a():\n    open('pkg/core.py', 'w').close()\n    open('new', 'w').close()\n",
+    )
+    assert _digest(root) == before
+
+
+def _digest(root: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        digest.update(str(path).encode())
+        if path.is_file():
+            digest.update(path.read_bytes())
+            digest.update(str(path.stat().st_mtime_ns).encode())
+    return digest.hexdigest()
+
+
+def test_statements_are_observed_one_by_one(engine: Engine) -> None:
+    program = Program(
+        statements=(
+            "from pkg.core import divide",
+            "divide(1, 2)",
+            "divide(1, 0)",
+            "import os, sys, warnings",
+            "print('out'); print('err', file=sys.stderr)",
+            "os.system('echo child')",
+            "warnings.warn('careful', DeprecationWarning)",
+            "sys.exit(3)",
+            "open('data.txt').read()",
+            "object()",
+            "for i in range(2):\n    print(i)",
+            "import asyncio",
+            "await asyncio.sleep(0, 'awaited')",
+        ),
+        files=(FileChange(path="data.txt", content=b"content"),),
+    )
+    seen = engine.observe(program)
+    assert seen.ended == ""
+    by = {one.index: one for one in seen.observed}
+    assert len(by) == 13
+    half = by[1].value
+    assert half is not None
+    assert (half.type, half.repr, half.evaluable) == ("float", "0.5", True)
+    error = by[2].raised
+    assert error is not None
+    assert error.type == "ZeroDivisionError"
+    assert [(f.path, f.project) for f in error.frames] == [
+        ("<statement 2>", False),
+        ("pkg/core.py", True),
+    ]
+    assert (by[4].stdout, by[4].stderr) == ("out\n", "err\n")
+    assert by[5].stdout == "child\n"
+    assert [(w.type, w.message) for w in by[6].warnings] == [("DeprecationWarning", "careful")]
+    assert by[7].raised is not None
+    assert by[7].raised.type == "SystemExit"
+    content, plain, awaited = by[8].value, by[9].value, by[12].value
+    assert content is not None
+    assert plain is not None
+    assert awaited is not None
+    assert content.str == "content"
+    assert not plain.evaluable
+    assert by[10].stdout == "0\n1\n"
+    assert awaited.repr == "'awaited'"
+
+
+@pytest.mark.parametrize(
+    ("last", "how"),
+    [
+        ("while True: pass", "timed out after 2 s"),
+        ("import os; os._exit(4)", "exit status 4"),
+        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+    ],
+)
+def test_a_statement_that_ends_the_process_costs_only_itself(
+    engine: Engine, last: str, how: str
+) -> None:
+    seen = engine.observe(Program(statements=("1 + 1", last, "3"), statement_seconds=2))
+    assert [one.index for one in seen.observed] == [0]
+    assert seen.ended == how
+
+
+def test_statements_see_changes_of_the_tree(engine: Engine) -> None:
+    change = FileChange(path="pkg/core.py", content=b"divide = 'changed'\n")
+    seen = engine.observe(
+        Program(statements=("import pkg.core", "pkg.core.divide"), changes=(change,))
+    )
+    value = seen.observed[1].value
+    assert value is not None
+    assert value.str == "changed"

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import SubjectProblem
+from pytest_brt.execute.subject import find_subject
+from tests.execute.projects import make_project
+
+
+def test_a_flat_project_is_understood(tmp_path: Path) -> None:
+    subject = find_subject(make_project(tmp_path / "p"), python=None, env={"A": "b"})
+    assert subject.python == sys.executable
+    assert subject.python_version == sys.version_info[:2]
+    assert subject.pytest_version == tuple(int(part) for part in pytest.__version__.split(".")[:2])
+    assert (subject.source_roots, subject.packages) == ((".",), ("pkg",))
+    assert (subject.test_root, subject.found) == ("tests", "the running interpreter")
+    assert subject.env == (("A", "b"),)
+
+
+def test_a_src_layout_and_python_path_are_understood(tmp_path: Path) -> None:
+    (tmp_path / "src/thing").mkdir(parents=True)
+    (tmp_path / "src/thing/__init__.py").touch()
+    (tmp_path / "extra").mkdir()
+    (tmp_path / "extra/more.py").touch()
+    (tmp_path / "given").mkdir()
+    env = {"PYTHONPATH": f"{tmp_path}/given:/elsewhere"}
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\npythonpath = ["extra"]\n', encoding="utf-8"
+    )
+    subject = find_subject(tmp_path, python=None, env=env)
+    assert subject.source_roots == ("given", "extra", "src", ".")
+    assert subject.packages == ("more", "thing")
+    assert subject.env == (("PYTHONPATH", "/elsewhere"),)
+    assert subject.ini == "pyproject.toml"
+
+
+def test_the_suite_of_a_package_with_many_test_folders_is_the_fullest(tmp_path: Path) -> None:
+    for name in ("pkg/a/tests/test_1.py", "pkg/b/tests/test_1.py", "pkg/b/tests/test_2.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert find_subject(tmp_path, python=None, env={}).test_root == "pkg/b/tests"
+
+
+def test_a_missing_interpreter_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SubjectProblem, match="no such interpreter: '/nowhere/python'"):
+        find_subject(tmp_path, python="/nowhere/python", env={})
+
+
+def test_what_is_no_interpreter_is_named(tmp_path: Path) -> None:
+    fake = tmp_path / "fake"
+    fake.write_text("#!/bin/sh\necho hello\n", encoding="utf-8")
+    fake.chmod(0o755)
+    with pytest.raises(SubjectProblem, match="not a usable Python"):
+        find_subject(tmp_path, python=str(fake), env={})
+
+
+def test_a_projects_environment_without_pytest_is_named(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    with pytest.raises(SubjectProblem, match=r"cannot import pytest.*install pytest there"):
+        find_subject(tmp_path, python=None, env={})
+    assert find_subject(tmp_path, python=sys.executable, env={}).found == "--brt-python"
+
+
+def test_a_broken_configuration_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool\n", encoding="utf-8")
+    with pytest.raises(SubjectProblem, match=r"pyproject\.toml"):
+        find_subject(tmp_path, python=None, env={})
+
+
+def test_only_plugins_that_the_project_names_are_loaded(tmp_path: Path) -> None:
+    assert find_subject(tmp_path, python=None, env={}).pytest_args == ()
+    (tmp_path / "requirements-dev.txt").write_text("hypothesis\npytest-xdist\n", encoding="utf-8")
+    args = find_subject(tmp_path, python=None, env={}).pytest_args
+    assert "hypothesispytest" in args
+    assert "xdist" not in args
