@@ -51,6 +51,7 @@ def find_model(spec: str, schemes: Mapping[str, Callable[[str], object]]) -> Cal
         UsageProblem: the scheme is not known.
     """
     loaded: list[object] = []
+    factory: Callable[[str], object]
     if spec == "none":
         factory, address = _no_model, ""
     else:

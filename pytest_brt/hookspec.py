@@ -57,9 +57,7 @@ def pytest_brt_tools(config: pytest.Config) -> Mapping[str, Callable[..., str]]:
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_brt_accept(  # type: ignore[empty-body]
-    issue: Issue, candidate: CandidateTest, judgement: Judgement
-) -> bool | None:
+def pytest_brt_accept(issue: Issue, candidate: CandidateTest, judgement: Judgement) -> bool | None:
     """Say whether a candidate test is accepted; None leaves it to the next, at last to us.
 
     Called for each test that fails on the unpatched tree for the reported reason::

@@ -37,8 +37,8 @@ class Inputs:
 
     plan: Plan
     workbench: Workbench
-    #: The files that pytest collects, in order: an issue (no patch), or a patch.
-    paths: Mapping[Path, tuple[Case, Patch | None]]
+    #: The files that pytest collects, in order: an issue (no patches), or a file of patches.
+    paths: Mapping[Path, tuple[Case, tuple[Patch, ...]]]
 
 
 def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Inputs:
@@ -179,14 +179,17 @@ def _accept(config: pytest.Config) -> Callable[..., bool | None]:
 
 def _paths(
     issues: Mapping[Path, Issue], cases: tuple[Case, ...], options: Options
-) -> dict[Path, tuple[Case, Patch | None]]:
-    paths: dict[Path, tuple[Case, Patch | None]] = {}
+) -> dict[Path, tuple[Case, tuple[Patch, ...]]]:
+    paths: dict[Path, tuple[Case, tuple[Patch, ...]]] = {}
     for path, case in zip(issues, cases, strict=False):
-        if not path.exists():
+        if not path.exists():  # it came from stdin
             path.write_text(case.issue.text if case.issue else "", encoding="utf-8")
-        paths[path] = (case, None)
+        paths[path] = (case, ())
     for case in cases:
         for patch in case.patches:
             assert options.patches is not None, "there are patches"
-            paths[(options.patches / patch.name).absolute()] = (case, patch)
+            path = (options.patches / patch.name).absolute()
+            if not path.exists():  # one of several in a mailbox: "box.mbox#2"
+                path = path.with_name(path.name.rpartition("#")[0])
+            paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
     return paths

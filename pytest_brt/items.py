@@ -126,19 +126,19 @@ class IssueFile(pytest.File):
 
 
 class PatchFile(pytest.File):
-    """A patch: one item, its row."""
+    """A file of patches, nearly always one: an item per patch, its row."""
 
-    def __init__(self, *, run: Run, case: Case, patch: Patch, **kwargs: Any) -> None:
+    def __init__(self, *, run: Run, case: Case, patches: tuple[Patch, ...], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.work = run
         self.case = case
-        self.patch = patch
+        self.patches = patches
 
     def collect(self) -> Iterator[PatchItem]:
-        """Yield the one item ``epr``."""
-        yield PatchItem.from_parent(
-            self, name="epr", run=self.work, case=self.case, patch=self.patch
-        )
+        """Yield ``epr``, and ``epr-2``, … for further patches in a mailbox."""
+        for number, patch in enumerate(self.patches, start=1):
+            name = "epr" if number == 1 else f"epr-{number}"
+            yield PatchItem.from_parent(self, name=name, run=self.work, case=self.case, patch=patch)
 
 
 def result_of(future: Future[T]) -> T:

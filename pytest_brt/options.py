@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -270,7 +271,7 @@ def add_options(parser: pytest.Parser) -> None:
             help=spec.help,
         )
         if spec.ini:
-            kind = "linelist" if spec.repeat else "string"
+            kind: Literal["linelist", "string"] = "linelist" if spec.repeat else "string"
             parser.addini(spec.dest, spec.help, type=kind, default=None)
 
 

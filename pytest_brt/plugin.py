@@ -41,7 +41,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     """
     if _mode(early_config.known_args_namespace) is Mode.NONE:
         return
-    from pytest_brt.session import shed_project_settings
+    from pytest_brt.settings import shed_project_settings
 
     shed_project_settings(early_config, args)
 

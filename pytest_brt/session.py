@@ -1,7 +1,6 @@
 """The life of one run in our modes: what is collected, waited for, written and returned.
 
-In order: `shed_project_settings` keeps the project's own pytest settings out,
-`open_session` reads the inputs and makes the plan, pytest collects the items, the loop
+In order: `open_session` reads the inputs and makes the plan, pytest collects the items, the loop
 waits for them, and at the end one writer writes the reports.
 """
 
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import warnings
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,34 +27,6 @@ from pytest_brt.run import Run
 from pytest_brt.store import save_last_run, write_text
 from pytest_brt.summary import Summary
 from pytest_brt.types import RunRecord
-
-#: Ini keys of the project that may reach our own session; all others are about its tests.
-KEPT_SETTINGS = ("brt_", "cache_dir", "console_output_style", "junit_", "log_", "tmp_path_")
-
-
-def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
-    """Take the project's conftests, addopts and test settings out of `config` and `args`.
-
-    Called while pytest starts, before it loads conftests and parses `args` for good. Where
-    that is too late, because pytest refuses the ini file itself, the front-end
-    ``pytest-brt`` starts pytest with an ini file of its own.
-    """
-    config.known_args_namespace.noconftest = True
-    added = list(config.getini("addopts"))
-    for start in range(len(args) - len(added) + 1):
-        if added and args[start : start + len(added)] == added:
-            del args[start : start + len(added)]
-            break
-    args.append("--noconftest")
-    # No public way to forget an ini key; without the attribute the front-end still works.
-    settings = getattr(config, "_inicfg", None)
-    if settings is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            settings = config.inicfg
-    for key in [key for key in settings if not key.startswith(KEPT_SETTINGS)]:
-        del settings[key]
-    getattr(config, "_inicache", {}).clear()
 
 
 def open_session(config: pytest.Config, mode: Mode) -> Session:
@@ -140,10 +110,11 @@ class Session:
         found = self.inputs.paths.get(file_path)
         if found is None:
             return []
-        case, patch = found
-        if patch is None:
-            return [IssueFile.from_parent(parent, path=file_path, run=self.run, case=case)]
-        return [PatchFile.from_parent(parent, path=file_path, run=self.run, case=case, patch=patch)]
+        case, patches = found
+        shared: dict[str, Any] = {"path": file_path, "run": self.run, "case": case}
+        if not patches:
+            return [IssueFile.from_parent(parent, **shared)]
+        return [PatchFile.from_parent(parent, **shared, patches=patches)]
 
     # -- the loop -----------------------------------------------------------------------
 

@@ -126,8 +126,7 @@ class Summary:
         name = f"{rank.result.patch.name:<{width}}"
         notes = "; ".join(rank.result.notes)
         if not rank.result.applies:
-            line = f"does not apply: {rank.result.reason}"
-            reporter.write_line(f"  {'-':<7} {name}     -  {self._cut(line)}")
+            reporter.write_line(f"  {'-':<7} {name}     -  {self._cut(rank.result.reason)}")
         elif rank.epr is None:
             reporter.write_line(f"  {'-':<7} {name}     -  no evidence  {notes}".rstrip())
         else:
