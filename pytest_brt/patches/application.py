@@ -1,0 +1,140 @@
+"""Patch + tree → what the tree would be, without touching it."""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.kinds import left_out_reason, needs_build
+from pytest_brt.patches.ladder import climb
+from pytest_brt.patches.scan import scan_diff
+from pytest_brt.patches.syntax import find_syntax_errors
+from pytest_brt.patches.target import Target, find_targets
+from pytest_brt.types import AppliedPatch, FileChange, Patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A file as it is."""
+
+    content: bytes
+    executable: bool
+
+
+def apply_patch(patch: Patch, root: Path, *, python: str = "") -> AppliedPatch:
+    """Return what `patch` makes of the tree at `root`, which is only read.
+
+    The touched files are copied to a scratch folder and given to ``git apply``, first as
+    written, then with wrong counts and line ends put right, then with differences in blanks
+    ignored; the last two are noted as "applied leniently". Context is never skipped. All of
+    the patch applies, or nothing does. A rename is a deletion and an addition.
+
+    The notes also say what was left out (tests, pytest's configuration, code that Python
+    starts by itself), what has no effect without a build, that nothing changes, and "syntax
+    error after applying: file:line: message" when a file that compiled before no longer does
+    under `python` (default: the running interpreter). The last is a note and not a problem:
+    the patch does apply, and the subject's interpreter has the last word.
+
+    Raises:
+        PatchProblem: it cannot be read, is unsafe, or does not apply; one line says why.
+        UsageProblem: git is not installed.
+    """
+    try:
+        patch.text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise PatchProblem("not a diff: the text has characters that no file can hold") from error
+    targets = find_targets(scan_diff(patch.text), root)
+    paths = sorted({path for target in targets for path in _paths(target)})
+    before = {path: file for path in paths if (file := _read(path, root)) is not None}
+    with tempfile.TemporaryDirectory(prefix="brt-patch-") as folder:
+        tree, original = Path(folder, "tree"), Path(folder, "original")
+        tree.mkdir()
+        _write(before, tree)
+        notes = climb(targets, {path: file.content for path, file in before.items()}, tree)
+        _check_nothing_else(tree, paths)
+        after = {path: file for path in paths if (file := _read(path, tree)) is not None}
+        kept, left_out = _divide(before, after)
+        notes += left_out
+        if not kept and not left_out:
+            notes += ("changes nothing",)
+        built = tuple(change.path for change in kept if needs_build(change))
+        if built:
+            notes += (f"has no effect before a build: {_names(built)}",)
+        python_files = tuple(
+            change.path
+            for change in kept
+            if change.path.endswith(".py") and change.content is not None
+        )
+        broken = find_syntax_errors(python_files, tree, python)
+        if broken:
+            _write({path: before[path] for path in broken if path in before}, original)
+            known = tuple(path for path in broken if path in before)
+            for path in find_syntax_errors(known, original, python):
+                del broken[path]
+        notes += tuple(
+            f"syntax error after applying: {path}:{message}" for path, message in broken.items()
+        )
+    return AppliedPatch(patch=patch, changes=kept, notes=notes)
+
+
+def _paths(target: Target) -> tuple[str, ...]:
+    return tuple(path for path in (target.old, target.new) if path is not None)
+
+
+def _read(path: str, root: Path) -> _File | None:
+    """Return the file, or None when there is none."""
+    try:
+        mode = (root / path).lstat().st_mode
+        if not stat.S_ISREG(mode):
+            raise PatchProblem(f"unsafe path: {path!r} is not an ordinary file")
+        return _File(content=(root / path).read_bytes(), executable=bool(mode & stat.S_IXUSR))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise PatchProblem(f"cannot read {path!r} in the tree: {error.strerror}") from error
+
+
+def _write(files: dict[str, _File], folder: Path) -> None:
+    for path, file in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+        place.chmod(0o755 if file.executable else 0o644)
+
+
+def _check_nothing_else(tree: Path, paths: list[str]) -> None:
+    """Raise when git made a file that the headers, as they were read, do not name."""
+    for place in tree.rglob("*"):
+        path = place.relative_to(tree).as_posix()
+        if path not in paths and (place.is_symlink() or not place.is_dir()):
+            raise PatchProblem(f"unsafe path: {path!r} was made by git, and no header names it")
+
+
+def _divide(
+    before: dict[str, _File], after: dict[str, _File]
+) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
+    """Return the changes of code, and remarks on those that are left out."""
+    kept: list[FileChange] = []
+    left_out: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted({*before, *after}):
+        old, new = before.get(path), after.get(path)
+        if old == new:
+            continue
+        reason = left_out_reason(path, old.content if old else None, new.content if new else None)
+        if reason:
+            left_out[reason].append(path)
+        else:
+            content, executable = (new.content, new.executable) if new else (None, False)
+            kept.append(FileChange(path=path, content=content, executable=executable))
+    notes = tuple(
+        f"touches {reason}: left out {_names(names)}" for reason, names in left_out.items()
+    )
+    return tuple(kept), notes
+
+
+def _names(paths: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(repr(path) for path in paths)

@@ -1,0 +1,103 @@
+"""A folder of patches → `Patch` values."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from email import message_from_bytes
+from pathlib import Path
+
+from pytest_brt.codec import content_id
+from pytest_brt.errors import UsageProblem
+from pytest_brt.patches.names import decode
+from pytest_brt.types import Patch
+
+_SUFFIXES = (".diff", ".patch", ".mbox")
+#: The line that begins a mail in a mailbox: sender, then a date in C's form (RFC 4155).
+_FROM = re.compile(
+    rb"^From \S+ .*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}.*\n",
+    re.MULTILINE,
+)
+
+
+def read_patches(folder: Path) -> tuple[Patch, ...]:
+    """Return the patches in `folder` and the folders in it, sorted by name.
+
+    ``*.diff`` and ``*.patch`` hold one candidate fix each, also when they are a series of
+    mails (``git format-patch --stdout``): the commits of one branch belong together. An
+    ``*.mbox`` holds one candidate fix per mail; the second of several is named
+    "box.mbox#2". Hidden files and folders are passed over. Bytes that are not UTF-8 are kept
+    as surrogate escapes. A patch's id is the hash of its text, so two files with the same
+    text have the same id. Whether the text is a diff, `apply_patch` says.
+
+    Raises:
+        UsageProblem: there is no such folder, no patch in it, or one cannot be read.
+    """
+    if not folder.is_dir():
+        what = "not a folder" if folder.exists() else "no such folder"
+        raise UsageProblem(f"{what}: {str(folder)!r} (looked for a folder of *.diff and *.patch)")
+    patches = tuple(patch for path in _files(folder) for patch in _read(path, folder))
+    if not patches:
+        raise UsageProblem(
+            f"no patches in {str(folder)!r} (looked for *.diff, *.patch and *.mbox in it"
+            " and in its folders)"
+        )
+    return patches
+
+
+def _files(folder: Path) -> list[Path]:
+    found = []
+    for at, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [
+            Path(at, name)
+            for name in names
+            if name.casefold().endswith(_SUFFIXES) and not name.startswith(".")
+        ]
+    files = [path for path in found if path.is_file()]
+    return sorted(files, key=lambda path: path.relative_to(folder).parts)
+
+
+def _read(path: Path, folder: Path) -> list[Patch]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
+    # File names can hold any bytes, but reports are UTF-8.
+    name = os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
+    mails = _mails(data)
+    if not mails:
+        texts = [_text(data)]
+    elif path.suffix.casefold() == ".mbox":
+        texts = [_text(_body(mail)) for mail in mails]
+    else:
+        texts = [_text(b"\n".join(_body(mail) for mail in mails))]
+    return [
+        Patch(id=content_id(text), name=name if number == 1 else f"{name}#{number}", text=text)
+        for number, text in enumerate(texts, start=1)
+    ]
+
+
+def _text(data: bytes) -> str:
+    """Return `data` as text; PowerShell's ``>`` writes UTF-16, editors a mark in front."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    return decode(data.removeprefix(codecs.BOM_UTF8))
+
+
+def _mails(data: bytes) -> list[bytes]:
+    """Return the mails of a mailbox without their "From " lines; none when it is not one."""
+    marks = list(_FROM.finditer(data))
+    if not marks or marks[0].start() > 0:
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(data)]
+    return [data[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+
+
+def _body(mail: bytes) -> bytes:
+    """Return the text of a mail, decoded from what its transport made of it."""
+    message = message_from_bytes(mail)
+    parts = [part for part in message.walk() if not part.is_multipart()]
+    bodies = [part.get_payload(decode=True) for part in parts]
+    return b"\n".join(body for body in bodies if isinstance(body, bytes))

@@ -1,0 +1,155 @@
+"""Which files of a tree a patch means: names as written → paths in the tree.
+
+``git apply`` has one ``-p`` for a whole patch. Here each file says for itself whether its
+names begin with a prefix, and ``-p0`` is used only for names without one: on a/ and b/ names
+``git apply -p0`` "succeeds" for new files and creates ``b/pkg/a.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.diff import FileDiff
+from pytest_brt.patches.names import has_mnemonic, is_prefixed, without_prefix
+from pytest_brt.patches.paths import check_mode, check_new_path, check_path, exists, is_clash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One file of a patch and its place in the tree."""
+
+    diff: FileDiff
+    #: None when it is created.
+    old: str | None
+    #: None when it is deleted.
+    new: str | None
+
+    @property
+    def path(self) -> str:
+        """The path to name it by."""
+        return self.new if self.new is not None else self.old or ""
+
+
+def find_targets(diffs: tuple[FileDiff, ...], root: Path) -> tuple[Target, ...]:
+    """Return what each of `diffs` means in the tree at `root`.
+
+    Raises:
+        PatchProblem: a path or a mode is unsafe, a file to change is missing, one to create
+            exists, or binary data is left out.
+    """
+    targets = tuple(_target(diff, root) for diff in diffs)
+    for target in targets:
+        for path in {target.old, target.new} - {None}:
+            check_path(path or "", root)
+        for mode in (target.diff.old_mode, target.diff.new_mode):
+            check_mode(target.path, mode)
+    for target in targets:
+        if target.diff.lacks_data:
+            raise PatchProblem(
+                f"binary without data: {target.path!r} (write the patch with 'git diff --binary')"
+            )
+    _check_presence(targets, root)
+    return targets
+
+
+def _target(diff: FileDiff, root: Path) -> Target:
+    old, new = _places(diff, root)
+    if old is None or new is None or diff.moved:
+        return Target(diff=diff, old=old, new=new)
+    path = _same(diff, old, new, root)
+    if (
+        diff.hunks
+        and not any(hunk.old_count for hunk in diff.hunks)
+        and not _is_in_tree(path, root)
+    ):
+        # "@@ -0,0 +1,9 @@" of a file that is not there: it is to be created.
+        return Target(diff=diff, old=None, new=path)
+    return Target(diff=diff, old=path, new=path)
+
+
+def _places(diff: FileDiff, root: Path) -> tuple[str | None, str | None]:
+    """Return both names relative to the tree."""
+    old, new = _without_dot(diff.old), _without_dot(diff.new)
+    if is_prefixed(old, new):
+        old, new = _cut(old), _cut(new)
+    elif not _is_there(old, new, root):
+        known = [name for name in (old, new) if name is not None]
+        if any(_is_in_tree(_cut(name) or "", root) for name in known) or (
+            old is None and new is not None and has_mnemonic(new)
+        ):
+            old, new = _cut(old), _cut(new)
+    if diff.moved:
+        # "rename from" and "copy to" never have a prefix.
+        return diff.moved
+    return old, new
+
+
+def _is_there(old: str | None, new: str | None, root: Path) -> bool:
+    """Whether the names, as they are, fit the tree."""
+    if old is None and new is not None:
+        folder = new.rpartition("/")[0]
+        return not folder or _is_in_tree(folder, root)
+    return any(name is not None and _is_in_tree(name, root) for name in (old, new))
+
+
+def _is_in_tree(name: str, root: Path) -> bool:
+    # Unsafe names are refused later; here they must only not be looked up.
+    is_odd = "\0" in name or len(name) > 1024 or name.startswith("/") or ".." in name.split("/")
+    return not is_odd and bool(name) and exists(name, root)
+
+
+def _without_dot(name: str | None) -> str | None:
+    while name is not None and name.startswith("./"):
+        name = name[2:]
+    return name
+
+
+def _cut(name: str | None) -> str | None:
+    # A name without any folder has no prefix to lose.
+    return name if name is None or "/" not in name else without_prefix(name)
+
+
+def _same(diff: FileDiff, old: str, new: str, root: Path) -> str:
+    """Return the one path that the two names of a changed file mean."""
+    if old == new:
+        return new
+    there = [name for name in (new, old) if _is_in_tree(name, root)]
+    if len(there) == 1:
+        return there[0]
+    shorter, longer = sorted((old, new), key=len)
+    if longer.startswith(shorter):
+        # "m.py.orig" or "m.py~" beside "m.py": git takes the shorter one too.
+        return shorter
+    raise PatchProblem(
+        f"malformed diff at line {diff.line}: it names two files, {old!r} and {new!r},"
+        " and says nothing of a rename"
+    )
+
+
+def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
+    """Raise when a file is missing that must be there, or is there and must not be."""
+    removed = frozenset(
+        target.old
+        for target in targets
+        if target.old is not None and target.old != target.new and not target.diff.is_copy
+    )
+    present: dict[str, bool] = {}
+    created: list[str] = []
+    for target in targets:
+        old, new = target.old, target.new
+        if old is not None and not present.get(old, exists(old, root)) and old not in created:
+            raise PatchProblem(f"file missing: {old!r} is not in the tree")
+        if old is not None and old in removed:
+            present[old] = False
+        if new is None or new == old:
+            continue
+        if present.get(new, exists(new, root)) and new not in removed:
+            raise PatchProblem(f"file exists: {new!r} is in the tree and the patch creates it")
+        check_new_path(new, root, removed=removed)
+        for other in created:
+            if is_clash(new, other):
+                raise PatchProblem(f"unsafe path: {new!r} differs from {other!r} by case only")
+        created.append(new)
+        present[new] = True
