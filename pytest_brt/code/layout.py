@@ -1,0 +1,229 @@
+"""How the paths of a Python project relate to its modules and tests. Pure functions on names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+#: Folders that hold no source of the project, wherever they are.
+IGNORED_FOLDERS = frozenset(
+    {
+        "__pycache__",
+        "node_modules",
+        "site-packages",
+        "dist-packages",
+        "__pypackages__",
+        "venv",
+        "env",
+        "build",
+        "dist",
+    }
+)
+
+_TEST_FOLDERS = frozenset({"test", "tests", "unittests", "unit_tests"})
+_TEST_NAME = re.compile(r"(?:test_.*|tests?|.*_tests?|conftest)\.py")
+_COLLECTED_NAME = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
+
+
+def is_ignored_folder(name: str) -> bool:
+    """Return whether a folder called `name` is skipped: caches, environments, build results."""
+    return name in IGNORED_FOLDERS or name.startswith(".") or name.endswith(".egg-info")
+
+
+def is_test_path(path: str) -> bool:
+    """Return whether `path` belongs to the project's tests rather than to its product.
+
+    >>> is_test_path("pkg/tests/util.py"), is_test_path("pkg/testing.py")
+    (True, False)
+    >>> is_test_path("test_a.py"), is_test_path("pkg/contest.py")
+    (True, False)
+    """
+    *folders, name = path.split("/")
+    # Within a package "testing" is what the package offers to the tests of others.
+    return (
+        any(folder in _TEST_FOLDERS for folder in folders)
+        or folders[:1] == ["testing"]
+        or bool(_TEST_NAME.fullmatch(name))
+    )
+
+
+def is_test_file(path: str) -> bool:
+    """Return whether pytest would by its usual conventions look for tests in `path`.
+
+    >>> is_test_file("tests/test_a.py"), is_test_file("tests/conftest.py")
+    (True, False)
+    """
+    return bool(_COLLECTED_NAME.fullmatch(path.rsplit("/", 1)[-1]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The Python files of a project, and the folders they are imported from.
+
+    A source root is a folder that has to be on ``sys.path``: the one above a top-level
+    package, or one that the project's configuration names.
+    """
+
+    files: frozenset[str]
+    #: Source roots, the most likely first; "" is the root of the project.
+    roots: tuple[str, ...]
+
+    def root_of(self, path: str) -> str:
+        """Return the folder above the topmost package that `path` lies in."""
+        folder = str(PurePosixPath(path).parent)
+        folder = "" if folder == "." else folder
+        while folder and f"{folder}/__init__.py" in self.files:
+            folder = folder.rpartition("/")[0]
+        # A namespace package has no __init__.py: a declared root above it still wins.
+        for root in self.roots:
+            if root and folder.startswith(f"{root}/") and not is_test_path(f"{folder}/x.py"):
+                return root
+        return folder
+
+    def module_of(self, path: str) -> str:
+        """Return the dotted name under which `path` is imported.
+
+        >>> files = frozenset({"src/pkg/__init__.py", "src/pkg/a.py"})
+        >>> Layout(files=files, roots=("src",)).module_of("src/pkg/a.py")
+        'pkg.a'
+        """
+        root = self.root_of(path)
+        inner = path[len(root) + 1 :] if root else path
+        parts = inner.removesuffix(".py").split("/")
+        if parts[-1] == "__init__":
+            parts.pop()
+        return ".".join(parts)
+
+    def path_of(self, module: str) -> str | None:
+        """Return the file of `module`, or None when no file of the project is it."""
+        inner = module.replace(".", "/")
+        for root in self.roots:
+            prefix = f"{root}/" if root else ""
+            for candidate in (f"{prefix}{inner}/__init__.py", f"{prefix}{inner}.py"):
+                if candidate in self.files:
+                    return candidate
+        return None
+
+    def is_folder(self, module: str) -> bool:
+        """Return whether `module` is a folder of Python files, with ``__init__.py`` or without."""
+        inner = module.replace(".", "/") + "/"
+        prefixes = tuple(f"{root}/{inner}" if root else inner for root in self.roots)
+        return any(file.startswith(prefixes) for file in self.files)
+
+    def packages(self) -> tuple[str, ...]:
+        """Return the names of the product's own top-level packages and modules, largest first."""
+        sizes: dict[str, int] = {}
+        for path in self.files:
+            top, _, rest = self.module_of(path).partition(".")
+            is_package = bool(rest) or path.endswith("/__init__.py")
+            root = self.root_of(path)
+            lone_module = not is_package and root in self.roots[:1] and top not in _SCRIPTS
+            if top and not is_test_path(path) and (is_package or lone_module):
+                sizes[top] = sizes.get(top, 0) + 1
+        return tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
+
+
+_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"})
+
+
+def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
+    """Return the layout of a project of these `files` (relative POSIX paths of ``.py`` files).
+
+    Args:
+        files: every Python file.
+        declared: source roots that the project's configuration names, first in order.
+    """
+    known = frozenset(files)
+    counts: dict[str, int] = {}
+    bare = Layout(files=known, roots=())
+    for path in known:
+        if path.endswith("/__init__.py") and not is_test_path(path):
+            root = bare.root_of(path)
+            counts[root] = counts.get(root, 0) + 1
+    usual = [root for root in ("src", "lib") if _has_child(known, root)]
+    found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
+    # Folders below a usual root without __init__.py are namespace packages, not roots.
+    found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
+    roots = _distinct([*declared, *found, *usual, ""])
+    return Layout(files=known, roots=roots)
+
+
+def _has_child(files: Iterable[str], folder: str) -> bool:
+    return f"{folder}/__init__.py" not in set(files) and any(
+        file.startswith(f"{folder}/") for file in files
+    )
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+class TreePaths:
+    """Finds the file of the project that a path from elsewhere names.
+
+    A reporter's ``/home/me/lib/python3.9/site-packages/pkg/core/a.py`` and the project's
+    ``src/pkg/core/a.py`` are the same file: one ends with the whole of what the other is
+    imported as.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._by_name: dict[str, list[str]] = {}
+        for path in sorted(layout.files):
+            self._by_name.setdefault(path.rsplit("/", 1)[-1], []).append(path)
+
+    def find(self, path: str) -> str | None:
+        """Return the project's file that `path` is, by the longest common ending, else None."""
+        parts = _clean(path)
+        if not parts or parts[-1] not in self._by_name:
+            return None
+        parts, installed = _below_library(parts)
+        if not parts:
+            return None
+        best: tuple[int, int, str] | None = None
+        for candidate in self._by_name.get(parts[-1], ()):
+            common = self._common(parts, candidate, exact=installed)
+            if common and (best is None or (common, -len(candidate)) > best[:2]):
+                best = (common, -len(candidate), candidate)
+        return best[2] if best else None
+
+    def _common(self, parts: tuple[str, ...], candidate: str, *, exact: bool) -> int:
+        """Return how many last components agree, 0 when too few to be the same file."""
+        whole = tuple(candidate.split("/"))
+        root = self._layout.root_of(candidate)
+        inner = whole[root.count("/") + 1 :] if root else whole
+        count = 0
+        while count < min(len(parts), len(whole)) and parts[-1 - count] == whole[-1 - count]:
+            count += 1
+        if exact:
+            return count if count == len(parts) >= len(inner) else 0
+        if count >= len(inner) and (len(inner) > 1 or len(parts) == 1 or count == len(whole)):
+            return count
+        if count == len(parts) and (count > 1 or len(self._by_name[parts[-1]]) == 1):
+            return count
+        same_package = inner[0] in parts[:-count] if count > 1 else False
+        return count if same_package else 0
+
+
+def _clean(path: str) -> tuple[str, ...]:
+    parts = path.replace("\\", "/").split("/")
+    return tuple(part for part in parts if part not in ("", ".", "..", "...", "…", "~"))
+
+
+def _below_library(parts: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """Return what lies below a library folder, and whether there was one.
+
+    The standard library's own folder gives nothing: its files are never the project's.
+    """
+    for at in range(len(parts) - 1, -1, -1):
+        if parts[at] in ("site-packages", "dist-packages"):
+            inner = parts[at + 1 :]
+            if inner and inner[0].endswith(".egg"):
+                inner = inner[1:]
+            return inner, True
+    for at in range(len(parts) - 1):
+        if parts[at] in ("lib", "lib64", "Lib") and re.fullmatch(r"python\d[\d.]*", parts[at + 1]):
+            return (), True
+    return parts, False

@@ -1,0 +1,1 @@
+"""Where the bug may be: suspects from tracebacks, snippets, words and coverage."""

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.code.layout import find_layout, is_test_file, is_test_path
+
+FLAT = ["setup.py", "pkg/__init__.py", "pkg/a.py", "pkg/sub/__init__.py", "tests/test_a.py"]
+SRC = [
+    "src/pkg/__init__.py",
+    "src/pkg/a.py",
+    "tests/__init__.py",
+    "tests/test_a.py",
+    "docs/conf.py",
+]
+
+
+def test_flat() -> None:
+    layout = find_layout(FLAT)
+    assert layout.roots == ("",)
+    assert layout.module_of("pkg/sub/__init__.py") == "pkg.sub"
+    assert layout.module_of("tests/test_a.py") == "test_a"
+    assert layout.path_of("pkg.a") == "pkg/a.py"
+    assert layout.path_of("pkg.b") is None
+    assert layout.packages() == ("pkg",)
+
+
+def test_src() -> None:
+    layout = find_layout(SRC)
+    assert layout.roots == ("src", "")
+    assert layout.module_of("src/pkg/a.py") == "pkg.a"
+    assert layout.module_of("tests/test_a.py") == "tests.test_a"
+    assert layout.path_of("pkg") == "src/pkg/__init__.py"
+    assert layout.packages() == ("pkg",)
+
+
+def test_namespace_package_below_src() -> None:
+    layout = find_layout(["src/ns/pkg/__init__.py", "src/ns/pkg/a.py"])
+    assert layout.module_of("src/ns/pkg/a.py") == "ns.pkg.a"
+    assert layout.path_of("ns.pkg.a") == "src/ns/pkg/a.py"
+    assert layout.is_folder("ns")
+    assert not layout.is_folder("other")
+
+
+def test_lone_module() -> None:
+    assert find_layout(["six.py", "setup.py", "test_six.py"]).packages() == ("six",)
+
+
+def test_package_called_lib_is_no_root() -> None:
+    layout = find_layout(["lib/__init__.py", "lib/a.py"])
+    assert layout.module_of("lib/a.py") == "lib.a"
+
+
+def test_tests_are_told_from_product() -> None:
+    assert is_test_path("testing/test_x.py")
+    assert not is_test_path("pkg/testing/path.py")
+    assert is_test_path("pkg/core/tests/__init__.py")
+    assert not is_test_path("pkg/latest.py")
+    assert is_test_file("a/b_test.py")
+    assert not is_test_file("a/test.txt")
+
+
+NAMES = st.sampled_from(["a", "b", "src", "lib", "tests", "__init__", "test_x"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map(lambda parts: "/".join(parts) + ".py")
+
+
+@given(st.sets(PATHS, max_size=12))
+def test_a_module_name_leads_back_to_a_file_of_that_name(files: set[str]) -> None:
+    layout = find_layout(files)
+    for path in files:
+        module = layout.module_of(path)
+        found = layout.path_of(module) if module else path
+        if layout.root_of(path) in layout.roots and module:
+            assert found is not None
+            assert layout.module_of(found) == module or layout.root_of(found) in layout.roots
