@@ -95,7 +95,7 @@ def _at_least(least: float, kind: type[int | float]) -> Callable[[str], object]:
             value = kind(text)
         except ValueError:
             value = None
-        if value is None or value < least:
+        if value is None or not value >= least:  # so that nan is refused as well
             raise ValueError(f"expected a number of at least {least:g}")
         return value
 

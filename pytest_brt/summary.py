@@ -67,23 +67,23 @@ class Summary:
             self._show_attempts(reporter, attempts)
         if record.given:
             reporter.write_line("tests given", bold=True)
-            self._show_considered(reporter, record.given)
+            self._show_considered(reporter, record.given, "on the unpatched tree")
 
     def _show_attempts(self, reporter: pytest.TerminalReporter, attempts: list[Attempt]) -> None:
         tests = [judged for attempt in attempts for judged in attempt.tests]
-        self._show_considered(reporter, tests)
+        self._show_considered(reporter, tests, "for the reported reason")
         if not any(judged.judgement.candidate for judged in tests) or self.verbose:
             for note in (note for attempt in attempts for note in attempt.notes):
                 reporter.write_line(f"  {note}")
 
     def _show_considered(
-        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest]
+        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], how: str
     ) -> None:
         tests = tuple(tests)
         candidates = [judged for judged in tests if judged.judgement.candidate]
         reporter.write_line(
             f"  {_count(len(tests), 'test')} considered, {len(candidates)} "
-            f"{'fails' if len(candidates) == 1 else 'fail'} for the reported reason"
+            f"{'fails' if len(candidates) == 1 else 'fail'} {how}"
         )
         for judged in tests if self.verbose else candidates:
             self._show_test(reporter, judged)

@@ -31,9 +31,7 @@ def rank_by_epr(
             if epr is None:
                 ordered.append(rank)
                 continue
-            others = tuple(
-                other.result.patch.name for other in tied if other is not rank
-            )
+            others = tuple(other.result.patch.name for other in tied if other is not rank)
             ordered.append(replace(rank, rank=position, tied_with=others))
     return tuple(ordered)
 

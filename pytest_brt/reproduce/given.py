@@ -65,9 +65,7 @@ def judge_given(
     rows = [engine.run(Row(targets=targets, hash_seed=seed)) for seed in range(repeat)]
     by_id = {target.id: target for target in targets}
     first = rows[0]
-    return tuple(
-        _judged(by_id[run.test], run, _same_node(run, rows)) for run in first.runs
-    )
+    return tuple(_judged(by_id[run.test], run, _same_node(run, rows)) for run in first.runs)
 
 
 def _same_node(run: TestRun, rows: list[RowResult]) -> tuple[TestRun, ...]:
@@ -92,9 +90,7 @@ def _judged(target: TestTarget, run: TestRun, runs: tuple[TestRun, ...]) -> Judg
     return JudgedTest(test=test, judgement=judge_runs(runs))
 
 
-def rejudge(
-    tests: tuple[JudgedTest, ...], engine: Engine, repeat: int
-) -> tuple[JudgedTest, ...]:
+def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
     """Run tests of an earlier run again on the tree as it is now.
 
     What was a candidate stays one only if it still fails; its confidence is kept.

@@ -273,3 +273,35 @@ def test_works_without_the_cache(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess(ISSUE, RANK, "-p", "no:cacheprovider")
     result.assert_outcomes(passed=5, xfailed=1)
     assert not (project.path / ".pytest_cache").exists()
+
+
+def test_a_report_elsewhere_does_not_move_the_root(project: pytest.Pytester) -> None:
+    elsewhere = project.path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "pytest.ini").write_text("[pytest]\naddopts = --nope\nbrt_jobs = 9\n", "utf-8")
+    (project.path / "clamp.md").rename(elsewhere / "clamp.md")
+    project.makeini("[pytest]\nbrt_jobs = 3\n")
+    result = project.runpytest_subprocess("--brt-issue", f"{elsewhere}/clamp.md", RANK)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    result.stdout.fnmatch_lines([f"rootdir: {project.path}", "brt: *3 jobs*"])
+    assert not (elsewhere / ".pytest_cache").exists()
+    assert (project.path / ".pytest_cache").exists()
+
+
+def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
+    patches = project.path / "patches"
+    mails = []
+    for name in ("a-right", "c-wrong"):
+        text = (patches / f"{name}.diff").read_text("utf-8")
+        mails.append(
+            f"From {'0' * 40} Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\nSubject: {name}\n\n"
+            f"---\n{text}--\n2.39\n\n"
+        )
+    for patch in patches.iterdir():
+        patch.unlink()
+    (patches / "box.mbox").write_text("".join(mails), "utf-8")
+    result = project.runpytest_subprocess(ISSUE, RANK, "-v", "-p", "no:randomly")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(
+        ["patches/box.mbox::epr PASSED*", "patches/box.mbox::epr-2 PASSED*", "*1 *box.mbox *1.00*"]
+    )

@@ -1,0 +1,33 @@
+"""The ``pytest-brt`` command."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt import __version__
+from pytest_brt.cli.main import main
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"pytest-brt {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["nope"], ["rank"], ["--nope", "rank", "x", "--root"]])
+def test_wrong_use_is_a_usage_error(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert "usage: pytest-brt" in capsys.readouterr().err
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    assert "issue" in out
+    assert "rank" in out

@@ -1,0 +1,82 @@
+"""Options: command line over environment over ini over default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.options import SPECS, Mode, Write, mode_of, read_options
+
+
+def test_defaults(pytester: pytest.Pytester) -> None:
+    options = read_options(pytester.parseconfig("--brt-issue=a.md"), {})
+    assert options.issues == ("a.md",)
+    assert options.patches is None
+    assert options.strategies == ("auto",)
+    assert (options.model, options.keep, options.write) == ("none", 5, Write.DIFF)
+    assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
+    assert (options.sandbox, options.net, options.executor) == ("auto", "none", "threads")
+    assert options.jobs >= 1
+
+
+def test_everything_given(pytester: pytest.Pytester) -> None:
+    config = pytester.parseconfig(
+        "--brt-issue=a.md",
+        "--brt-issue=b.md",
+        "--brt-rank=patches",
+        "--brt-strategy=one, two",
+        "--brt-env=A=1",
+        "--brt-env=B=x=y",
+        "--brt-jobs=3",
+        "--brt-json=out.json",
+    )
+    options = read_options(config, {})
+    assert options.issues == ("a.md", "b.md")
+    assert options.patches == Path("patches")
+    assert options.strategies == ("one", "two")
+    assert options.env == (("A", "1"), ("B", "x=y"))
+    assert (options.jobs, options.json) == (3, Path("out.json"))
+
+
+def test_command_line_over_environment_over_ini(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nbrt_model = ini:1\nbrt_env =\n    A=1\n    B=2\n")
+    environ = {"PYTEST_BRT_MODEL": "env:1"}
+    assert read_options(pytester.parseconfig(), {}).model == "ini:1"
+    assert read_options(pytester.parseconfig(), {}).env == (("A", "1"), ("B", "2"))
+    assert read_options(pytester.parseconfig(), environ).model == "env:1"
+    assert read_options(pytester.parseconfig("--brt-model=x:1"), environ).model == "x:1"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--brt-keep=0", "--brt-keep: expected a number of at least 1, got '0'"),
+        ("--brt-keep=1.5", "--brt-keep: expected a number of at least 1, got '1.5'"),
+        ("--brt-timeout=nan", "--brt-timeout: expected a number of at least 0.1, got 'nan'"),
+        ("--brt-strategy=,", "--brt-strategy: expected one or more names"),
+        ("--brt-net=wifi", "--brt-net: expected one of none, host, got 'wifi'"),
+        ("--brt-env==x", "--brt-env: expected NAME=VALUE"),
+    ],
+)
+def test_wrong_values_are_named(pytester: pytest.Pytester, option: str, message: str) -> None:
+    config = pytester.parseconfig(option)
+    with pytest.raises(pytest.UsageError) as error:
+        read_options(config, {})
+    assert message in str(error.value)
+
+
+def test_modes(pytester: pytest.Pytester) -> None:
+    assert mode_of(pytester.parseconfig().option) is Mode.NONE
+    assert mode_of(pytester.parseconfig("--brt-issue=a").option) is Mode.REPRODUCE
+    assert mode_of(pytester.parseconfig("--rank-fixes=a").option) is Mode.RANK
+    assert mode_of(pytester.parseconfig("--brt-timeout=3").option) is Mode.NONE
+
+
+def test_every_option_explains_itself(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess("--help")
+    text = result.stdout.str()
+    for spec in SPECS:
+        assert spec.flag in text
+        assert spec.help[0].islower()
+        assert (f"  {spec.dest} (" in text) == spec.ini
