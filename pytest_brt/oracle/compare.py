@@ -1,0 +1,97 @@
+"""What a report quotes, compared with what was seen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from enum import IntEnum
+
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
+_BOX = re.compile(r"[\u2500-\u257f\u2580-\u259f\u23a1-\u23ad\u239b-\u23b3\u2571-\u2573]")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class Likeness(IntEnum):
+    """How alike two texts are, strongest last."""
+
+    NONE = 0
+    #: The same tokens in another order: pretty-printed over several lines, a set, a dict.
+    TOKENS = 1
+    #: The same but for whitespace, quotes and drawing.
+    SQUEEZED = 2
+    #: The same but for whitespace at the ends of lines.
+    EXACT = 3
+
+
+def likeness(quoted: str, seen: str) -> Likeness:
+    """Say how alike a quotation and what was seen are.
+
+    >>> likeness("'a  b'", "a b").name
+    'SQUEEZED'
+    """
+    if not quoted.strip() or not seen.strip():
+        return Likeness.NONE
+    if trimmed(quoted) == trimmed(seen):
+        return Likeness.EXACT
+    one, other = squeezed(quoted), squeezed(seen)
+    if one and one == other:
+        return Likeness.SQUEEZED
+    if _with_ellipsis(quoted, seen):
+        return Likeness.SQUEEZED
+    tokens, others = _tokens(quoted), _tokens(seen)
+    if tokens == others and sum(tokens.values()) >= 4:
+        return Likeness.TOKENS
+    return Likeness.NONE
+
+
+def quoted_in(seen: str, text: str) -> Likeness:
+    """Say how well `text` quotes `seen`: as a whole, or as some consecutive lines of it.
+
+    A value shorter than three characters must stand alone on its line.
+    """
+    best = likeness(text, seen)
+    if best is not Likeness.NONE:
+        return best
+    key = squeezed(seen)
+    if not key:
+        return Likeness.NONE
+    for line in text.split("\n"):
+        if squeezed(line) == key:
+            return Likeness.SQUEEZED
+    if len(key) >= 8 and key in squeezed(text):
+        return Likeness.SQUEEZED
+    return Likeness.NONE
+
+
+def trimmed(text: str) -> str:
+    """Return `text` without addresses, blank lines around it, and space at the ends of lines."""
+    lines = [line.rstrip() for line in _ADDRESS.sub("0x", text).strip("\n").split("\n")]
+    return "\n".join(lines).strip()
+
+
+def squeezed(text: str) -> str:
+    """Return `text` without whitespace, box drawing, addresses and outer quotes."""
+    text = _BOX.sub("", _ADDRESS.sub("0x", text)).strip()
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1].replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
+    return re.sub(r"\s+", "", text).replace('"', "'").replace("\\\\", "\\")
+
+
+def is_steady(text: str) -> bool:
+    """Say whether `text` can be compared at all: no memory addresses in it."""
+    return not _ADDRESS.search(text)
+
+
+def _tokens(text: str) -> Counter[str]:
+    return Counter(_TOKEN.findall(_BOX.sub(" ", text)))
+
+
+def _with_ellipsis(quoted: str, seen: str) -> bool:
+    """Say whether `quoted` is `seen` with parts left out as "..."."""
+    if not re.search(r"\.\.\.|…", quoted):
+        return False
+    parts = [squeezed(part) for part in re.split(r"\.\.\.|…", quoted)]
+    if sum(map(len, parts)) < 12:
+        return False
+    pattern = ".*".join(re.escape(part) for part in parts)
+    return bool(re.fullmatch(pattern, squeezed(seen), re.DOTALL))

@@ -1,0 +1,160 @@
+"""What a statement showed: the forms in which a report may quote its result."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_brt.oracle.compare import is_steady
+from pytest_brt.reproduce.replay.names import parse
+from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.reproduce.replay.write import literal
+
+_ENVIRONMENT = re.compile(
+    r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"
+)
+
+
+class Form(StrEnum):
+    """How a result is got hold of in a test."""
+
+    VALUE = "value"
+    STR = "str"
+    STDOUT = "stdout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display:
+    """One form of the result of one statement."""
+
+    form: Form
+    #: The expression whose value it is, or whose evaluation prints it.
+    expression: str
+    #: What it looked like on the buggy tree.
+    text: str
+    #: The value survives eval(repr(value)) == value.
+    evaluable: bool = False
+    type: str = ""
+
+
+def displays(seen: Seen) -> tuple[Display, ...]:
+    """Return what the statement showed on the buggy tree, most natural form first."""
+    did = seen.did
+    if did is None or did.raised is not None or _ENVIRONMENT.search(seen.step.source):
+        return ()
+    expression = shown_expression(seen.step.source)
+    if not expression:
+        return ()
+    found: list[Display] = []
+    printed = printed_argument(seen.step.source)
+    stdout = did.stdout.rstrip("\n")
+    if did.value is not None and not did.value.is_none:
+        value = did.value
+        found.append(
+            Display(
+                form=Form.VALUE,
+                expression=expression,
+                text=value.repr,
+                evaluable=value.evaluable,
+                type=value.type,
+            )
+        )
+        if value.str != value.repr:
+            found.append(
+                Display(form=Form.STR, expression=expression, text=value.str, type=value.type)
+            )
+    elif did.value is not None and not stdout and seen.step.inline:
+        found.append(
+            Display(form=Form.VALUE, expression=expression, text="None", evaluable=True)
+        )
+    if stdout:
+        if printed:
+            found.append(Display(form=Form.STR, expression=printed, text=stdout))
+        else:
+            found.append(Display(form=Form.STDOUT, expression=expression, text=did.stdout))
+    return tuple(display for display in found if display.text.strip())
+
+
+def shown_expression(source: str) -> str:
+    """Return the expression that a statement shows or binds, "" when there is none."""
+    node = parse(source).body[-1]
+    if isinstance(node, ast.Expr):
+        return ast.get_source_segment(source, node.value) or ast.unparse(node.value)
+    return ""
+
+
+def ran_expression(source: str) -> str:
+    """Return the expression that a statement evaluates: shown, or bound to a name."""
+    node = parse(source).body[-1]
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        return ast.get_source_segment(source, node.value) or ast.unparse(node.value)
+    return shown_expression(source)
+
+
+def printed_argument(source: str) -> str:
+    """Return X for `print(X)`, "" for anything else."""
+    node = parse(source).body[-1]
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == "print"
+        and len(node.value.args) == 1
+        and not node.value.keywords
+        and not isinstance(node.value.args[0], ast.Starred)
+    ):
+        argument = node.value.args[0]
+        return ast.get_source_segment(source, argument) or ast.unparse(argument)
+    return ""
+
+
+def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str, ...], bool]:
+    """Return the lines that compare a result with the text or value `other`.
+
+    Args:
+        display: the result.
+        other: for evaluable values Python source; else the text itself.
+        differs: claim that they differ instead of that they agree.
+
+    Returns:
+        The lines, and whether they need the fixture `capsys`.
+    """
+    same = "!=" if differs else "=="
+    expression = _grouped(display.expression)
+    if display.form is Form.VALUE and display.evaluable:
+        if other.strip() in ("True", "False", "None"):
+            return (f"assert {expression} is {'not ' if differs else ''}{other.strip()}",), False
+        return (f"assert {expression} {same} {_grouped(other)}",), False
+    text = literal(other)
+    lines: list[str] = []
+    capsys = display.form is Form.STDOUT
+    if "\n" in text:
+        name = "reported" if differs else "expected"
+        lines, text = [f"{name} = {text}"], name
+    if capsys:
+        return (*lines, display.expression, f"assert capsys.readouterr().out {same} {text}"), True
+    wrap = "repr" if display.form is Form.VALUE else "str"
+    if display.form is Form.STR and display.type == "str":
+        return (*lines, f"assert {expression} {same} {text}"), False
+    return (*lines, f"assert {wrap}({display.expression}) {same} {text}"), False
+
+
+def can_compare(display: Display) -> bool:
+    """Say whether the result looks the same in every run and is not too long to read."""
+    return is_steady(display.text) and len(display.text) <= 4000
+
+
+def _grouped(expression: str) -> str:
+    """Return `expression`, in parentheses where it would bind weaker than a comparison."""
+    node = parse(expression.strip()).body[0]
+    weak = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Tuple)
+    if isinstance(node, ast.Expr):
+        if isinstance(node.value, ast.Tuple) and expression.strip().startswith("("):
+            return expression
+        if isinstance(node.value, weak) or (
+            isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.Not)
+        ) or "\n" in expression.strip():
+            return f"({expression})"
+    return expression

@@ -1,0 +1,209 @@
+"""Code as people paste it → statements that parse."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import warnings
+from dataclasses import dataclass
+
+_SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
+_ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
+_MAGIC = re.compile(r"^\s*(?:%|!|\?)|\?\s*$")
+_PRINT = re.compile(r"^(?P<indent>\s*)print\s+(?P<what>[^=(\s].*|\(.*\)\s*[^)\s].*|\(.*)$")
+_EXCEPT = re.compile(r"^(\s*except\s+[\w.]+)\s*,\s*(\w+)\s*:", re.MULTILINE)
+_ELLIPSIS = re.compile(r"^\s*(?:\.{3}|…|\[\.\.\.\]|\(\.\.\.\)|\.\.)\s*$")
+_NUMBERED = re.compile(r"^\s*\d+[.:]?\s{1,4}(?=\S)")
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+#: Longest block that is split line by line; more is a data dump.
+_MOST_LINES = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement that parses, with the comments around it."""
+
+    source: str
+    #: 0-based line within the block.
+    line: int
+    #: Comment lines right above.
+    above: str = ""
+    #: Comment at the end of its last line, or an arrow with a remark.
+    beside: str = ""
+    #: Comment lines right below, up to a blank line.
+    below: str = ""
+    mended: bool = False
+
+
+def parses(source: str) -> bool:
+    """Say whether `source` is Python of the version that runs us."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def statements(text: str) -> tuple[Statement, ...]:
+    """Return the statements in `text`, repairing those that do not parse where it can be.
+
+    What cannot be repaired is left out, one line at a time, so that any text is accepted.
+    """
+    text = textwrap.dedent(text)
+    if not parses(text):
+        text = text.translate(_SMART) if not parses(text) else text
+    lines = text.split("\n")[:_MOST_LINES]
+    pieces = _whole(text) if parses(text) else None
+    if pieces is None:
+        pieces = _piecemeal(lines)
+    return tuple(_with_comments(piece, pieces, lines) for piece in pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    source: str
+    first: int
+    #: Line after its last one.
+    end: int
+    mended: bool
+    beside: str = ""
+
+
+def _whole(text: str) -> list[_Piece] | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(text)
+    lines = text.split("\n")
+    pieces = []
+    for node in tree.body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) - 1
+        end = node.end_lineno or node.lineno
+        chunk = lines[first:end]
+        segment = ast.get_source_segment(text, node) or ""
+        source = segment if first == node.lineno - 1 else "\n".join(chunk)
+        tail = _comment_in(lines[end - 1], source.split("\n")[-1])
+        pieces.append(_Piece(source.rstrip(), first, end, False, tail))
+    return pieces
+
+
+def _comment_in(line: str, source: str) -> str:
+    """Return the comment at the end of `line`, behind the `source` in it."""
+    rest = line[line.find(source) + len(source) :] if source in line else ""
+    match = re.match(r"\s*;?\s*#+(.*)$", rest)
+    return match[1].strip() if match else ""
+
+
+def _piecemeal(lines: list[str]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    position = 0
+    while position < len(lines):
+        if not lines[position].strip() or lines[position].lstrip().startswith("#"):
+            position += 1
+            continue
+        piece = _longest(lines, position)
+        if piece is None:
+            position += 1
+            continue
+        pieces.append(piece)
+        position = piece.end
+    return pieces
+
+
+def _longest(lines: list[str], start: int) -> _Piece | None:
+    """Return the statement that starts at `start`, repaired when needed."""
+    stop = min(len(lines), start + 60)
+    for mend in (_as_is, _plain, _closed):
+        for end in range(start + 1, stop + 1):
+            following = lines[end] if end < len(lines) else ""
+            if following.strip() and (
+                following[0] in " \t)]}" or re.match(r"(?:else|elif|except|finally)\b", following)
+            ):
+                continue
+            chunk = "\n".join(lines[start:end])
+            source, beside = mend(chunk)
+            if source.strip() and parses(source) and _is_one(source):
+                return _Piece(source.rstrip(), start, end, mend is not _as_is, beside)
+            if mend is _closed:
+                break
+    return None
+
+
+def _is_one(source: str) -> bool:
+    return len(ast.parse(source).body) >= 1
+
+
+def _as_is(chunk: str) -> tuple[str, str]:
+    return textwrap.dedent(chunk), _tail_comment(chunk)
+
+
+def _plain(chunk: str) -> tuple[str, str]:
+    """Undo what people and tools add: remarks, prompts, ellipses, line numbers, Python 2."""
+    beside = ""
+    kept = []
+    for raw in textwrap.dedent(chunk).split("\n"):
+        line = raw
+        remark = _ANNOTATION.search(line)
+        if remark and not parses(line):
+            beside, line = remark[0].strip(" <>-=←⇐"), line[: remark.start()]
+        if _ELLIPSIS.match(line):
+            line = line[: len(line) - len(line.lstrip())] + "pass"
+        if _MAGIC.search(line) and not parses(line):
+            continue
+        line = re.sub(r"^(\s*)(?:>>>|\.\.\.)\s?", r"\1", line)
+        statement = _PRINT.match(line)
+        if statement and not parses(line.strip()):
+            line = f"{statement['indent']}print({statement['what'].rstrip().rstrip(';')})"
+        kept.append(line)
+    source = _EXCEPT.sub(r"\1 as \2:", "\n".join(kept))
+    if not parses(source):
+        numbered = [_NUMBERED.sub("", line) for line in kept]
+        if all(_NUMBERED.match(line) for line in kept) and parses("\n".join(numbered)):
+            source = "\n".join(numbered)
+    return source, beside or _tail_comment(chunk)
+
+
+def _closed(chunk: str) -> tuple[str, str]:
+    """Close brackets that were left open."""
+    source, beside = _plain(chunk)
+    stack: list[str] = []
+    quote = ""
+    for char in source:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in _CLOSERS:
+            stack.append(_CLOSERS[char])
+        elif stack and char == stack[-1]:
+            stack.pop()
+    return source.rstrip(", \n") + "".join(reversed(stack)), beside
+
+
+def _tail_comment(chunk: str) -> str:
+    last = chunk.rstrip().split("\n")[-1]
+    match = re.search(r"(?:^|\s)#+\s*([^\"']*)$", last)
+    return match[1].strip() if match else ""
+
+
+def _with_comments(piece: _Piece, pieces: list[_Piece], lines: list[str]) -> Statement:
+    above: list[str] = []
+    number = piece.first - 1
+    while number >= 0 and lines[number].lstrip().startswith("#"):
+        above.insert(0, lines[number].strip().lstrip("#").strip())
+        number -= 1
+    below: list[str] = []
+    number = piece.end
+    while number < len(lines) and lines[number].lstrip().startswith("#"):
+        below.append(lines[number].strip().lstrip("#").strip())
+        number += 1
+    return Statement(
+        source=textwrap.dedent(piece.source).strip("\n"),
+        line=piece.first,
+        above=" ".join(above),
+        beside=piece.beside,
+        below="\n".join(below),
+        mended=piece.mended,
+    )

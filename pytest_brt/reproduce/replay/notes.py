@@ -1,0 +1,60 @@
+"""What to tell the reader when a report gave no failing test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_brt.reproduce.replay.rules.view import View
+from pytest_brt.types import BlockKind, JudgedTest, Verdict
+
+_CODE = (BlockKind.PYTHON, BlockKind.REPL)
+
+
+def miss_notes(view: View, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
+    """Return notes for an honest miss; () when there is a candidate."""
+    if any(item.judgement.candidate for item in tests):
+        return ()
+    notes: list[str] = list(view.script.notes)
+    steps = view.seen
+    blocks = sum(block.kind in _CODE for block in view.issue.blocks)
+    if not steps:
+        notes.append(
+            "looked for Python in code fences, indented blocks, '>>>' and 'In [1]:' sessions and "
+            "inline code: found none"
+        )
+        notes.append(
+            "add to the report: the few lines of Python that show the bug, what they give "
+            "(or the traceback), and what they should give"
+        )
+        return tuple(notes)
+    notes.append(f"found {len(steps)} statements in {blocks} blocks of code and inline")
+    missing = sorted({name for seen in steps for name in seen.missing})
+    if missing:
+        names = ", ".join(missing[:8])
+        notes.append(f"names that neither the report nor the project defines: {names}"
+                     " (add their imports or definitions to the report)")
+    ended = [seen for seen in steps if seen.ended]
+    notes += [f"line {seen.step.line}: {seen.ended}: {seen.step.source[:80]!r}" for seen in ended[:3]]
+    notes += _failed(view)
+    passing = sum(item.judgement.verdict is Verdict.PASS for item in tests)
+    if passing:
+        notes.append(f"{passing} tests made from the report pass on this tree: the bug does not "
+                     "show here (other version, or fixed already)")
+    if not tests:
+        notes.append("nothing that the report shows as wrong came out, and it names no expected "
+                     "value that code can be compared with")
+        notes.append("add to the report: the exact wrong output or exception below the code, or "
+                     "'Expected:' with the right value")
+    return tuple(notes)
+
+
+def _failed(view: View) -> list[str]:
+    """Statements that raised something that is not the bug."""
+    found = []
+    for seen in view.seen:
+        raised = seen.did.raised if seen.did else None
+        if raised is not None and not seen.missing:
+            line = raised.message.split("\n")[0][:120]
+            found.append(f"line {seen.step.line}: {seen.step.source.splitlines()[0][:80]!r} raises "
+                         f"{raised.type}: {line}")
+    return found[:3]

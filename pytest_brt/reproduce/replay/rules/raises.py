@@ -1,0 +1,153 @@
+"""Oracles about exceptions: one that must not be raised, one that must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_brt.oracle.priors import PRIORS
+from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.rules.view import View, called, messages_agree, quote, simple
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.types import OracleKind, Raised
+
+#: Raised by the snippet's own mistakes, not by the project, unless the report says so.
+_OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
+_TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
+
+
+def no_raise(view: View) -> Iterator[Draft]:
+    """An exception that the report complains about must not be raised."""
+    for index, seen in enumerate(view.seen):
+        raised = seen.did.raised if seen.did else None
+        if raised is None or seen.missing:
+            continue
+        score, reasons, said = _no_raise_score(view, seen, raised)
+        if score <= 0:
+            continue
+        name = simple(raised.type)
+        message = f": {raised.message}" if raised.message else ""
+        shown = f"{name}{message}".split("\n")[0].rstrip(".")
+        body = _statement(seen, raised)
+        yield Draft(
+            kind=OracleKind.NO_RAISE,
+            index=index,
+            body=(body,),
+            sentence=f"`{_short(body)}` must not raise {shown[:160]}.{quote(said)}",
+            score=score,
+            reasons=reasons,
+            expects=raised,
+            about=called(seen.step.source),
+        )
+
+
+def _no_raise_score(
+    view: View, seen: Seen, raised: Raised
+) -> tuple[float, tuple[str, ...], Said | None]:
+    """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
+    about = [said for said in seen.step.said if said.kind is SaidKind.RAISES]
+    wanted = [s for s in about if s.role in (Role.EXPECTED, Role.CONTRAST)]
+    if wanted and not any(s.role is Role.OBSERVED for s in about):
+        return 0.0, (), None
+    if _is_sound(view, seen, about):
+        return 0.0, (), None
+    own = not any(frame.project for frame in raised.frames)
+    base = PRIORS[OracleKind.NO_RAISE]
+    same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
+    exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
+    named = view.is_named(raised)
+    told = bool(named and messages_agree(named.message, raised.message))
+    if own and simple(raised.type) in _OWN_MISTAKES and not (exact or told):
+        return 0.0, (), None
+    if exact:
+        return base + 0.15, ("the report shows this exception here, with this message",), exact[0]
+    if same:
+        return base + 0.05, ("the report shows this type of exception here",), same[0]
+    if told:
+        return base + 0.05, ("the report shows this exception and message",), None
+    if named:
+        return base - 0.1, ("the report names this type of exception",), None
+    if own:
+        return 0.0, (), None
+    unnamed = [s for s in about if s.raised and not s.raised.type]
+    works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
+    if works or unnamed:
+        return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
+    if view.script.named and not view.is_named(raised):
+        return 0.12, ("another exception than the report names",), None
+    return 0.25, ("the report does not speak of an exception",), None
+
+
+def _is_sound(view: View, seen: Seen, about: list[Said]) -> bool:
+    """Say whether another statement of the same session is the one marked as wrong."""
+    if any(said.role is Role.OBSERVED for said in about) or not about:
+        return False
+    return any(
+        other.step.block == seen.step.block
+        and any(s.kind is SaidKind.WRONG and s.direct for s in other.step.said)
+        for other in view.seen
+        if other is not seen
+    )
+
+
+def _statement(seen: Seen, raised: Raised) -> str:
+    """Return what to run: the expression alone where the exception is not in showing it."""
+    source = seen.step.source
+    inner = printed_argument(source)
+    project = [frame for frame in raised.frames if frame.project]
+    if inner and project and project[0].function not in _TEXT_METHODS:
+        return inner
+    return ran_expression(source) or source
+
+
+def must_raise(view: View) -> Iterator[Draft]:
+    """What the report calls an error must raise one."""
+    for index, seen in enumerate(view.seen):
+        did = seen.did
+        expression = ran_expression(seen.step.source)
+        if did is None or did.raised is not None or not expression or seen.missing:
+            continue
+        for said in seen.step.said:
+            if said.kind is not SaidKind.RAISES or said.role is not Role.EXPECTED or not said.raised:
+                continue
+            kind = said.raised.type or _sibling_exception(view, seen) or "Exception"
+            score = PRIORS[OracleKind.MUST_RAISE] + (0.1 if said.raised.type else -0.1)
+            yield _must_raise(index, seen, expression, kind, score, quote(said))
+        sibling = _sibling_exception(view, seen)
+        wrong = any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said)
+        if sibling and wrong:
+            yield _must_raise(
+                index, seen, expression, sibling, PRIORS[OracleKind.MUST_RAISE] + 0.1,
+                " The report marks it as wrong next to a like call that does raise.",
+            )
+
+
+def _must_raise(
+    index: int, seen: Seen, expression: str, kind: str, score: float, why: str
+) -> Draft:
+    return Draft(
+        kind=OracleKind.MUST_RAISE,
+        index=index,
+        body=(f"with pytest.raises({kind}):", f"    {expression}"),
+        sentence=f"`{_short(expression)}` must raise {simple(kind)}.{why}",
+        score=score,
+        reasons=("the report says that it should be an error",),
+        imports=("import pytest",),
+        about=called(seen.step.source),
+    )
+
+
+def _sibling_exception(view: View, seen: Seen) -> str:
+    """Return the exception that a like call in the same block raises, as the report shows."""
+    for other in view.seen:
+        if other is seen or other.step.block != seen.step.block or other.did is None:
+            continue
+        if other.did.raised and called(other.step.source) == called(seen.step.source):
+            return simple(other.did.raised.type)
+    return ""
+
+
+def _short(source: str) -> str:
+    line = " ".join(source.split())
+    return line if len(line) <= 120 else line[:117] + "..."

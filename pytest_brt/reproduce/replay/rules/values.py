@@ -1,0 +1,231 @@
+"""Oracles about values: the reported one must be gone, the expected one must come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_brt.oracle.compare import Likeness, quoted_in, squeezed
+from pytest_brt.oracle.priors import PRIORS
+from pytest_brt.reproduce.replay.claims import is_runnable
+from pytest_brt.reproduce.replay.display import (
+    Display,
+    Form,
+    assertion,
+    can_compare,
+    displays,
+)
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.rules.view import View, called, quote
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.types import BlockKind, OracleKind
+
+_SUSPECT = (Role.OBSERVED, Role.SHOWN)
+
+
+def gone(view: View) -> Iterator[Draft]:
+    """A result that the report quotes, and that still comes out, must be gone."""
+    for index, seen in enumerate(view.seen):
+        if seen.missing:
+            continue
+        for display in displays(seen):
+            found = _quotation(view, seen, display)
+            if found is None or not can_compare(display):
+                continue
+            said, alike = found
+            if any(_is_fine(other, display) for other in seen.step.said):
+                break
+            score, reasons = _gone_score(view, index, said, alike)
+            lines, capsys = assertion(display, display.text, differs=True)
+            shown = " ".join(display.text.split())
+            yield Draft(
+                kind=OracleKind.GONE,
+                index=index,
+                body=lines,
+                sentence=f"`{_short(seen.step.source)}` must not give {shown[:100]} any more."
+                f"{quote(said)}",
+                score=score,
+                reasons=reasons,
+                fixtures=("capsys",) if capsys else (),
+                about=called(seen.step.source),
+            )
+            break
+
+
+def _quotation(view: View, seen: Seen, display: Display) -> tuple[Said | None, Likeness] | None:
+    """Return where the report quotes the result, and how well."""
+    best: tuple[Said | None, Likeness] | None = None
+    for said in seen.step.said:
+        if said.kind is SaidKind.VALUE and said.role in _SUSPECT:
+            alike = quoted_in(display.text, said.text)
+            if alike and (best is None or alike > best[1]):
+                best = (said, alike)
+    if best is None and _is_elsewhere(view, seen, display):
+        return None, Likeness.TOKENS
+    return best
+
+
+def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
+    """Say whether the report has the result in its prose or in an output block."""
+    key = squeezed(display.text)
+    if len(key) < 4 or key in squeezed(seen.step.source):
+        return False
+    return any(
+        key in squeezed(block.text)
+        for block in view.issue.blocks
+        if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
+    ) and any(
+        key in squeezed(line)
+        for block in view.issue.blocks
+        if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
+        for line in [*block.text.split("\n"), block.text]
+    )
+
+
+def _is_fine(said: Said, display: Display) -> bool:
+    """The report wants this very result, or calls it good."""
+    if said.kind is not SaidKind.VALUE or said.role not in (Role.EXPECTED, Role.CONTRAST):
+        return False
+    return bool(quoted_in(display.text, said.text))
+
+
+def _gone_score(
+    view: View, index: int, said: Said | None, alike: Likeness
+) -> tuple[float, tuple[str, ...]]:
+    seen = view.seen[index]
+    score, reasons = PRIORS[OracleKind.GONE], []
+    if said is None:
+        score -= 0.15
+        reasons.append("the report has this result in its text")
+    elif said.role is Role.OBSERVED:
+        score += 0.05
+        reasons.append("the report complains about this result")
+    else:
+        reasons.append("the report shows this result")
+    if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
+        score += 0.12
+        reasons.append("it is marked as wrong where it stands")
+    if any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said):
+        score -= 0.25
+        reasons.append("the report says that it works")
+    if view.in_title(seen.step.source):
+        score += 0.06
+        reasons.append("the title speaks of it")
+    if _is_last_shown(view, index):
+        score += 0.05
+        reasons.append("it is the last result shown there")
+    if alike is Likeness.TOKENS and said is not None:
+        score -= 0.05
+    if not is_runnable(seen.step.source) and not seen.step.inline:
+        score -= 0.08
+    return max(score, 0.02), tuple(reasons)
+
+
+def _is_last_shown(view: View, index: int) -> bool:
+    """Say whether no later statement of the same block has its result quoted."""
+    block = view.seen[index].step.block
+    return not any(
+        other.step.block == block
+        and any(s.kind is SaidKind.VALUE and s.role in _SUSPECT for s in other.step.said)
+        and displays(other)
+        for other in view.seen[index + 1 :]
+    )
+
+
+def equals(view: View) -> Iterator[Draft]:
+    """A result that the report calls right must come out."""
+    for index, seen in enumerate(view.seen):
+        shown = displays(seen)
+        if not shown or seen.missing:
+            continue
+        wanted = [(said, *_wanted_score(said)) for said in seen.step.said if _is_wanted(said)]
+        wanted += [
+            (said, PRIORS[OracleKind.EQUALS] + 0.1, "the same code gave it elsewhere")
+            for said in _from_twins(view, index)
+        ]
+        for said, score, reason in wanted:
+            draft = _equals(index, seen, shown, said, score, reason)
+            if draft is not None:
+                yield draft
+
+
+def _is_wanted(said: Said) -> bool:
+    return said.kind is SaidKind.VALUE and said.role is Role.EXPECTED
+
+
+def _wanted_score(said: Said) -> tuple[float, str]:
+    base = PRIORS[OracleKind.EQUALS]
+    if said.direct:
+        return base, "the report shows it as the expected result"
+    if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
+        return base - 0.15, "the report wishes for it"
+    return base + 0.05, "the report says that it should"
+
+
+def _from_twins(view: View, index: int) -> list[Said]:
+    """Values that the report gives for the same statement elsewhere, as in another version."""
+    seen = view.seen[index]
+    own = displays(seen)
+    if not any(_matches(own, said) for said in seen.step.said):
+        return []
+    twins = [
+        other
+        for other in view.seen
+        if other is not seen and other.step.source == seen.step.source and displays(other) == own
+    ]
+    return [
+        said
+        for twin in twins
+        for said in twin.step.said
+        if said.kind is SaidKind.VALUE and not _matches(own, said)
+    ]
+
+
+def _matches(shown: tuple[Display, ...], said: Said) -> bool:
+    return said.kind is SaidKind.VALUE and any(
+        bool(quoted_in(display.text, said.text)) for display in shown
+    )
+
+
+def _equals(
+    index: int, seen: Seen, shown: tuple[Display, ...], said: Said, score: float, reason: str
+) -> Draft | None:
+    text = said.text.strip()
+    if not text or any(quoted_in(display.text, text) for display in shown):
+        return None
+    display = shown[0]
+    as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
+    if as_value and not _is_expression(text):
+        return None
+    if as_value:
+        display = Display(
+            form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
+        )
+    elif not said.direct and " " not in text:
+        return None
+    lines, capsys = assertion(display, text, differs=False)
+    return Draft(
+        kind=OracleKind.EQUALS,
+        index=index,
+        body=lines,
+        sentence=f"`{_short(seen.step.source)}` should give {' '.join(text.split())[:100]}."
+        f"{quote(said)}",
+        score=score if as_value else score - 0.2,
+        reasons=(reason,),
+        fixtures=("capsys",) if capsys else (),
+        about=called(seen.step.source),
+    )
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        compile(text.strip(), "<report>", "eval", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _short(source: str) -> str:
+    line = " ".join(source.split())
+    return line if len(line) <= 120 else line[:117] + "..."

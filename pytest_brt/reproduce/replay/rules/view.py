@@ -1,0 +1,87 @@
+"""What the rules look at: the report, its statements, and what these did."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_brt.reproduce.replay.steps import Said, Script
+from pytest_brt.reproduce.replay.watch import Replayed, Seen
+from pytest_brt.types import Issue, Raised
+
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_COMMON = frozenset(
+    "the and for not with from import print return returns should does when wrong result value "
+    "error bug fails fail using use issue problem incorrect class function method object".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A report that was run."""
+
+    issue: Issue
+    script: Script
+    replayed: Replayed
+
+    @property
+    def seen(self) -> tuple[Seen, ...]:
+        """Return the statements with what they did."""
+        return self.replayed.seen
+
+    def in_title(self, source: str) -> bool:
+        """Say whether the report's title speaks of a name in `source`."""
+        words = {word.lower() for word in _NAME.findall(self.issue.title)} - _COMMON
+        return bool(words & {name.lower() for name in _NAME.findall(source)})
+
+    def is_named(self, raised: Raised) -> Raised | None:
+        """Return the exception of the report that is this one, the best match first."""
+        same = [r for r in self.script.named if simple(r.type) == simple(raised.type)]
+        for named in same:
+            if messages_agree(named.message, raised.message):
+                return named
+        return next((named for named in same if not named.message), same[0] if same else None)
+
+
+def simple(name: str) -> str:
+    """Return the last part of a dotted name."""
+    return name.rsplit(".", 1)[-1]
+
+
+def messages_agree(reported: str, seen: str) -> bool:
+    """Say whether two messages of an exception say the same, numbers and names aside."""
+    one, other = _plain(reported), _plain(seen)
+    if not one or not other:
+        return False
+    if one == other or (len(one) > 8 and one in other) or (len(other) > 8 and other in one):
+        return True
+    words, others = set(one.split()), set(other.split())
+    return len(words & others) / len(words | others) >= 0.6
+
+
+def _plain(message: str) -> str:
+    message = re.sub(r"0x[0-9a-f]+|\d+", "0", message.lower())
+    return " ".join(re.sub(r"[`'\"“”]+", " ", message).split())
+
+
+def quote(said: Said | None) -> str:
+    """Return the report's words as the end of a docstring, "" when there are none."""
+    if said is None or said.direct or not said.sentence:
+        return ""
+    return f" Report: \"{' '.join(said.sentence.split())}\""
+
+
+def called(source: str) -> str:
+    """Return the name of the function or attribute a statement is about, for test names.
+
+    >>> called("print(simplify(x))")
+    'simplify'
+    """
+    names = [n for n in re.findall(r"([A-Za-z_]\w*)\s*\(", source) if n not in ("print", "str")]
+    if names:
+        chained = re.findall(r"\.([A-Za-z_]\w*)\s*\(", source)
+        return str(chained[-1] if chained and source.rstrip().endswith(")") and (
+            not re.match(r"\s*[A-Za-z_]\w*\s*\(", source)
+        ) else names[0])
+    attributes = re.findall(r"\.([A-Za-z_]\w*)", source)
+    return str(attributes[-1]) if attributes else ""

@@ -1,0 +1,177 @@
+"""The whole of replay: read, run, draft, write, judge, choose."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_brt.codec import content_id
+from pytest_brt.execute.engine import Engine
+from pytest_brt.reproduce.judge import Proposal, judge_all
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.notes import miss_notes
+from pytest_brt.reproduce.replay.rules import apply_rules
+from pytest_brt.reproduce.replay.rules.view import View
+from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.watch import Replayed, watch
+from pytest_brt.reproduce.replay.write import module, slug
+from pytest_brt.reproduce.select import select
+from pytest_brt.types import Attempt, CandidateTest, Issue, JudgedTest, Oracle, OracleKind, Origin
+
+_WHAT = {
+    OracleKind.NO_RAISE: "does_not_raise",
+    OracleKind.MUST_RAISE: "raises",
+    OracleKind.EQUALS: "gives_expected",
+    OracleKind.GONE: "not_as_reported",
+    OracleKind.AGREE: "agrees",
+    OracleKind.WARNS: "warns",
+    OracleKind.NO_WARN: "does_not_warn",
+    OracleKind.PRINTS: "prints_expected",
+    OracleKind.NO_PRINT: "output_not_as_reported",
+    OracleKind.ROUND_TRIP: "round_trip",
+    OracleKind.IDEMPOTENT: "idempotent",
+    OracleKind.EXIT_STATUS: "exit_status",
+    OracleKind.WRITTEN: "holds",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaySettings:
+    """How hard replay tries."""
+
+    #: Runs on the buggy tree that must agree.
+    repeat: int = 2
+    #: Candidates to keep; None for all.
+    keep: int | None = None
+    #: 0-based number of the run, for the attempt's record.
+    index: int = 0
+    #: Drafts that are run, best first.
+    most: int = 16
+
+
+def replay(
+    issue: Issue,
+    *,
+    engine: Engine,
+    settings: ReplaySettings | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Attempt:
+    """Make failing tests from what `issue` shows, running everything through `engine`.
+
+    The attempt holds every test that was considered, best first, and, when none fails for
+    the reported reason, notes on what was looked for, found, and is missing.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started at all.
+    """
+    settings = settings or ReplaySettings()
+    say = progress or _silent
+    begin = time.monotonic()
+    script = read_script(issue)
+    say(f"running {len(script.steps)} statements of the report")
+    replayed = watch(script, engine)
+    view = View(issue=issue, script=script, replayed=replayed)
+    drafts = apply_rules(view)
+    proposals = _proposals(issue, drafts, replayed, engine, settings.most)
+    say(f"trying {len(proposals)} tests on the unpatched tree")
+    judged = judge_all(proposals, engine, settings.repeat)
+    again = _with_whole_setup(issue, drafts, judged, replayed, engine)
+    if again:
+        say(f"trying {len(again)} tests with the whole report before them")
+        judged = (*judged, *judge_all(again, engine, settings.repeat))
+    tests = select(judged, settings.keep)
+    return Attempt(
+        issue=issue.id,
+        strategy="replay",
+        index=settings.index,
+        tests=tests,
+        notes=miss_notes(view, tests),
+        seconds=time.monotonic() - begin,
+    )
+
+
+def _silent(_text: str) -> None:
+    """Say nothing."""
+
+
+def _proposals(
+    issue: Issue, drafts: tuple[Draft, ...], replayed: Replayed, engine: Engine, most: int
+) -> list[Proposal]:
+    found: dict[str, Proposal] = {}
+    taken: set[str] = set()
+    for draft in drafts:
+        if len(found) >= most:
+            break
+        proposal = _proposal(issue, draft, replayed, engine, taken)
+        if proposal is not None and proposal.test.id not in found:
+            taken.add(proposal.test.name)
+            found[proposal.test.id] = proposal
+    return list(found.values())
+
+
+def _proposal(
+    issue: Issue, draft: Draft, replayed: Replayed, engine: Engine, taken: set[str]
+) -> Proposal | None:
+    name = _name(issue, draft, taken)
+    source = module(draft, replayed, name)
+    if source is None:
+        return None
+    folder = engine.subject.test_root.strip("/")
+    path = f"{name}.py" if folder in ("", ".") else f"{folder}/{name}.py"
+    test = CandidateTest(
+        id=content_id(issue.id, path, source),
+        name=name,
+        issue=issue.id,
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=draft.kind, sentence=draft.sentence, prior=round(draft.score, 2)),
+        path=path,
+        source=source,
+        expects=draft.expects,
+    )
+    return Proposal(test=test, score=draft.score, reasons=draft.reasons)
+
+
+def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
+    """Return a name that no other test of this attempt has."""
+    about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
+    parts = [slug(issue.source, issue.title), about, _WHAT[draft.kind]]
+    stem = "test_" + "_".join(part for part in parts if part)
+    name, number = stem, 2
+    while name in taken:
+        name, number = f"{stem}_{number}", number + 1
+    return name
+
+
+def _with_whole_setup(
+    issue: Issue,
+    drafts: tuple[Draft, ...],
+    judged: tuple[JudgedTest, ...],
+    replayed: Replayed,
+    engine: Engine,
+) -> list[Proposal]:
+    """Try those again that passed alone, with every earlier statement of the report first."""
+    from dataclasses import replace
+
+    passed = {
+        (item.test.oracle.kind, item.test.oracle.sentence)
+        for item in judged
+        if not item.judgement.candidate
+    }
+    taken = {item.test.name for item in judged}
+    known = {item.test.source for item in judged}
+    found: list[Proposal] = []
+    for draft in drafts:
+        if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
+            continue
+        wide = replace(draft, whole=True, score=draft.score - 0.05)
+        proposal = _proposal(issue, wide, replayed, engine, taken)
+        if proposal is not None and _body(proposal.test.source) not in map(_body, known):
+            taken.add(proposal.test.name)
+            found.append(proposal)
+    return found
+
+
+def _body(source: str | None) -> str:
+    return re.sub(r"def test_\w+", "def test", source or "")

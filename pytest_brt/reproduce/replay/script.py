@@ -1,0 +1,316 @@
+"""An issue → its statements in document order, each with what is said about it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field, replace
+
+from pytest_brt.issue.prose import Sentence, sentences
+from pytest_brt.issue.sessions import read_session
+from pytest_brt.issue.tracebacks import final_exception, read_tracebacks
+from pytest_brt.reproduce.replay.claims import (
+    EXCEPTION,
+    Claim,
+    claims,
+    code_in,
+    comment_said,
+    is_runnable,
+)
+from pytest_brt.reproduce.replay.mend import Statement, statements
+from pytest_brt.reproduce.replay.names import parse
+from pytest_brt.reproduce.replay.roles import heading_role, role_of
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Script, Step
+from pytest_brt.types import Block, BlockKind, Issue, Raised
+
+_AHEAD = re.compile(r"\b(?:following|below|next|these|here)\b|:\s*$", re.IGNORECASE)
+#: Statements of one report that are looked at; more is a program, not a report.
+_MOST_STEPS = 150
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read so far."""
+
+    steps: list[Step] = field(default_factory=list)
+    inline: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    #: Role that the section's heading gives.
+    section: Role = Role.SHOWN
+    heading: str = ""
+    #: Sentences since the last block of code.
+    recent: list[Sentence] = field(default_factory=list)
+    #: Claims about the code that comes next.
+    ahead: list[Said] = field(default_factory=list)
+    #: Indices of the steps of the last code block.
+    latest: list[int] = field(default_factory=list)
+    block: int = 0
+
+
+def read_script(issue: Issue) -> Script:
+    """Read the statements of a report and what it says about each.
+
+    Inline code comes last: it is run when all names are known.
+    """
+    reading = _Reading()
+    for number, block in enumerate(issue.blocks):
+        reading.block = number
+        if block.kind is BlockKind.HEADING:
+            _heading(reading, block, title=number == 0)
+        elif block.kind is BlockKind.PROSE:
+            _prose(reading, block)
+        elif block.kind is BlockKind.REPL:
+            _session(reading, block)
+        elif block.kind is BlockKind.PYTHON:
+            _python(reading, block)
+        elif block.kind is BlockKind.TRACEBACK:
+            _traceback(reading, block)
+        elif block.kind is BlockKind.OUTPUT:
+            _output(reading, block)
+    steps = _unique([*reading.steps[:_MOST_STEPS], *reading.inline[:40]])
+    return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
+
+
+def named_exceptions(issue: Issue) -> tuple[Raised, ...]:
+    """Return every exception that the report shows or names, the fullest account first."""
+    found: dict[str, Raised] = {}
+    shown = [raised for raised in read_tracebacks(issue.text) if raised.frames or raised.message]
+    for block in issue.blocks:
+        if block.kind is BlockKind.TRACEBACK:
+            shown += read_tracebacks(block.text)
+    for raised in shown:
+        key = f"{raised.type}:{raised.message}"
+        if key not in found or len(found[key].frames) < len(raised.frames):
+            found[key] = raised
+    for match in EXCEPTION.finditer(issue.text):
+        message = (match["message"] or "").strip()
+        known = any(match["type"].split(".")[-1] == r.type.split(".")[-1] for r in found.values())
+        if not known or message:
+            found.setdefault(
+                f"{match['type']}:{message}", Raised(type=match["type"], message=message)
+            )
+    return tuple(found.values())
+
+
+def _unique(steps: list[Step]) -> tuple[Step, ...]:
+    """Drop inline code that a block has already, giving its claims to that statement."""
+    kept: list[Step] = []
+    places: dict[str, int] = {}
+    for step in steps:
+        key = re.sub(r"\s+", "", step.source)
+        if step.inline and key in places:
+            old = kept[places[key]]
+            kept[places[key]] = replace(old, said=_merged(old.said, step.said))
+            continue
+        places[key] = len(kept)
+        kept.append(step)
+    return tuple(kept)
+
+
+def _merged(old: tuple[Said, ...], new: tuple[Said, ...]) -> tuple[Said, ...]:
+    return tuple(dict.fromkeys([*old, *new]))
+
+
+def _heading(reading: _Reading, block: Block, *, title: bool) -> None:
+    role = Role.SHOWN if title else heading_role(block.text)
+    reading.section, reading.heading = role, block.text
+    reading.recent = []
+    for sentence in sentences(block):
+        for claim in claims(sentence):
+            _give(reading, claim, sentence, ahead=title or bool(claim.subject))
+
+
+def _prose(reading: _Reading, block: Block) -> None:
+    every = sentences(block)
+    for position, sentence in enumerate(every):
+        ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
+        last = position == len(every) - 1
+        for claim in claims(sentence):
+            claim = _in_section(reading, claim)  # noqa: PLW2901
+            _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
+        _mention(reading, sentence)
+    reading.recent.extend(every)
+
+
+def _in_section(reading: _Reading, claim: Claim) -> Claim:
+    """A section named "Expected" turns what is plainly stated in it into what should be."""
+    said = claim.said
+    if reading.section is Role.EXPECTED and said.role is Role.OBSERVED and said.kind in (
+        SaidKind.VALUE, SaidKind.RAISES,
+    ) and said.raised is None:
+        return replace(claim, said=replace(said, role=Role.EXPECTED))
+    return claim
+
+
+def _mention(reading: _Reading, sentence: Sentence) -> None:
+    """Code in a sentence is worth running even when nothing clear is said about it."""
+    for code in code_in(sentence):
+        if is_runnable(code.text):
+            _inline(reading, code.text, sentence.line, ())
+
+
+def _give(reading: _Reading, claim: Claim, sentence: Sentence, *, ahead: bool) -> None:
+    if claim.subject:
+        _inline(reading, claim.subject, sentence.line, (claim.said,))
+    elif ahead and not (reading.latest and claim.said.kind is SaidKind.VALUE):
+        reading.ahead.append(claim.said)
+    elif reading.latest:
+        _say(reading, reading.latest[-1], claim.said)
+
+
+def _inline(reading: _Reading, source: str, line: int, said: tuple[Said, ...]) -> None:
+    for number, step in enumerate(reading.inline):
+        if step.source == source:
+            reading.inline[number] = replace(step, said=_merged(step.said, said))
+            return
+    reading.inline.append(
+        Step(source=source, line=line, block=-1 - len(reading.inline), said=said, inline=True)
+    )
+
+
+def _say(reading: _Reading, index: int, said: Said) -> None:
+    step = reading.steps[index]
+    reading.steps[index] = replace(step, said=_merged(step.said, (said,)))
+
+
+def _announced(reading: _Reading) -> tuple[Role, str]:
+    """Return the role of the block that comes now, and the sentence that gives it."""
+    if reading.recent:
+        last = reading.recent[-1]
+        role = role_of(last.text)
+        if role is not Role.SHOWN:
+            return role, last.text
+    if reading.section is not Role.SHOWN:
+        return reading.section, reading.heading
+    return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
+
+
+def _session(reading: _Reading, block: Block) -> None:
+    role, sentence = _announced(reading)
+    added: list[int] = []
+    for exchange in read_session(block.text):
+        parts = statements(exchange.source)
+        for number, statement in enumerate(parts):
+            last = number == len(parts) - 1
+            said = list(_comments(statement))
+            if last and exchange.output.strip():
+                said.append(_displayed(exchange.output, role, sentence))
+            added.append(
+                _add(reading, statement, block.line + exchange.line, tuple(said), session=True)
+            )
+        if not parts and exchange.source.strip():
+            reading.notes.append(f"line {block.line + exchange.line}: not Python: "
+                                 f"{exchange.source.splitlines()[0]!r}")
+    _close(reading, added)
+
+
+def _displayed(output: str, role: Role, sentence: str) -> Said:
+    raised = final_exception(output)
+    if raised is not None:
+        return Said(
+            kind=SaidKind.RAISES, role=role, raised=raised, text=output, sentence=sentence,
+            direct=True,
+        )
+    return Said(kind=SaidKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
+
+
+def _python(reading: _Reading, block: Block) -> None:
+    role, sentence = _announced(reading)
+    if role is Role.EXPECTED and reading.latest and _is_bare_value(block.text):
+        _output(reading, block)
+        return
+    parts = statements(block.text)
+    if not parts:
+        reading.notes.append(f"line {block.line}: code that does not parse")
+    added = [
+        _add(reading, statement, block.line + statement.line, _comments(statement), session=False)
+        for statement in parts
+    ]
+    if role is Role.CONTRAST and added:
+        _say(reading, added[-1], Said(kind=SaidKind.WORKS, role=role, sentence=sentence))
+    _close(reading, added)
+
+
+def _is_bare_value(text: str) -> bool:
+    parts = statements(text)
+    return len(parts) == 1 and isinstance(parse(parts[0].source).body[0], ast.Expr) and (
+        "print(" not in text
+    )
+
+
+def _comments(statement: Statement) -> tuple[Said, ...]:
+    node = parse(statement.source).body[-1]
+    said = list(comment_said(statement.beside))
+    if isinstance(node, ast.Expr | ast.Assign | ast.Assert):
+        said += comment_said(statement.above) if not said else ()
+        first = statement.below.split("\n")[0]
+        if first and not said:
+            said += [s for s in comment_said(first) if s.kind in (SaidKind.VALUE, SaidKind.RAISES)]
+    return tuple(said)
+
+
+def _add(
+    reading: _Reading, statement: Statement, line: int, said: tuple[Said, ...], *, session: bool
+) -> int:
+    nodes = parse(statement.source).body
+    sources = [ast.unparse(node) for node in nodes] if len(nodes) > 1 else [statement.source]
+    for number, source in enumerate(sources):
+        reading.steps.append(
+            Step(
+                source=source,
+                line=line,
+                block=reading.block,
+                said=said if number == len(sources) - 1 else (),
+                session=session,
+                mended=statement.mended,
+            )
+        )
+    return len(reading.steps) - 1
+
+
+def _close(reading: _Reading, added: list[int]) -> None:
+    """End a block of code: what was announced belongs to its statements."""
+    if not added:
+        return
+    reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
+    for said in reading.ahead:
+        several = said.kind in (SaidKind.RAISES, SaidKind.WORKS)
+        for index in added if several else added[-1:]:
+            _say(reading, index, said)
+    reading.ahead, reading.recent, reading.latest = [], [], added
+
+
+def _output(reading: _Reading, block: Block) -> None:
+    """Text below code is what it displayed, or should display."""
+    role, sentence = _announced(reading)
+    reading.recent = []
+    if not reading.latest:
+        return
+    for index in reading.latest:
+        several = role is not Role.EXPECTED and _displays(reading.steps[index].source)
+        if several or index == reading.latest[-1]:
+            _say(reading, index, replace(_displayed(block.text, role, sentence), direct=False))
+
+
+def _displays(source: str) -> bool:
+    return isinstance(parse(source).body[-1], ast.Expr)
+
+
+def _traceback(reading: _Reading, block: Block) -> None:
+    role, sentence = _announced(reading)
+    raised = final_exception(block.text)
+    if raised is None or not reading.latest:
+        reading.recent = []
+        return
+    said = Said(
+        kind=SaidKind.RAISES, role=role, raised=raised, text=block.text, sentence=sentence,
+        direct=True,
+    )
+    squeezed = re.sub(r"\s+", "", block.text)
+    shown = [
+        index
+        for index in reading.latest
+        if re.sub(r"\s+", "", reading.steps[index].source.split("\n")[0]) in squeezed
+    ]
+    _say(reading, shown[-1] if shown else reading.latest[-1], said)
+    reading.recent = []

@@ -1,0 +1,83 @@
+"""What a report says, statement by statement: the words of the replay strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_brt.types import Raised
+
+
+class Role(StrEnum):
+    """What a report holds of a value, an exception or an output."""
+
+    #: It happens, and that is the complaint.
+    OBSERVED = "observed"
+    #: It ought to happen.
+    EXPECTED = "expected"
+    #: It happens, or happened elsewhere, and is fine: another call, an older version.
+    CONTRAST = "contrast"
+    #: It is shown without a word; nearly always what the reporter's buggy version did.
+    SHOWN = "shown"
+
+
+class SaidKind(StrEnum):
+    """What the report speaks of."""
+
+    VALUE = "value"
+    RAISES = "raises"
+    #: No exception: "should work", "must not raise".
+    WORKS = "works"
+    #: Something is wrong with it, without saying what.
+    WRONG = "wrong"
+    #: A warning is, or is not, given.
+    WARNS = "warns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One thing that the report says about one statement."""
+
+    kind: SaidKind
+    role: Role
+    #: The value or output as written; "" for exceptions without a name.
+    text: str = ""
+    #: For RAISES: type "" when the report does not name it.
+    raised: Raised | None = None
+    #: The words it stands in, for the reader.
+    sentence: str = ""
+    #: Shown right below the statement, as in a session, and not in prose.
+    direct: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One statement of a report and what is said about it."""
+
+    source: str
+    #: 1-based line in the report.
+    line: int
+    #: Number of the block it stands in; inline code has numbers of its own.
+    block: int
+    said: tuple[Said, ...] = ()
+    #: Taken from a sentence, so run after all blocks, for its value only.
+    inline: bool = False
+    #: An input of an interactive session: its value was displayed.
+    session: bool = False
+    #: Last statement of its block.
+    last: bool = False
+    #: Repaired before it parsed.
+    mended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """All statements of a report in the order in which they are to be run."""
+
+    steps: tuple[Step, ...]
+    #: Exceptions that the report shows or names anywhere.
+    named: tuple[Raised, ...] = ()
+    #: Expected values that no statement could be found for.
+    loose: tuple[Said, ...] = ()
+    #: What could not be read, for the reader of an honest miss.
+    notes: tuple[str, ...] = ()

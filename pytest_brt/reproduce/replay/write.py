@@ -1,0 +1,190 @@
+"""A draft → a test module that a careful person would have written."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.names import names_of, needed, parse
+from pytest_brt.reproduce.replay.watch import Replayed
+
+_WIDTH = 96
+_GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
+
+
+def slug(source: str, title: str) -> str:
+    """Return what the tests of an issue are called after: its file's name, or its title.
+
+    >>> slug("bugs/ISSUE-12.md", "x")
+    'issue_12'
+    """
+    stem = source.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0]
+    words = _words(stem)
+    if stem.lower() in _GENERIC or not re.search(r"[a-z0-9]", words):
+        words = "_".join(_words(title).split("_")[:5])
+    return words[:40].strip("_") or "issue"
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
+    """Return the source of the test module, or None when a name in it cannot be bound."""
+    setup = _setup(draft, replayed)
+    lines = [_tidy(replayed.seen[index].step.source) for index in setup]
+    imports, local = _hoist(lines)
+    body = [*local, *draft.body]
+    text = "\n".join(body)
+    if not parses(text):
+        return None
+    loaded = _unbound([*local, *draft.body], imports)
+    resolver = replayed.resolver
+    resolver.resolve(loaded)
+    if resolver.missing(loaded - set(draft.fixtures)):
+        return None
+    found = resolver.imports_for(loaded - set(draft.fixtures))
+    heads = [line for line in found if _is_import(line)]
+    lines_first = [line for way in found for line in way.split("\n") if not _is_import(line)]
+    body = [*lines_first, *body]
+    header = _imports([*draft.imports, *imports, *heads], "\n".join(body))
+    arguments = ", ".join(draft.fixtures)
+    parts = [f"def {name}({arguments}):", *_docstring(draft.sentence)]
+    parts += [textwrap.indent(line, "    ") for line in body]
+    source = "\n".join(parts) + "\n"
+    source = f"{header}\n\n\n{source}" if header else source
+    return source if parses(source) else None
+
+
+def _setup(draft: Draft, replayed: Replayed) -> list[int]:
+    """Return the statements to run first: those the draft depends on that did not fail."""
+    usable = [
+        index
+        for index in range(len(replayed.seen))
+        if _is_before(replayed, index, draft.index) and _ran(replayed, index)
+    ]
+    sources = [replayed.seen[index].step.source for index in usable]
+    body = "\n".join(draft.body)
+    if draft.whole:
+        return [index for index in usable if not _is_idle(replayed.seen[index].step.source)]
+    wanted = names_of(body).used if parses(body) else frozenset()
+    chosen = needed([*sources, body], len(sources), wanted)
+    return [usable[place] for place in chosen]
+
+
+def _is_before(replayed: Replayed, index: int, last: int) -> bool:
+    step = replayed.seen[index].step
+    return not step.inline and (index < last or replayed.seen[last].step.inline)
+
+
+def _ran(replayed: Replayed, index: int) -> bool:
+    seen = replayed.seen[index]
+    return seen.did is not None and seen.did.raised is None and not seen.names.stars
+
+
+def _is_idle(source: str) -> bool:
+    """A statement that only shows something."""
+    node = parse(source).body[0]
+    return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)
+
+
+def _tidy(source: str) -> str:
+    """Return the statement without comments, on lines that are not too long."""
+    plain = ast.unparse(parse(source))
+    if "#" not in source and all(len(line) <= _WIDTH for line in source.split("\n")):
+        return source.strip()
+    return plain
+
+
+def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Split the set-up into imports, which go to the top of the module, and the rest."""
+    imports, rest = [], []
+    bound: set[str] = set()
+    for line in lines:
+        names = names_of(line)
+        if _is_import(line) and not names.bound & bound:
+            imports.append(line)
+        else:
+            rest.append(line)
+            bound |= names.bound
+    return imports, rest
+
+
+def _is_import(line: str) -> bool:
+    return line.startswith(("import ", "from ")) and "\n" not in line.strip()
+
+
+def _unbound(lines: list[str], imports: list[str]) -> frozenset[str]:
+    bound: set[str] = set()
+    for line in imports:
+        bound |= names_of(line).bound
+    unbound: set[str] = set()
+    for line in lines:
+        names = names_of(line)
+        unbound |= names.used - bound
+        bound |= names.bound
+    return frozenset(unbound)
+
+
+def _imports(lines: list[str], body: str) -> str:
+    """Return the import block: only what `body` uses, one line per module, sorted."""
+    used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
+    plain: dict[str, None] = {}
+    members: dict[str, dict[str, None]] = {}
+    for line in lines:
+        for node in parse(line).body:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    bound = alias.asname or alias.name.split(".")[0]
+                    if bound in used:
+                        plain.setdefault(ast.unparse(ast.Import([alias])))
+            elif isinstance(node, ast.ImportFrom):
+                module_path = "." * node.level + (node.module or "")
+                for alias in node.names:
+                    bound = alias.asname or alias.name
+                    if bound in used:
+                        text = alias.name + (f" as {alias.asname}" if alias.asname else "")
+                        members.setdefault(module_path, {}).setdefault(text)
+    result = sorted(plain)
+    if result and members:
+        result.append("")
+    for module_path in sorted(members):
+        result += _from(module_path, sorted(members[module_path]))
+    return "\n".join(result)
+
+
+def _from(module_path: str, names: list[str]) -> list[str]:
+    line = f"from {module_path} import {', '.join(names)}"
+    if len(line) <= _WIDTH:
+        return [line]
+    wrapped = textwrap.wrap(", ".join(names) + ",", _WIDTH - 4)
+    return [f"from {module_path} import (", *(f"    {part}" for part in wrapped), ")"]
+
+
+def _docstring(sentence: str) -> list[str]:
+    text = " ".join(sentence.replace("\\", "\\\\").replace('"""', "'''").split())
+    if text.endswith('"'):
+        text += " "
+    if len(text) > 400:
+        text = text[:400].rsplit(" ", 1)[0].rstrip("\\") + " …"
+    if len(text) <= _WIDTH - 10:
+        return [f'    """{text}"""']
+    wrapped = textwrap.wrap(text, _WIDTH - 7, break_long_words=False, break_on_hyphens=False)
+    return [f'    """{wrapped[0]}', *(f"    {line}" for line in wrapped[1:]), '    """']
+
+
+def literal(text: str) -> str:
+    """Return a Python string literal for `text`; several lines as adjacent literals.
+
+    >>> literal("a")
+    "'a'"
+    """
+    lines = text.split("\n")
+    if len(lines) == 1 or len(text) <= 60:
+        return repr(text)
+    parts = [repr(line + "\n") for line in lines[:-1]]
+    parts += [repr(lines[-1])] if lines[-1] else []
+    return "(\n" + "\n".join(f"    {part}" for part in parts) + "\n)"

@@ -1,0 +1,96 @@
+"""Which tests are shown first: clusters by failure, best of each first, no doubles."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_brt.types import JudgedTest, OracleKind, Verdict
+
+#: Order of those that are no candidates: nearest to one first.
+_ORDER = (Verdict.FAIL, Verdict.PASS, Verdict.FLAKY, Verdict.TIMEOUT, Verdict.CRASH)
+
+
+def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[JudgedTest, ...]:
+    """Return all tests, best first; beyond `keep` candidates the rest are none any more.
+
+    Candidates go by confidence, but one per cluster (same oracle and same failure) before
+    the second of any, as long as the next cluster is not much less likely.
+    """
+    candidates = _distinct([item for item in judged if item.judgement.candidate])
+    ordered = _round_robin(candidates)
+    if keep is not None and len(ordered) > keep:
+        ordered = [*ordered[:keep], *(_dropped(item, keep) for item in ordered[keep:])]
+    chosen = {item.test.id for item in ordered}
+    rest = [item for item in judged if item.test.id not in chosen]
+    return (*ordered, *sorted(rest, key=_rest_key))
+
+
+def cluster_key(item: JudgedTest) -> tuple[str, str, str]:
+    """Return what two tests have in common that fail of the same thing."""
+    run = item.judgement.runs[0] if item.judgement.runs else None
+    raised = run.raised if run else None
+    if item.test.oracle.kind is not OracleKind.NO_RAISE or raised is None:
+        return (item.test.oracle.kind, "", item.test.id)
+    project = [frame for frame in raised.frames if frame.project]
+    place = f"{project[-1].path}:{project[-1].function}" if project else ""
+    return (item.test.oracle.kind, raised.type, place + re.sub(r"\d+", "0", raised.message[:80]))
+
+
+def _distinct(items: list[JudgedTest]) -> list[JudgedTest]:
+    """Drop tests whose code is the same but for name and docstring."""
+    kept: dict[str, JudgedTest] = {}
+    for item in items:
+        key = _skeleton(item.test.source or item.test.id)
+        if key not in kept or kept[key].judgement.confidence < item.judgement.confidence:
+            kept[key] = item
+    return list(kept.values())
+
+
+def _skeleton(source: str) -> str:
+    """Return the code without names of tests and docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            node.name = "test"
+            node.body = [
+                child
+                for child in node.body
+                if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant))
+            ] or node.body
+    return ast.dump(tree)
+
+
+def _round_robin(items: list[JudgedTest]) -> list[JudgedTest]:
+    """Order by confidence, lowered for each one of the same cluster that stands before."""
+    ranked = sorted(items, key=_candidate_key)
+    before: dict[tuple[str, str, str], int] = {}
+    weighed = []
+    for item in ranked:
+        key = cluster_key(item)
+        count = before.get(key, 0)
+        before[key] = count + 1
+        weighed.append((item.judgement.confidence * 0.8**count, item))
+    return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
+
+
+def _candidate_key(item: JudgedTest) -> tuple[float, int, str]:
+    return (-item.judgement.confidence, len(item.test.source or ""), item.test.id)
+
+
+def _rest_key(item: JudgedTest) -> tuple[int, str]:
+    verdict = item.judgement.verdict
+    place = _ORDER.index(verdict) if verdict in _ORDER else len(_ORDER)
+    return (place, item.test.id)
+
+
+def _dropped(item: JudgedTest, keep: int) -> JudgedTest:
+    judgement = replace(
+        item.judgement,
+        candidate=False,
+        confidence=0.0,
+        reason=f"not kept: {keep} likelier ones were found; {item.judgement.reason}",
+    )
+    return replace(item, judgement=judgement)
