@@ -75,8 +75,8 @@ def touched_lines(diff: str) -> dict[str, tuple[int, ...]]:
 def _touched(hunk: Hunk) -> set[int]:
     lines: set[int] = set()
     # A hunk that leaves no line says which one it follows, not where it starts.
-    at = hunk.new_start + (hunk.new_count == 0)
-    last = at + hunk.new_count - 1
+    first = at = hunk.new_start + (hunk.new_count == 0)
+    last = first + hunk.new_count - 1
     removed = added = False
     for line in (*hunk.body, " "):
         if line.startswith("\\"):
@@ -89,7 +89,7 @@ def _touched(hunk: Hunk) -> set[int]:
             continue
         else:
             if removed and not added:
-                lines.update(number for number in (at - 1, at) if hunk.new_start <= number <= last)
+                lines.update(number for number in (at - 1, at) if first <= number <= last)
             removed = added = False
         at += 1
     return lines

@@ -1,0 +1,423 @@
+"""Every form of diff that applies, what it makes, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import PatchProblem, UsageProblem
+from pytest_brt.patches import apply_patch
+from pytest_brt.types import AppliedPatch, Patch
+from tests.patches.conftest import FILES, MODULE
+
+Apply = Callable[[str], AppliedPatch]
+
+#: b = 2 → b = 20 in pkg/m.py, without headers.
+HUNK = """\
+@@ -3,6 +3,6 @@ import os
+ 
+ def first(x):
+     a = 1
+-    b = 2
++    b = 20
+     c = 3
+     return a + b + c + x
+"""  # noqa: W293
+FIXED = MODULE.replace("b = 2\n", "b = 20\n").encode()
+PLAIN = "--- a/pkg/m.py\n+++ b/pkg/m.py\n" + HUNK
+GIT = "diff --git a/pkg/m.py b/pkg/m.py\nindex 1111111..2222222 100644\n" + PLAIN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(GIT, id="git"),
+        pytest.param(PLAIN, id="plain"),
+        pytest.param("--- pkg/m.py\n+++ pkg/m.py\n" + HUNK, id="no-prefix"),
+        pytest.param(
+            "diff --git pkg/m.py pkg/m.py\n--- pkg/m.py\n+++ pkg/m.py\n" + HUNK, id="git-no-prefix"
+        ),
+        pytest.param("--- ./pkg/m.py\n+++ ./pkg/m.py\n" + HUNK, id="dot"),
+        pytest.param("--- i/pkg/m.py\n+++ w/pkg/m.py\n" + HUNK, id="mnemonic"),
+        pytest.param("--- pkg-1.0.orig/pkg/m.py\n+++ pkg-1.0/pkg/m.py\n" + HUNK, id="folders"),
+        pytest.param("--- a/pkg/m.py\n+++ a/pkg/m.py\n" + HUNK, id="a-twice"),
+        pytest.param(
+            "--- a/pkg/m.py\t2024-01-01 10:00:00.123456789 +0100\n"
+            "+++ b/pkg/m.py\t2024-01-02 10:00:00.000000000 +0100\n" + HUNK,
+            id="timestamps",
+        ),
+        pytest.param(
+            "--- pkg/m.py 2024-01-01 10:00:00 +0100\n+++ pkg/m.py 2024-01-02 10:00:00 +0100\n"
+            + HUNK,
+            id="timestamps-after-blank",
+        ),
+        pytest.param("--- a/pkg/m.py.orig\n+++ b/pkg/m.py\n" + HUNK, id="orig"),
+        pytest.param(
+            "Index: pkg/m.py\n" + "=" * 67 + "\n--- pkg/m.py\t(revision 41)\n"
+            "+++ pkg/m.py\t(working copy)\n" + HUNK,
+            id="svn",
+        ),
+        pytest.param(PLAIN.replace("-3,6 +3,6", "-43,6 +43,6"), id="offset"),
+        pytest.param(PLAIN.replace("\n \n", "\n\n"), id="blank-context-stripped"),
+        pytest.param(PLAIN.removesuffix("\n"), id="no-final-newline"),
+        pytest.param(
+            f"The fix:\n\n```diff\n{PLAIN}```\n\n- It changes b.\n+ Nothing else.\n", id="fenced"
+        ),
+        pytest.param(f"A word first.\n\n{GIT}\nAnd after it.\n", id="prose"),
+        pytest.param(f"{GIT}-- \n2.39.5\n\n", id="mail-signature"),
+        pytest.param(PLAIN.replace("\n", "\r\n"), id="sent-with-crlf"),
+        pytest.param("\n\n" + GIT + "\n\n", id="blank-lines-around"),
+    ],
+)
+def test_exact_forms_apply_without_a_note(apply: Apply, text: str) -> None:
+    applied = apply(text)
+    assert [(change.path, change.content) for change in applied.changes] == [("pkg/m.py", FIXED)]
+    assert applied.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        pytest.param(
+            PLAIN.replace("-3,6 +3,6", "-3,9 +3,2"), "hunk counts corrected", id="wrong-counts"
+        ),
+        pytest.param(
+            PLAIN.replace("-3,6 +3,6", "-3,4 +3,4"), "hunk counts corrected", id="counts-too-small"
+        ),
+        pytest.param(
+            PLAIN.replace("-3,6 +3,6", "-3,3 +3,3") + "\n\nprose\n",
+            "hunk counts corrected",
+            id="wrong-counts-and-prose",
+        ),
+        pytest.param(
+            PLAIN.replace("    ", "  "), "differences in blanks ignored", id="blanks-damaged"
+        ),
+    ],
+)
+def test_mended_forms_apply_with_a_note(apply: Apply, text: str, notes: str) -> None:
+    applied = apply(text)
+    assert applied.notes[0] == f"applied leniently: {notes}"
+    (change,) = applied.changes
+    assert (change.content or b"").split() == FIXED.split()
+
+
+def test_wrong_counts_lose_no_line(apply: Apply) -> None:
+    text = (
+        "--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,1 +1,1 @@\n-one = 1\n+one = 10\n+half = 5\n"
+        " two = 2\n--- a/pkg/m.py\n+++ b/pkg/m.py\n" + HUNK
+    )
+    applied = apply(text)
+    assert {change.path: change.content for change in applied.changes} == {
+        "pkg/m.py": FIXED,
+        "pkg/other.py": b"one = 10\nhalf = 5\ntwo = 2\nthree = 3\n",
+    }
+    assert applied.notes == ("applied leniently: hunk counts corrected",)
+
+
+def test_removed_lines_that_look_like_headers_are_lines(after: Callable[[str], object]) -> None:
+    text = "--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,3 @@\n--- one\n+++ two\n select 1;\n -- two\n"
+    assert after(text) == {"q.sql": b"++ two\nselect 1;\n-- two\n"}
+
+
+@pytest.mark.parametrize("kind", ["lf-diff", "crlf-diff"])
+def test_a_crlf_file_keeps_its_line_ends(apply: Apply, kind: str) -> None:
+    body = " one = 1\n-two = 2\n+two = 20\n three = 3\n"
+    if kind == "crlf-diff":
+        body = body.replace("\n", "\r\n")
+    applied = apply(f"--- a/pkg/crlf.py\n+++ b/pkg/crlf.py\n@@ -1,3 +1,3 @@\n{body}")
+    assert [change.content for change in applied.changes] == [
+        b"one = 1\r\ntwo = 20\r\nthree = 3\r\n"
+    ]
+    assert applied.notes == (
+        ("applied leniently: line ends converted",) if kind == "lf-diff" else ()
+    )
+
+
+def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
+    body = " one = 1\r\n-two = 2\r\n+two = 20\r\n three = 3\r\n"
+    applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
+    assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 20\nthree = 3\n"]
+    assert applied.notes == ("applied leniently: line ends converted",)
+
+
+def test_the_marker_of_a_missing_newline_is_kept(after: Callable[[str], object]) -> None:
+    text = (
+        "--- a/pkg/no_end.py\n+++ b/pkg/no_end.py\n@@ -1,2 +1,2 @@\n-one = 1\n+one = 10\n two = 2\n"
+        "\\ No newline at end of file\n"
+    )
+    assert after(text) == {"pkg/no_end.py": b"one = 10\ntwo = 2"}
+
+
+def test_a_missing_newline_without_its_marker_is_lenient(apply: Apply) -> None:
+    text = (
+        "--- a/pkg/no_end.py\n+++ b/pkg/no_end.py\n@@ -1,2 +1,2 @@\n-one = 1\n+one = 10\n two = 2\n"
+    )
+    applied = apply(text)
+    assert [change.content for change in applied.changes] == [b"one = 10\ntwo = 2"]
+    assert applied.notes == ("applied leniently: differences in blanks ignored",)
+
+
+def test_tabs_turned_to_spaces_are_lenient(apply: Apply) -> None:
+    text = (
+        "--- a/pkg/tabs.py\n+++ b/pkg/tabs.py\n@@ -1,4 +1,4 @@\n def f(x):\n     if x:\n"
+        "         return 1\n-    return 2\n+\treturn 3\n"
+    )
+    applied = apply(text)
+    assert [change.content for change in applied.changes] == [
+        b"def f(x):\n\tif x:\n\t\treturn 1\n\treturn 3\n"
+    ]
+    assert applied.notes == ("applied leniently: differences in blanks ignored",)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "diff --git a/pkg/new.py b/pkg/new.py\nnew file mode 100644\n--- /dev/null\n"
+        "+++ b/pkg/new.py",
+        "--- /dev/null\n+++ b/pkg/new.py",
+        "--- /dev/null\n+++ pkg/new.py",
+        "diff --git i/pkg/new.py w/pkg/new.py\n--- /dev/null\n+++ w/pkg/new.py",
+        "--- a/pkg/new.py\n+++ b/pkg/new.py",
+        "--- a/pkg/new.py\t1970-01-01 00:00:00 +0000\n+++ b/pkg/new.py\t2024-01-01 10:00:00 +0000",
+    ],
+)
+def test_new_files(after: Callable[[str], object], header: str) -> None:
+    assert after(f"{header}\n@@ -0,0 +1,2 @@\n+x = 1\n+y = 2\n") == {
+        "pkg/new.py": b"x = 1\ny = 2\n"
+    }
+
+
+def test_a_new_file_in_a_new_folder(after: Callable[[str], object]) -> None:
+    text = "--- /dev/null\n+++ b/deep/er/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    assert after(text) == {"deep/er/new.py": b"x = 1\n"}
+
+
+def test_a_new_empty_file(after: Callable[[str], object]) -> None:
+    text = "diff --git a/pkg/e.py b/pkg/e.py\nnew file mode 100644\nindex 0000000..e69de29\n"
+    assert after(text) == {"pkg/e.py": b""}
+
+
+def test_a_deleted_file(after: Callable[[str], object]) -> None:
+    body = "".join(f"-{line}\n" for line in FILES["pkg/other.py"].decode().splitlines())
+    text = f"--- a/pkg/other.py\n+++ /dev/null\n@@ -1,3 +0,0 @@\n{body}"
+    assert after(text) == {"pkg/other.py": None}
+
+
+def test_a_pure_rename_is_a_deletion_and_an_addition(after: Callable[[str], object]) -> None:
+    text = (
+        "diff --git a/pkg/other.py b/pkg/moved.py\nsimilarity index 100%\n"
+        "rename from pkg/other.py\nrename to pkg/moved.py\n"
+    )
+    assert after(text) == {"pkg/other.py": None, "pkg/moved.py": FILES["pkg/other.py"]}
+
+
+def test_a_rename_with_a_change(after: Callable[[str], object]) -> None:
+    text = (
+        "diff --git a/pkg/m.py b/pkg/n.py\nsimilarity index 90%\nrename from pkg/m.py\n"
+        "rename to pkg/n.py\n--- a/pkg/m.py\n+++ b/pkg/n.py\n" + HUNK
+    )
+    assert after(text) == {"pkg/m.py": None, "pkg/n.py": FIXED}
+
+
+def test_two_files_that_change_names(after: Callable[[str], object]) -> None:
+    text = "".join(
+        f"diff --git a/pkg/{old} b/pkg/{new}\nsimilarity index 100%\n"
+        f"rename from pkg/{old}\nrename to pkg/{new}\n"
+        for old, new in (("m.py", "other.py"), ("other.py", "m.py"))
+    )
+    assert after(text) == {"pkg/m.py": FILES["pkg/other.py"], "pkg/other.py": FILES["pkg/m.py"]}
+
+
+def test_a_copy(after: Callable[[str], object]) -> None:
+    text = (
+        "diff --git a/pkg/other.py b/pkg/copy.py\nsimilarity index 100%\n"
+        "copy from pkg/other.py\ncopy to pkg/copy.py\n"
+    )
+    assert after(text) == {"pkg/copy.py": FILES["pkg/other.py"]}
+
+
+def test_a_mode_change(apply: Apply) -> None:
+    text = "diff --git a/pkg/other.py b/pkg/other.py\nold mode 100644\nnew mode 100755\n"
+    (change,) = apply(text).changes
+    assert (change.path, change.content, change.executable) == (
+        "pkg/other.py",
+        FILES["pkg/other.py"],
+        True,
+    )
+
+
+def test_an_executable_stays_one(apply: Apply) -> None:
+    text = "--- a/pkg/run.sh\n+++ b/pkg/run.sh\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo one\n+echo two\n"
+    (change,) = apply(text).changes
+    assert change.executable
+
+
+def test_the_same_file_twice(after: Callable[[str], object]) -> None:
+    text = GIT + (
+        "diff --git a/pkg/m.py b/pkg/m.py\n--- a/pkg/m.py\n+++ b/pkg/m.py\n"
+        "@@ -4,5 +4,5 @@\n def first(x):\n     a = 1\n-    b = 20\n+    b = 21\n     c = 3\n"
+        "     return a + b + c + x\n"
+    )
+    assert after(text) == {"pkg/m.py": FIXED.replace(b"b = 20", b"b = 21")}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a/pkg/caf\u00e9.py b/pkg/caf\u00e9.py", '"a/pkg/caf\\303\\251.py" "b/pkg/caf\\303\\251.py"'],
+)
+def test_names_beyond_ascii(after: Callable[[str], object], name: str) -> None:
+    old, new = name.split(" ")
+    body = "@@ -1 +1 @@\n-name = '\u00e9'\n+name = '\u00fc'\n"
+    text = f"diff --git {name}\n--- {old}\n+++ {new}\n{body}"
+    assert after(text) == {"pkg/caf\u00e9.py": "name = '\u00fc'\n".encode()}
+
+
+def test_bytes_that_are_not_utf8(after: Callable[[str], object]) -> None:
+    text = (
+        b"--- a/pkg/latin.py\n+++ b/pkg/latin.py\n@@ -1,3 +1,3 @@\n # -*- coding: latin-1 -*-\n"
+        b"-name = '\xe9'\n+name = '\xfc'\n other = 1\n"
+    ).decode("utf-8", "surrogateescape")
+    assert after(text) == {"pkg/latin.py": FILES["pkg/latin.py"].replace(b"\xe9", b"\xfc")}
+
+
+@pytest.mark.parametrize("header", ["", "diff --git a/pkg/sp ace.py b/pkg/sp ace.py\n"])
+def test_a_blank_in_the_name(after: Callable[[str], object], header: str) -> None:
+    text = (
+        f"{header}--- a/pkg/sp ace.py\t\n+++ b/pkg/sp ace.py\t\n@@ -1,2 +1,2 @@\n-one = 1\n"
+        "+one = 10\n two = 2\n"
+    )
+    assert after(text) == {"pkg/sp ace.py": b"one = 10\ntwo = 2\n"}
+
+
+INNER = "     y = x\n-    # same\n+    # new\n     z = y\n     return z\n"
+
+
+def test_an_ambiguous_hunk_goes_where_its_line_says(apply: Apply) -> None:
+    applied = apply(f"--- a/pkg/same.py\n+++ b/pkg/same.py\n@@ -16,4 +16,4 @@\n{INNER}")
+    (change,) = applied.changes
+    assert (change.content or b"").splitlines()[16] == b"    # new"
+    assert (change.content or b"").count(b"# new") == 1
+    assert applied.notes == ()
+
+
+def test_an_ambiguous_hunk_that_moves_is_noted(apply: Apply) -> None:
+    applied = apply(f"--- a/pkg/same.py\n+++ b/pkg/same.py\n@@ -17,4 +17,4 @@\n{INNER}")
+    assert applied.notes == (
+        "hunk 1 of 'pkg/same.py' fits in 4 places, none at its line: the nearest was taken",
+    )
+
+
+def test_a_binary_file_with_data(tree: Path, apply: Apply) -> None:
+    text = (
+        "diff --git a/pkg/data.bin b/pkg/data.bin\nnew file mode 100644\n"
+        "index 0000000000000000000000000000000000000000..bdc955b7b2e610ad5a72302b139a2e6cb325519a\n"
+        "GIT binary patch\nliteral 2\nJcmZQz1ONa700IC2\n\nliteral 0\nHcmV?d00001\n\n"
+    ).replace("data.bin", "new.bin")
+    assert [change.content for change in apply(text).changes] == [b"\0\1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("tests/test_m.py", "tests"),
+        ("conftest.py", "pytest configuration"),
+        ("setup.cfg", "pytest configuration"),
+    ],
+)
+def test_what_judges_the_code_is_left_out(apply: Apply, path: str, kind: str) -> None:
+    line = FILES[path].decode().splitlines()[-1]
+    count = len(FILES[path].splitlines())
+    text = PLAIN + f"--- a/{path}\n+++ b/{path}\n@@ -{count} +{count} @@\n-{line}\n+{line}  # x\n"
+    text = (
+        text
+        if count == 1
+        else text.replace(
+            f"@@ -{count} +{count} @@\n",
+            f"@@ -{count - 1},2 +{count - 1},2 @@\n {FILES[path].decode().splitlines()[-2]}\n",
+        )
+    )
+    applied = apply(text)
+    assert [change.path for change in applied.changes] == ["pkg/m.py"]
+    assert applied.notes == (f"touches {kind}: left out {path!r}",)
+
+
+@pytest.mark.parametrize("path", ["pytest.ini", "tox.ini", "sitecustomize.py", "evil.pth"])
+def test_new_files_that_judge_the_code_are_left_out(apply: Apply, path: str) -> None:
+    applied = apply(f"{PLAIN}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x = 1\n")
+    assert [change.path for change in applied.changes] == ["pkg/m.py"]
+    assert applied.notes[0].startswith("touches ")
+    assert applied.notes[0].endswith(f": left out {path!r}")
+
+
+def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> None:
+    head = "--- a/pyproject.toml\n+++ b/pyproject.toml\n@@ -1,5 +1,5 @@\n [project]\n"
+    name = '-name = "pkg"\n+name = "kpg"\n \n [tool.pytest.ini_options]\n addopts = "-q"\n'
+    table = ' name = "pkg"\n \n [tool.pytest.ini_options]\n-addopts = "-q"\n+addopts = "-x"\n'
+    applied = apply(head + name)
+    assert [change.path for change in applied.changes] == ["pyproject.toml"]
+    assert applied.notes == ("has no effect before a build: 'pyproject.toml'",)
+    applied = apply(head + table)
+    assert applied.changes == ()
+    assert applied.notes == ("touches pytest configuration: left out 'pyproject.toml'",)
+
+
+def test_compiled_code_is_noted(apply: Apply) -> None:
+    text = "--- a/pkg/_fast.c\n+++ b/pkg/_fast.c\n@@ -1 +1 @@\n-int one = 1;\n+int one = 2;\n"
+    applied = apply(text)
+    assert [change.path for change in applied.changes] == ["pkg/_fast.c"]
+    assert applied.notes == ("has no effect before a build: 'pkg/_fast.c'",)
+
+
+@pytest.mark.parametrize(
+    "body", [" one = 1\n-two = 2\n+two = 2\n three = 3\n", " one = 1\n two = 2\n three = 3\n"]
+)
+def test_a_patch_that_changes_nothing_is_noted(apply: Apply, body: str) -> None:
+    applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
+    assert applied.changes == ()
+    assert applied.notes == ("changes nothing",)
+
+
+def test_a_syntax_error_is_noted_with_its_place(apply: Apply) -> None:
+    applied = apply(PLAIN.replace("b = 20", "b = = 20"))
+    assert len(applied.changes) == 1
+    assert applied.notes == ("syntax error after applying: pkg/m.py:6: invalid syntax",)
+
+
+def test_a_file_that_never_compiled_here_is_not_blamed(apply: Apply) -> None:
+    text = (
+        "--- a/pkg/old_syntax.py\n+++ b/pkg/old_syntax.py\n@@ -1,2 +1,2 @@\n print 'one'\n"
+        "-print 'two'\n+print 'three'\n"
+    )
+    assert apply(text).notes == ()
+
+
+def test_the_environment_of_the_user_does_not_matter(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A configuration that would turn line ends and strip blanks, and a repository around it.
+    home = tmp_path / "outside"
+    patch = Patch(id="0", name="x", text=PLAIN.replace("b = 20", "b = 20  "))
+    expected = apply_patch(patch, tree).changes
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "apply.whitespace")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "error-all")
+    monkeypatch.setenv("GIT_CONFIG_KEY_1", "core.autocrlf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_1", "true")
+    monkeypatch.setenv("GIT_DIR", str(tree / ".git"))
+    monkeypatch.setenv("HOME", str(home))
+    assert apply_patch(patch, tree).changes == expected
+
+
+def test_without_git_it_is_said_what_to_install(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(UsageProblem, match=r"^git: not found on PATH.*\(install git\)$"):
+        apply_patch(Patch(id="0", name="x", text=PLAIN), tree)
+
+
+def test_text_that_no_file_can_hold(tree: Path) -> None:
+    with pytest.raises(PatchProblem, match="characters that no file can hold"):
+        apply_patch(Patch(id="0", name="x", text=PLAIN + "\ud800"), tree)

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.patches import apply_patch, read_patches
+from tests.patches.test_application import FIXED, GIT, PLAIN
+
+
+def test_patches_come_sorted_with_their_path_as_name(tmp_path: Path) -> None:
+    for name in ("b.diff", "a.patch", "sub/c.DIFF", "notes.txt", ".hidden.diff", ".git/d.diff"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"text of {name}")
+    patches = read_patches(tmp_path)
+    assert [patch.name for patch in patches] == ["a.patch", "b.diff", "sub/c.DIFF"]
+    assert patches[0].text == "text of a.patch"
+    assert len({patch.id for patch in patches}) == 3
+
+
+def test_the_id_is_the_content(tmp_path: Path) -> None:
+    (tmp_path / "a.diff").write_text(PLAIN)
+    (tmp_path / "b.diff").write_text(PLAIN)
+    one, two = read_patches(tmp_path)
+    assert one.id == two.id
+
+
+def test_no_byte_is_lost(tmp_path: Path) -> None:
+    data = bytes(range(256)) + b"\r\n\xff"
+    (tmp_path / "a.diff").write_bytes(data)
+    (patch,) = read_patches(tmp_path)
+    assert patch.text.encode("utf-8", "surrogateescape") == data
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_marks_of_an_encoding_are_understood(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.diff").write_bytes(PLAIN.encode(encoding))
+    (patch,) = read_patches(tmp_path)
+    assert patch.text == PLAIN
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    with pytest.raises(UsageProblem) as caught:
+        read_patches(gone)
+    assert (
+        str(caught.value)
+        == f"no such folder: {str(gone)!r} (looked for a folder of *.diff and *.patch)"
+    )
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.diff").write_text(PLAIN)
+    with pytest.raises(UsageProblem, match=r"^not a folder: .*a\.diff"):
+        read_patches(tmp_path / "a.diff")
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(UsageProblem) as caught:
+        read_patches(tmp_path)
+    assert str(caught.value) == (
+        f"no patches in {str(tmp_path)!r}"
+        " (looked for *.diff, *.patch and *.mbox in it and in its folders)"
+    )
+
+
+MEMORY = Path("/proc/self/mem")
+
+
+@pytest.mark.skipif(not MEMORY.exists(), reason="needs a file that not even root can read")
+def test_an_unreadable_patch(tmp_path: Path) -> None:
+    (tmp_path / "a.diff").symlink_to(MEMORY)
+    with pytest.raises(UsageProblem, match=r"^cannot read the patch '.*a\.diff': "):
+        read_patches(tmp_path)
+
+
+def commit(repository: Path, content: bytes, message: str) -> None:
+    """Commit one more version of pkg/m.py with git itself."""
+    (repository / "pkg").mkdir(parents=True, exist_ok=True)
+    (repository / "pkg/m.py").write_bytes(content)
+    command = ["git", "-c", "user.name=J\u00fcrgen", "-c", "user.email=j@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", message]):
+        subprocess.run([*command, *arguments], cwd=repository, check=True)
+
+
+@pytest.mark.parametrize("suffix", ["patch", "mbox"])
+def test_mails_of_git_format_patch(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str
+) -> None:
+    repository = tmp_path_factory.mktemp("repository")
+    folder = tmp_path_factory.mktemp("patches")
+    original = (tree / "pkg/m.py").read_bytes()
+    commit(repository, original, "start")
+    commit(repository, FIXED, "Fix b\n\nFrom here on b is 20 \u2014 not 2.")
+    commit(repository, FIXED.replace(b"b = 20", b"b = 21"), "Fix it again")
+    mails = subprocess.run(
+        ["git", "format-patch", "--stdout", "HEAD~2"],
+        cwd=repository,
+        check=True,
+        capture_output=True,
+    ).stdout
+    (folder / f"series.{suffix}").write_bytes(mails)
+    patches = read_patches(folder)
+    if suffix == "mbox":
+        assert [patch.name for patch in patches] == ["series.mbox", "series.mbox#2"]
+        contents = [change.content for change in apply_patch(patches[0], tree).changes]
+        assert contents == [FIXED]
+        assert "b = 21" in patches[1].text
+        assert "b = 21" not in patches[0].text
+    else:
+        # A series in one file is one fix.
+        (patch,) = patches
+        contents = [change.content for change in apply_patch(patch, tree).changes]
+        assert contents == [FIXED.replace(b"b = 20", b"b = 21")]
+
+
+def test_a_mail_that_its_transport_encoded(tmp_path: Path) -> None:
+    mail = (
+        "From 0123456789 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] Fix\nMIME-Version: 1.0\n"
+        "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+        "---\n" + GIT.replace("=", "=3D") + "-- \n2.39.5\n"
+    )
+    (tmp_path / "a.patch").write_text(mail)
+    (patch,) = read_patches(tmp_path)
+    assert GIT in patch.text

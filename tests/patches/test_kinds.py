@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.patches.kinds import left_out_reason, needs_build
+from pytest_brt.types import FileChange
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("tests/test_m.py", "tests"),
+        ("tests/data/expected.json", "tests"),
+        ("testing/x.py", "tests"),
+        ("pkg/tests/helper.py", "tests"),
+        ("pkg/test_m.py", "tests"),
+        ("pkg/m_test.py", "tests"),
+        # Packages that a project offers under such a name are its code.
+        ("pkg/testing/x.py", ""),
+        ("pkg/test/client.py", ""),
+        ("pkg/testcase.py", ""),
+        ("pkg/contest.py", ""),
+        ("conftest.py", "pytest configuration"),
+        ("pkg/deep/conftest.py", "pytest configuration"),
+        ("pytest.toml", "pytest configuration"),
+        ("pkg/SiteCustomize.py", "code that Python starts by itself"),
+        ("x.pth", "code that Python starts by itself"),
+        ("pkg/__pycache__/m.cpython-311.pyc", "code that Python starts by itself"),
+        ("pkg/m.py", ""),
+        ("docs/index.md", ""),
+    ],
+)
+def test_left_out_reason(path: str, reason: str) -> None:
+    assert left_out_reason(path, b"one", b"two") == reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_left_out"),
+    [
+        (b"a = 1", b"a = 2", False),
+        (b"a = 1", b"[tool.pytest.ini_options]\nx = 1", True),
+        (b"[tool.pytest]\nx = 1", b"", True),
+        (None, b"a = 1", False),
+        (None, b"[tool.pytest.ini_options]", True),
+        (b"a = 1", b"not toml", True),
+        (b"a = 1", b"tool = 1", True),
+    ],
+)
+def test_pyproject(before: bytes | None, after: bytes | None, is_left_out: bool) -> None:
+    assert bool(left_out_reason("pyproject.toml", before, after)) is is_left_out
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("pkg/_x.c", True),
+        ("pkg/_x.PYX", True),
+        ("src/lib.rs", True),
+        ("setup.py", True),
+        ("pkg/m.py", False),
+        ("pkg/stub.pyi", False),
+        ("pkg/template.html", False),
+    ],
+)
+def test_needs_build(path: str, answer: bool) -> None:
+    assert needs_build(FileChange(path=path, content=b"")) is answer

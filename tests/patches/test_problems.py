@@ -1,0 +1,228 @@
+"""Every patch that is refused, and the one line that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_brt.errors import PatchProblem
+from pytest_brt.types import AppliedPatch
+from tests.patches.test_application import GIT, HUNK, PLAIN
+
+ONE = "@@ -1 +1 @@\n-one = 1\n+one = 2\n"
+
+
+def edit(path: str, body: str = ONE) -> str:
+    return f"--- a/{path}\n+++ b/{path}\n{body}"
+
+
+def create(path: str, mode: str = "100644") -> str:
+    return (
+        f"diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n"
+        "@@ -0,0 +1 @@\n+x = 1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("", "empty patch: there is no text in it", id="empty"),
+        pytest.param(" \n\n", "empty patch: there is no text in it", id="blank"),
+        pytest.param(
+            "I could not fix this.\n",
+            "not a diff: no 'diff --git' line and no '---' line with '+++' after it"
+            " (write it with 'git diff')",
+            id="prose",
+        ),
+        pytest.param(
+            HUNK,
+            "malformed diff at line 1: a hunk without the file's '---' and '+++' lines",
+            id="hunk-only",
+        ),
+        pytest.param(
+            PLAIN.replace("@@ -3,6 +3,6 @@ import os", "@@"),
+            "malformed hunk at line 3: expected '@@ -N,N +N,N @@', found '@@'",
+            id="bare-hunk",
+        ),
+        pytest.param(
+            GIT.replace("-3,6 +3,6 @@ import os", "-x,6 +3,6 @@"),
+            "malformed hunk at line 5: expected '@@ -N,N +N,N @@', found '@@ -x,6 +3,6 @@'",
+            id="no-numbers",
+        ),
+        pytest.param(
+            "--- a/pkg/m.py\n+++ b/pkg/m.py\n",
+            "malformed diff at line 1: no hunk after the file's '---' and '+++' lines",
+            id="no-hunk",
+        ),
+        pytest.param(
+            "diff --git a/pkg/m.py b/pkg/m.py\nindex 1111111..2222222 100644\n",
+            "malformed diff at line 1: the header is not followed by a change",
+            id="header-only",
+        ),
+        pytest.param(
+            PLAIN.replace("    c = 3", "    c = 33"),
+            "does not apply: 'pkg/m.py' has no lines like those of hunk 1"
+            " (line 3 of the patch, meant for line 3 of the file)",
+            id="fuzz-needed",
+        ),
+        pytest.param(
+            PLAIN.replace("-    b = 2\n", "-    b = 3\n"),
+            "does not apply: 'pkg/m.py' has no lines like those of hunk 1"
+            " (line 3 of the patch, meant for line 3 of the file)",
+            id="context-mismatch",
+        ),
+        pytest.param(
+            PLAIN + "@@ -12,2 +12,2 @@\n     a = 4\n-    return b - x\n+    return x\n",
+            "does not apply: 'pkg/m.py' has no lines like those of hunk 2"
+            " (line 11 of the patch, meant for line 12 of the file)",
+            id="second-hunk",
+        ),
+        pytest.param(
+            PLAIN + edit("pkg/other.py", "@@ -1 +1 @@\n-none\n+one = 2\n"),
+            "does not apply: 'pkg/other.py' has no lines like those of hunk 1"
+            " (line 13 of the patch, meant for line 1 of the file)",
+            id="two-files-one-fails",
+        ),
+        pytest.param(
+            edit("pkg/gone.py"), "file missing: 'pkg/gone.py' is not in the tree", id="missing"
+        ),
+        pytest.param(
+            "--- gone.py\n+++ gone.py\n" + ONE,
+            "file missing: 'gone.py' is not in the tree",
+            id="missing-no-prefix",
+        ),
+        pytest.param(
+            create("pkg/m.py"),
+            "file exists: 'pkg/m.py' is in the tree and the patch creates it",
+            id="exists",
+        ),
+        pytest.param(
+            "diff --git a/pkg/m.py b/pkg/other.py\nsimilarity index 100%\nrename from pkg/m.py\n"
+            "rename to pkg/other.py\n",
+            "file exists: 'pkg/other.py' is in the tree and the patch creates it",
+            id="rename-onto",
+        ),
+        pytest.param(
+            "--- pkg/m.py\n+++ pkg/other.py\n" + ONE,
+            "malformed diff at line 1: it names two files, 'pkg/m.py' and 'pkg/other.py',"
+            " and says nothing of a rename",
+            id="two-names",
+        ),
+        pytest.param(
+            "diff --git a/pkg/data.bin b/pkg/data.bin\nindex 1111111..2222222 100644\n"
+            "Binary files a/pkg/data.bin and b/pkg/data.bin differ\n",
+            "binary without data: 'pkg/data.bin' (write the patch with 'git diff --binary')",
+            id="binary",
+        ),
+        pytest.param(
+            "diff --git a/x.bin b/x.bin\nnew file mode 100644\nindex 0000000..1111111\n"
+            "GIT binary patch\nliteral 99999999999\nJcmZQz1ONa700IC2\n\n",
+            "malformed diff at line 5: binary data of 99999999999 bytes (64 MiB at most)",
+            id="binary-bomb",
+        ),
+        pytest.param(
+            create("pkg/passwd", "120000"),
+            "unsafe path: 'pkg/passwd' is a symbolic link in the patch; only files may change",
+            id="new-symlink",
+        ),
+        pytest.param(
+            create("sub", "160000"),
+            "unsafe path: 'sub' is a submodule in the patch; only files may change",
+            id="submodule",
+        ),
+        pytest.param(edit("../m.py"), "unsafe path: '../m.py' leaves the tree", id="traversal"),
+        pytest.param(
+            create("pkg/../../m.py"),
+            "unsafe path: 'pkg/../../m.py' leaves the tree",
+            id="traversal-inside",
+        ),
+        pytest.param(
+            "--- /etc/passwd\n+++ /etc/passwd\n" + ONE,
+            "unsafe path: '/etc/passwd' is absolute",
+            id="absolute",
+        ),
+        pytest.param(
+            create("/etc/new"), "unsafe path: '/etc/new' is absolute", id="absolute-prefixed"
+        ),
+        pytest.param(create("C:/new"), "unsafe path: 'C:/new' is absolute", id="drive"),
+        pytest.param(
+            create("pkg\\m.py"), "unsafe path: 'pkg\\\\m.py' has a backslash", id="backslash"
+        ),
+        pytest.param(
+            edit("linked/target.py"),
+            "unsafe path: 'linked/target.py' goes through a symbolic link, 'linked'",
+            id="through-symlink",
+        ),
+        pytest.param(
+            edit("pkg/link.py"), "unsafe path: 'pkg/link.py' is a symbolic link", id="symlink"
+        ),
+        pytest.param(
+            edit(".git/config"), "unsafe path: '.git/config' is in git's own folder", id="git"
+        ),
+        pytest.param(
+            create("pkg/.GIT./hooks/x"),
+            "unsafe path: 'pkg/.GIT./hooks/x' is in git's own folder",
+            id="git-disguised",
+        ),
+        pytest.param(
+            create("pkg/M.py"),
+            "unsafe path: 'pkg/M.py' differs from 'pkg/m.py' in the tree by case only",
+            id="case",
+        ),
+        pytest.param(
+            create("new/x.py") + create("new/X.py"),
+            "unsafe path: 'new/X.py' differs from 'new/x.py' by case only",
+            id="case-within",
+        ),
+        pytest.param(
+            create("pkg/aux.py"),
+            "unsafe path: 'pkg/aux.py': Windows reserves the name 'aux.py'",
+            id="reserved",
+        ),
+        pytest.param(
+            create("pkg/m.py/x.py"),
+            "unsafe path: 'pkg/m.py/x.py' goes through a file, 'pkg/m.py'",
+            id="through-file",
+        ),
+        pytest.param(
+            edit("pkg"), "unsafe path: 'pkg' is not an ordinary file in the tree", id="folder"
+        ),
+        pytest.param(
+            create("pkg/a\\001.py"),
+            "unsafe path: 'pkg/a\\\\001.py' has a backslash",
+            id="escape-unquoted",
+        ),
+        pytest.param(
+            '--- /dev/null\n+++ "b/pkg/a\\001.py"\n@@ -0,0 +1 @@\n+x = 1\n',
+            "unsafe path: 'pkg/a\\x01.py' has a control character",
+            id="control",
+        ),
+        pytest.param(
+            create("x" * 300),
+            f"unsafe path: {'x' * 300!r} is too long",
+            id="too-long",
+        ),
+    ],
+)
+def test_each_problem_has_its_own_line(
+    apply: Callable[[str], AppliedPatch], text: str, said: str
+) -> None:
+    with pytest.raises(PatchProblem) as caught:
+        apply(text)
+    assert str(caught.value) == said
+    assert "\n" not in said
+
+
+def test_new_files_with_prefix_are_never_created_below_it(
+    apply: Callable[[str], AppliedPatch],
+) -> None:
+    # What `git apply -p0` does to this: it creates b/pkg/new.py.
+    assert [change.path for change in apply(create("pkg/new.py")).changes] == ["pkg/new.py"]
+
+
+def test_fuzz_is_never_applied_elsewhere(apply: Callable[[str], AppliedPatch]) -> None:
+    # GNU patch would drop the outer context lines and apply this.
+    text = PLAIN.replace(" def first(x):", " def other(x):")
+    with pytest.raises(PatchProblem, match=r"^does not apply"):
+        apply(text)
