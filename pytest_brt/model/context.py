@@ -1,0 +1,146 @@
+"""The memory of a model: sequences of tokens, evaluated in batches, forked and saved."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.llama import Weights
+
+Floats = NDArray[np.float32]
+
+
+class Context:
+    """The memory that sequences of tokens are evaluated into."""
+
+    def __init__(
+        self,
+        weights: Weights,
+        *,
+        cells: int,
+        sequences: int,
+        outputs: int,
+        threads: int,
+        batch: int = 512,
+        adapter: str = "",
+    ) -> None:
+        """Make room for `cells` tokens in up to `sequences` sequences.
+
+        Raises:
+            ModelProblem: the memory cannot be had, or the adapter does not fit.
+        """
+        self.lib = lib = weights.lib
+        self.weights = weights
+        self.batch_size = batch
+        params = lib.llama_context_default_params()
+        params.n_ctx = cells
+        params.n_batch = params.n_ubatch = batch
+        params.n_seq_max = sequences
+        if hasattr(params, "n_outputs_max"):
+            params.n_outputs_max = max(outputs, sequences)
+            params.n_outputs_max_per_seq = 1
+        params.n_threads = params.n_threads_batch = threads
+        params.kv_unified = True
+        params.flash_attn_type = (
+            lib.LLAMA_FLASH_ATTN_TYPE_AUTO if weights.gpu else lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
+        params.no_perf = True
+        self.context = lib.llama_init_from_model(weights.model, params)
+        if not self.context:
+            raise ModelProblem(
+                f"llama.cpp cannot make a context of {cells} tokens: "
+                f"{weights.log.take() or 'no reason given'} "
+                f"(a smaller one: --brt-context {cells // 2})"
+            )
+        self.cells = int(lib.llama_n_ctx(self.context))
+        self.memory = lib.llama_get_memory(self.context)
+        if adapter:
+            loaded = (ctypes.c_void_p * 1)(weights.adapter(adapter))
+            scale = (ctypes.c_float * 1)(1.0)
+            lib.llama_set_adapters_lora(self.context, loaded, 1, scale)
+        self._make_batch(batch)
+        self._make_brake()
+
+    def _make_batch(self, size: int) -> None:
+        """Lay the batch out in arrays of our own, so that it is filled by slices."""
+        self._token, self._pos, self._seq = (np.zeros(size, np.int32) for _ in range(3))
+        self._one = np.ones(size, np.int32)
+        self._wanted = np.zeros(size, np.int8)
+        self._seqs = self._seq.ctypes.data + 4 * np.arange(size, dtype=np.uint64)
+        batch = self.lib.llama_batch()
+        for name, values in (
+            ("token", self._token), ("pos", self._pos), ("n_seq_id", self._one),
+            ("seq_id", self._seqs), ("logits", self._wanted),
+        ):  # fmt: skip
+            kind = dict(batch._fields_)[name]
+            setattr(batch, name, ctypes.cast(values.ctypes.data, kind))
+        self._batch = batch
+
+    def _make_brake(self) -> None:
+        r"""Let `brake` stop an evaluation from another thread.
+
+        llama.cpp asks a callback at every node whether to go on. Python would make that cost
+        milliseconds per token; strlen() of a buffer that holds "" or "\x01" answers as well.
+        """
+        self._flag = ctypes.create_string_buffer(2)
+        strlen = ctypes.cast(ctypes.CDLL(None).strlen, self.lib.ggml_abort_callback)
+        address = ctypes.cast(self._flag, ctypes.c_void_p)
+        self.lib.llama_set_abort_callback(self.context, strlen, address)
+
+    def brake(self, on: bool) -> None:
+        """Stop what is being evaluated now (CPU only); `False` lets the next one run."""
+        self._flag[0] = b"\x01" if on else b"\x00"
+
+    def decode(self, entries: Sequence[tuple[Sequence[int], int, int, bool]]) -> int:
+        """Evaluate stretches of tokens: (tokens, position of the first, sequence, logits wanted).
+
+        Logits are made for the last token of a stretch. Returns llama.cpp's status: 0 done,
+        1 no room, 2 stopped by the brake, below 0 an error.
+        """
+        at = 0
+        for tokens, position, sequence, wanted in entries:
+            end = at + len(tokens)
+            self._token[at:end] = tokens
+            self._pos[at:end] = range(position, position + len(tokens))
+            self._seq[at:end] = sequence
+            self._wanted[at:end] = 0
+            self._wanted[end - 1] = wanted
+            at = end
+        self._batch.n_tokens = at
+        return int(self.lib.llama_decode(self.context, self._batch))
+
+    def logits(self, row: int) -> Floats:
+        """Return the logits of entry `row` of the last batch; valid until the next `decode`."""
+        pointer = self.lib.llama_get_logits_ith(self.context, row)
+        return np.ctypeslib.as_array(pointer, (self.weights.size,))
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Let sequence `target` begin with the first `length` tokens of `source`."""
+        end = -1 if self.weights.recurrent else length
+        self.lib.llama_memory_seq_cp(self.memory, source, target, -1, end)
+
+    def remove(self, sequence: int, start: int = -1) -> bool:
+        """Forget a sequence from position `start` on; False when only all of it can go."""
+        return bool(self.lib.llama_memory_seq_rm(self.memory, sequence, start, -1))
+
+    def save(self, sequence: int) -> bytes:
+        """Return the state of a sequence."""
+        size = self.lib.llama_state_seq_get_size(self.context, sequence)
+        buffer = (ctypes.c_uint8 * size)()
+        used = self.lib.llama_state_seq_get_data(self.context, buffer, size, sequence)
+        return bytes(memoryview(buffer)[:used])
+
+    def load(self, sequence: int, state: bytes) -> bool:
+        """Give a sequence the state that `save` returned; False when there is no room."""
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        return bool(self.lib.llama_state_seq_set_data(self.context, buffer, len(state), sequence))
+
+    def close(self) -> None:
+        """Free the memory; nothing of this object may be used after it."""
+        if self.context:
+            self.lib.llama_free(self.context)
+            self.context = None

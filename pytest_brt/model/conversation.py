@@ -1,0 +1,163 @@
+"""Turns prompts into token ids, and keeps the ids of what was said.
+
+A reply is never tokenized again: a conversation that goes on begins with the very ids that were
+evaluated and made, so that only what is new has to be evaluated, whatever the template does
+with old turns. Known conversations are found by their texts; a caller only appends messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.model.base import Message, Prompt, Role
+from pytest_brt.model.chat import Segment, Template
+from pytest_brt.model.lane import Thought
+from pytest_brt.model.llama import Weights
+
+#: Conversations whose ids are remembered.
+_KNOWN = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """A prompt as token ids."""
+
+    ids: array[int]
+    #: None when the answer begins at once.
+    thought: Thought | None
+    #: Tokens of the prefill that follow the thinking; without thinking they are in `ids`.
+    prefill: tuple[int, ...]
+
+
+class Conversations:
+    """Renders prompts for one model."""
+
+    def __init__(self, weights: Weights, template: Template) -> None:
+        self.weights = weights
+        self.template = template
+        self._known: OrderedDict[bytes, array[int]] = OrderedDict()
+        markers = weights.markers
+        self._marker = _any_of(markers)
+        self._guarded = _any_of(
+            name for name, token in markers.items()
+            if token not in weights.control and name in template.source and name.strip()
+        )  # fmt: skip
+        self.turns = frozenset(
+            token for name, token in markers.items()
+            if token in weights.control and token not in weights.ends and name in template.source
+        )  # fmt: skip
+
+    def render(self, prompt: Prompt) -> Rendered:
+        """Return the ids of `prompt`, those of earlier replies as they were made.
+
+        Raises:
+            ModelProblem: the template fails.
+        """
+        segments = self.template.render(prompt.messages, thinking=prompt.thinking > 0)
+        known, rest = self._longest_known(prompt.messages, segments)
+        ids = array("i", known)
+        ids.extend(self.encode(rest))
+        if self.weights.add_bos and (not ids or ids[0] != self.weights.bos):
+            ids.insert(0, self.weights.bos)
+        style = self.template.thoughts(segments)
+        prefill = tuple(self.weights.tokenize(prompt.prefill))
+        if style is not None and prompt.thinking > 0:
+            if not style.begun:
+                ids.extend(self.encode([Segment(text=style.open)]))
+            thought = Thought(
+                close=style.close.strip().encode(),
+                force=tuple(self.encode([Segment(text=style.close)])),
+                after=tuple(self.encode([Segment(text=_after(style.close))])),
+                budget=prompt.thinking,
+            )
+            return Rendered(ids=ids, thought=thought, prefill=prefill)
+        if style is not None:
+            ids.extend(self.encode([Segment(text=_skip(style.open, style.close, style.begun))]))
+        ids.extend(prefill)
+        return Rendered(ids=ids, thought=None, prefill=())
+
+    def learn(self, messages: Sequence[Message], reply: str, ids: array[int]) -> None:
+        """Remember that `ids` are the conversation `messages` with `reply` at its end."""
+        key = _key([*messages, Message(role=Role.ASSISTANT, text=reply)])
+        self._known[key] = ids
+        self._known.move_to_end(key)
+        if len(self._known) > _KNOWN:
+            self._known.popitem(last=False)
+
+    def encode(self, segments: Iterable[Segment]) -> list[int]:
+        """Return the ids of `segments`; only markup holds control tokens.
+
+        Text and the markup around it are tokenized together up to the next control token, as
+        in training.
+        """
+        ids: list[int] = []
+        run = ""
+
+        def flush() -> None:
+            nonlocal run
+            ids.extend(self.weights.tokenize(run))
+            run = ""
+
+        for segment in segments:
+            at = 0
+            if segment.message < 0:
+                for found in self._marker.finditer(segment.text):
+                    run += segment.text[at : found.start()]
+                    flush()
+                    ids.append(self.weights.markers[found[0]])
+                    at = found.end()
+            else:
+                # The tokenizer knows these even in text: tear them apart.
+                for found in self._guarded.finditer(segment.text):
+                    run += segment.text[at : found.start() + 1]
+                    flush()
+                    at = found.start() + 1
+            run += segment.text[at:]
+        flush()
+        return ids
+
+    def _longest_known(
+        self, messages: Sequence[Message], segments: list[Segment]
+    ) -> tuple[array[int], list[Segment]]:
+        """Return the ids of the longest known beginning, and what comes after it."""
+        for number in range(len(messages) - 1, -1, -1):
+            if messages[number].role is not Role.ASSISTANT:
+                continue
+            key = _key(messages[: number + 1])
+            places = [i for i, segment in enumerate(segments) if segment.message == number]
+            if key in self._known and places:
+                self._known.move_to_end(key)
+                return self._known[key], segments[places[-1] + 1 :]
+        return array("i"), segments
+
+
+def _after(close: str) -> str:
+    """Return the white space after the mark that ends thinking."""
+    return close[len(close.rstrip()) :]
+
+
+def _skip(start: str, close: str, begun: bool) -> str:
+    """Return the markup by which a model goes without thinking."""
+    if start.startswith("<|channel|>"):
+        return close[close.rindex("<|channel|>") :]
+    return close if begun else start + close
+
+
+def _key(messages: Sequence[Message]) -> bytes:
+    digest = hashlib.sha256()
+    for message in messages:
+        raw = message.text.encode("utf-8", "replace")
+        digest.update(f"{message.role}:{len(raw)}:".encode())
+        digest.update(raw)
+    return digest.digest()
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of any of `words`, longest first; it never matches without words."""
+    parts = sorted((re.escape(word) for word in words if word), key=len, reverse=True)
+    return re.compile("|".join(parts) if parts else r"(?!)")

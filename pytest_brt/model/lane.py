@@ -1,0 +1,190 @@
+"""One answer in the making: thinking, then text, until something ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pytest_brt.model.base import Completion, Finish, Prompt
+from pytest_brt.model.picker import Picker
+from pytest_brt.model.sequences import Sequence as Tokens
+
+#: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
+_LOOP_TAIL = 192
+_LOOP_PERIOD = 48
+_LOOP_EVERY = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """What a model's tokens mean beyond text."""
+
+    #: Tokens that end a turn.
+    ends: frozenset[int]
+    #: Tokens that are no text.
+    control: frozenset[int]
+    #: Control tokens of the chat template: in an answer they begin another turn.
+    turns: frozenset[int]
+    #: The bytes a token stands for.
+    piece: Callable[[int], bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """How thinking ends in this prompt."""
+
+    #: Bytes by which the model says so itself.
+    close: bytes
+    #: Tokens that say so for it once its budget is spent.
+    force: tuple[int, ...]
+    #: Tokens put after the model's own `close` when the answer must begin at once.
+    after: tuple[int, ...]
+    budget: int
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """A sample that is being continued."""
+
+    number: int
+    seed: int
+    prompt: Prompt
+    picker: Picker
+    manners: Manners
+    #: None when it does not think (any more).
+    thought: Thought | None
+    #: Tokens of `prompt.prefill`, forced at the start of an answer that follows thinking.
+    prefill: tuple[int, ...] = ()
+    sequence: Tokens | None = None
+    #: Chosen, but not evaluated yet.
+    pending: list[int] = field(default_factory=list)
+    #: Every token after the prompt, forced ones too.
+    ids: list[int] = field(default_factory=list)
+    answer: bytearray = field(default_factory=bytearray)
+    thinking: bytearray = field(default_factory=bytearray)
+    made: int = 0
+    answered: int = 0
+    finish: Finish | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        """Begin the answer with what is given of it."""
+        self.answer += self.prompt.prefill.encode("utf-8", "replace")
+
+    @property
+    def free(self) -> bool:
+        """Whether the next token is bound by no grammar."""
+        return self.thought is not None
+
+    def take(self, token: int) -> None:
+        """Go on with `token`: say what is to be evaluated next, or why the answer ended."""
+        if self.thought is not None:
+            self._think(token, self.thought)
+        else:
+            self._say(token)
+        self.ids += self.pending
+
+    def end(self, finish: Finish) -> None:
+        """End the answer as it is."""
+        self.finish = finish
+        self.pending = []
+
+    def _think(self, token: int, thought: Thought) -> None:
+        self.made += 1
+        if token in self.manners.ends:  # it forgot to answer
+            self._answer_next([*thought.force])
+            return
+        self.thinking += self.manners.piece(token)
+        bound = self.prompt.grammar is not None or self.prefill
+        if thought.close in self.thinking[-len(thought.close) - 64 :]:
+            self._answer_next([token, *(thought.after if bound else ())])
+        elif self.made >= thought.budget:
+            self._answer_next([token, *thought.force])
+        else:
+            self.pending = [token]
+
+    def _answer_next(self, tokens: list[int]) -> None:
+        self.thought = None
+        self.pending = [*tokens, *self.prefill]
+
+    def _say(self, token: int) -> None:
+        if token in self.manners.ends or token in self.manners.turns:
+            self.end(Finish.STOP)
+            return
+        self.made += 1
+        self.answered += 1
+        self.pending = [token]
+        if token not in self.manners.control:
+            piece = self.manners.piece(token)
+            self.answer += piece
+            if self._stopped(len(piece)):
+                return
+        if self.answered >= self.prompt.sampling.max_tokens:
+            self._last(token, Finish.LENGTH)
+        elif self.answered % _LOOP_EVERY == 0 and repeats([*self.ids, token]):
+            self._last(token, Finish.LOOP)
+
+    def _last(self, token: int, finish: Finish) -> None:
+        self.end(finish)
+        self.ids.append(token)
+
+    def _stopped(self, added: int) -> bool:
+        """End at a stop string, which may have begun in an earlier token."""
+        for stop in self.prompt.sampling.stop:
+            raw = stop.encode()
+            start = max(0, len(self.answer) - added - len(raw) + 1)
+            at = self.answer.find(raw, start)
+            if at >= 0:
+                del self.answer[at:]
+                self._last(self.pending[0], Finish.STOP)
+                return True
+        return False
+
+    def completion(self, *, prompt_tokens: int, evaluated: int) -> Completion:
+        """Return the answer as far as it came."""
+        thinking = self.thinking.decode("utf-8", "replace")
+        strict = self.prompt.grammar is not None
+        text = self.answer.decode("utf-8", "ignore" if strict else "replace")
+        if not strict and not thinking:
+            text, thinking = split_thinking(text)
+        return Completion(
+            text=text,
+            finish=self.finish or Finish.LENGTH,
+            seed=self.seed,
+            thinking=thinking.removesuffix("</think>").strip(),
+            prompt_tokens=prompt_tokens,
+            evaluated=evaluated,
+            tokens=self.made,
+            seconds=time.monotonic() - self.started,
+        )
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    r"""Return the answer in `text` and the thoughts before it.
+
+    >>> split_thinking("<think>hm</think>\n\nyes")
+    ('yes', 'hm')
+    >>> split_thinking("hm</think>yes")
+    ('yes', 'hm')
+    >>> split_thinking("no thoughts")
+    ('no thoughts', '')
+    >>> split_thinking("<think>cut sho")
+    ('', 'cut sho')
+    """
+    start = text.lstrip()
+    if start.startswith("<think>"):
+        thinking, closed, answer = start.removeprefix("<think>").partition("</think>")
+        return (answer.lstrip("\n"), thinking) if closed else ("", thinking)
+    thinking, closed, answer = text.partition("</think>")
+    if closed and "<think>" not in thinking:
+        return answer.lstrip("\n"), thinking
+    return text, ""
+
+
+def repeats(ids: Sequence[int]) -> bool:
+    """Return whether `ids` end in one short stretch over and over."""
+    if len(ids) < _LOOP_TAIL:
+        return False
+    tail = list(ids[-_LOOP_TAIL:])
+    return any(tail[period:] == tail[:-period] for period in range(1, _LOOP_PERIOD + 1))

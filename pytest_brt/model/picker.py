@@ -1,0 +1,239 @@
+"""Chooses tokens: a sampler chain, a seed and a grammar per sequence."""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import re
+from typing import Any
+
+import numpy as np
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.base import Sampling
+from pytest_brt.model.context import Context, Floats
+from pytest_brt.model.llama import Weights
+
+#: One candidate, laid out as llama.cpp has it.
+_CANDIDATE = np.dtype([("id", "<i4"), ("logit", "<f4"), ("p", "<f4")])
+_REPEAT = re.compile(r"\{\s*(\d+)?\s*(?:,\s*(\d+)?)?\s*\}")
+#: llama.cpp unrolls repetitions; its parser overflows the stack somewhere above this.
+_MOST_REPEATS = 1000
+_LONGEST_GRAMMAR = 200_000
+#: Candidates of a greedy choice that are tried before the whole vocabulary.
+_GREEDY_TOP = 40
+
+
+class Candidates:
+    """A reusable array of all tokens and their logits."""
+
+    def __init__(self, weights: Weights) -> None:
+        lib = weights.lib
+        self.table = np.zeros(weights.size, _CANDIDATE)
+        self.ids = np.arange(weights.size, dtype=np.int32)
+        self.array = lib.llama_token_data_array()
+        self._pointer = ctypes.cast(self.table.ctypes.data, lib.llama_token_data_p)
+
+    def fill(self, logits: Floats) -> None:
+        """Hold every token with its logit."""
+        self.table["id"] = self.ids
+        self.table["logit"] = logits
+        self._reset(len(self.table), False)
+
+    def _reset(self, size: int, ordered: bool) -> None:
+        self.array.data = self._pointer
+        self.array.size = size
+        self.array.selected = -1
+        self.array.sorted = ordered
+
+    def keep(self, rows: Any) -> int:
+        """Keep the candidates that `rows` selects, in their order; return how many."""
+        kept = self.table[: self.array.size][rows]
+        self.table[: len(kept)] = kept
+        self._reset(len(kept), bool(self.array.sorted))
+        return len(kept)
+
+    def settle(self) -> None:
+        """Copy the candidates back when a sampler has moved them to memory of its own."""
+        size, chosen = int(self.array.size), int(self.array.selected)
+        address = ctypes.cast(self.array.data, ctypes.c_void_p).value
+        if address is not None and address != self.table.ctypes.data:
+            ctypes.memmove(self.table.ctypes.data, address, size * _CANDIDATE.itemsize)
+        self._reset(size, bool(self.array.sorted))
+        self.array.selected = chosen
+
+    @property
+    def rows(self) -> Any:
+        """The candidates as a table of id, logit and p."""
+        return self.table[: self.array.size]
+
+
+def make_grammar(weights: Weights, gbnf: str) -> Any:
+    """Return a grammar sampler; a grammar that llama.cpp would crash on is refused first.
+
+    Raises:
+        ModelProblem: a repetition is too long, or llama.cpp cannot parse the grammar.
+    """
+    counts = [int(n) for pair in _REPEAT.findall(gbnf) for n in pair if n]
+    if max(counts, default=0) > _MOST_REPEATS or len(gbnf) > _LONGEST_GRAMMAR:
+        raise ModelProblem(
+            f"the grammar repeats a rule {max(counts, default=0)} times and has {len(gbnf)} "
+            f"characters; llama.cpp survives {_MOST_REPEATS} and {_LONGEST_GRAMMAR} "
+            "(let long text stand outside the grammar)"
+        )
+    if "\x00" in gbnf:
+        raise ModelProblem("the grammar holds a NUL character (spell it \\x00)")
+    sampler = weights.lib.llama_sampler_init_grammar(weights.vocab, gbnf.encode(), b"root")
+    if not sampler:
+        reason = weights.log.take() or "no reason given"
+        raise ModelProblem(f"llama.cpp cannot parse the grammar: {reason} in {gbnf[:80]!r}")
+    return sampler
+
+
+class Picker:
+    """Picks the tokens of one sequence; the same seed picks the same tokens."""
+
+    def __init__(
+        self, weights: Weights, shared: Candidates, sampling: Sampling, seed: int, gbnf: str = ""
+    ) -> None:
+        """Make the sampler chain, and the grammar when `gbnf` is not "".
+
+        Raises:
+            ModelProblem: the grammar cannot be used.
+        """
+        self.lib = lib = weights.lib
+        self.weights = weights
+        self.shared = shared
+        self.grammar = make_grammar(weights, gbnf) if gbnf else None
+        self.tail = b""
+        self.chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
+        #: Samplers that narrow the choice, and the one that makes it; the chain owns them.
+        self.narrow: list[Any] = []
+        if sampling.temperature <= 0:
+            self.final = lib.llama_sampler_init_greedy()
+            self.top = lib.llama_sampler_init_top_k(_GREEDY_TOP)
+        else:
+            self.top = None
+            if sampling.top_k > 0:
+                self.narrow.append(lib.llama_sampler_init_top_k(sampling.top_k))
+            if sampling.top_p < 1:
+                self.narrow.append(lib.llama_sampler_init_top_p(sampling.top_p, 1))
+            if sampling.min_p > 0:
+                self.narrow.append(lib.llama_sampler_init_min_p(sampling.min_p, 1))
+            self.narrow.append(lib.llama_sampler_init_temp(sampling.temperature))
+            self.final = lib.llama_sampler_init_dist(seed & 0xFFFFFFFF)
+        for sampler in (*self.narrow, self.final):
+            lib.llama_sampler_chain_add(self.chain, sampler)
+        # One candidate, to ask the grammar about a single token.
+        self._one = np.zeros(1, _CANDIDATE)
+        self._single = lib.llama_token_data_array()
+        self._single_data = ctypes.cast(self._one.ctypes.data, lib.llama_token_data_p)
+
+    def pick(self, context: Context, row: int, *, free: bool = False) -> int:
+        """Return the next token after entry `row` of the last batch; `free` skips the grammar."""
+        token = int(self.lib.llama_sampler_sample(self.chain, context.context, row))
+        if self.grammar is None or free:
+            return token
+        if self._accept(token):
+            return token
+        return self._pick_again(context.logits(row))
+
+    def pick_from(self, logits: Floats, *, free: bool = False) -> int:
+        """Return the next token after stored `logits`."""
+        self.shared.fill(logits)
+        self._apply(self.chain)
+        token = int(self.shared.rows["id"][self.shared.array.selected])
+        if self.grammar is None or free or self._accept(token):
+            return token
+        return self._pick_again(logits)
+
+    def force(self, token: int) -> bool:
+        """Let the grammar take a token that was not picked; False when it forbids it."""
+        return self.grammar is None or self._accept(token)
+
+    def close(self) -> None:
+        """Free the samplers; the picker may not be used after it."""
+        for sampler in (self.chain, self.grammar, self.top):
+            if sampler is not None:
+                self.lib.llama_sampler_free(sampler)
+        self.chain = self.grammar = self.top = None
+
+    def _apply(self, sampler: Any) -> None:
+        self.lib.llama_sampler_apply(sampler, ctypes.byref(self.shared.array))
+        self.shared.settle()
+
+    def _accept(self, token: int) -> bool:
+        """Take `token` if the grammar and UTF-8 allow it."""
+        if not self._proper(token):
+            return False
+        self._one[0] = (token, 0.0, 0.0)
+        single = self._single
+        single.data, single.size, single.selected, single.sorted = self._single_data, 1, -1, False
+        self.lib.llama_sampler_apply(self.grammar, ctypes.byref(single))
+        if not np.isfinite(self._one["logit"][0]):
+            return False
+        self._take(token)
+        return True
+
+    def _proper(self, token: int) -> bool:
+        """Whether `token` ends the answer, or is text that keeps it valid UTF-8."""
+        if token in self.weights.ends:
+            return True
+        if token in self.weights.control:
+            return False
+        try:
+            codecs.utf_8_decode(self.tail + self.weights.piece(token), "strict", False)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def _take(self, token: int) -> None:
+        if token in self.weights.ends:
+            return
+        self.lib.llama_sampler_accept(self.grammar, token)
+        data = self.tail + self.weights.piece(token)
+        self.tail = data[codecs.utf_8_decode(data, "strict", False)[1] :]
+
+    def _pick_again(self, logits: Floats) -> int:
+        """Pick among the tokens that the grammar allows, after it has refused the first choice.
+
+        First among those the samplers would have left: that is the distribution of drawing
+        again and again until a token is allowed, and asks the grammar about a few tokens
+        instead of the whole vocabulary. Only when none of them is allowed, among all.
+        """
+        self.shared.fill(logits)
+        for sampler in [self.top] if self.top is not None else self.narrow:
+            self._apply(sampler)
+        self._mask()
+        token = self._choose()
+        if token < 0:
+            self.shared.fill(logits)
+            self._mask()
+            for sampler in self.narrow:
+                self._apply(sampler)
+            token = self._choose()
+        if token < 0:  # what is left of the truncated choice is not text: take from all
+            self.shared.fill(logits)
+            self._mask()
+            token = self._choose()
+        if token < 0:
+            return self.weights.eos
+        self._take(token)
+        return token
+
+    def _mask(self) -> None:
+        """Drop the candidates that the grammar does not allow."""
+        self._apply(self.grammar)
+        self.shared.keep(np.isfinite(self.shared.rows["logit"]))
+
+    def _choose(self) -> int:
+        """Return one of the candidates that is proper text, or -1 when there is none."""
+        shared = self.shared
+        while shared.array.size:
+            self._apply(self.final)
+            chosen = int(shared.array.selected)
+            token = int(shared.rows["id"][chosen])
+            if self._proper(token):
+                return token
+            shared.keep(np.arange(int(shared.array.size)) != chosen)
+        return -1

@@ -1,0 +1,101 @@
+"""Reads a reply: the JSON header and the fenced blocks of code after it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, Union
+
+import msgspec
+
+from pytest_brt.errors import ModelProblem
+
+T = TypeVar("T")
+_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+
+
+class ReplyProblem(ModelProblem):
+    """A model's reply does not have the form that was asked for; the text says how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply(Generic[T]):
+    """A header and the code that came with it."""
+
+    header: T
+    #: Content of the fenced blocks, in order, each ending with a newline.
+    blocks: tuple[str, ...] = ()
+    #: False when the last block was not closed, as in an answer that was cut.
+    closed: bool = True
+
+
+def read_reply(text: str, *kinds: type[T]) -> Reply[T]:
+    """Return the header of one of `kinds` in `text` and the fenced blocks after it.
+
+    Lenient where it cannot mislead: prose around the header, a fence around it, raw newlines in
+    its strings and unpaired surrogates (dropped) are forgiven.
+
+    Raises:
+        ReplyProblem: no JSON object, or its fields are wrong; the message names the first one.
+    """
+    value, end = _first_object(text)
+    raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "ignore")
+    try:
+        # Built at run time: a union of the kinds has no static name.
+        header: T = msgspec.json.decode(raw, type=Union[tuple(kinds)])  # noqa: UP007
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise ReplyProblem(f"the header is not as asked for: {error}") from error
+    blocks, closed = fenced_blocks(_after_fence(text, end))
+    return Reply(header=header, blocks=blocks, closed=closed)
+
+
+def _first_object(text: str) -> tuple[dict[str, Any], int]:
+    """Return the first JSON object in `text` and where it ends."""
+    decoder = json.JSONDecoder(strict=False)
+    problem = "no '{' in it"
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            problem = problem if problem.startswith("JSON") else f"JSON error: {error}"
+        else:
+            return value, end
+        at = text.find("{", at + 1)
+    raise ReplyProblem(f"no JSON header in the reply ({problem}): {text[:80]!r}")
+
+
+def _after_fence(text: str, end: int) -> str:
+    """Return the text after a header, past the fence that closes around the header itself."""
+    opened = sum(1 for _ in _FENCE.finditer(text, 0, end))
+    rest = text[end:]
+    closing = _FENCE.search(rest)
+    if opened % 2 and closing:
+        return rest[closing.end() :]
+    return rest
+
+
+def fenced_blocks(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return the contents of the fenced blocks in `text`, and whether the last one is closed."""
+    blocks: list[str] = []
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if fence:
+            if stripped.startswith(fence) and not stripped.strip(fence[0]):
+                blocks.append(_joined(lines))
+                fence, lines = "", []
+            else:
+                lines.append(line)
+        elif _FENCE.match(line):
+            fence = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
+    if fence:
+        blocks.append(_joined(lines))
+    return tuple(blocks), not fence
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
