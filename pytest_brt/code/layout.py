@@ -7,29 +7,28 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-#: Folders that hold no source of the project, wherever they are.
-IGNORED_FOLDERS = frozenset(
-    {
-        "__pycache__",
-        "node_modules",
-        "site-packages",
-        "dist-packages",
-        "__pypackages__",
-        "venv",
-        "env",
-        "build",
-        "dist",
-    }
+_IGNORED = frozenset(
+    {"__pycache__", "__pypackages__", "node_modules", "site-packages", "dist-packages"}
 )
+#: Ignored only at the root of the project: further down they may be packages.
+_IGNORED_AT_TOP = frozenset({"venv", "env", "build", "dist"})
 
 _TEST_FOLDERS = frozenset({"test", "tests", "unittests", "unit_tests"})
 _TEST_NAME = re.compile(r"(?:test_.*|tests?|.*_tests?|conftest)\.py")
 _COLLECTED_NAME = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
 
 
-def is_ignored_folder(name: str) -> bool:
-    """Return whether a folder called `name` is skipped: caches, environments, build results."""
-    return name in IGNORED_FOLDERS or name.startswith(".") or name.endswith(".egg-info")
+def is_ignored_folder(name: str, *, top: bool = False) -> bool:
+    """Return whether a folder called `name` is skipped: caches, environments, build results.
+
+    `top` says that it lies directly in the project's root.
+    """
+    return (
+        name in _IGNORED
+        or (top and name in _IGNORED_AT_TOP)
+        or name.startswith(".")
+        or name.endswith(".egg-info")
+    )
 
 
 def is_test_path(path: str) -> bool:

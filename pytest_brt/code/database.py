@@ -1,0 +1,237 @@
+"""The sqlite file behind the index: its tables, and keeping them like the tree.
+
+Everything in it is derived from the tree and may be deleted at any time. Several processes
+may use it at once (write-ahead log, one writer at a time).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_brt.code.facts import WordCounter, read_facts
+from pytest_brt.code.layout import is_test_path
+from pytest_brt.code.parsing import decode
+from pytest_brt.code.tree import FileStamp, scan_tree
+from pytest_brt.errors import StoreProblem
+
+#: Part of the file's name: another version starts afresh.
+VERSION = 1
+
+#: Seconds to wait for another process that is writing.
+_PATIENCE = 120.0
+
+_SCHEMA = """
+create table if not exists files (
+    id integer primary key,
+    path text not null unique,      -- relative to the root, POSIX
+    size integer not null,          -- bytes
+    mtime_ns integer not null,
+    digest blob not null,           -- SHA-256 of the content
+    test integer not null,          -- 1: belongs to the tests
+    dynamic integer not null,       -- 1: may have names that are written nowhere
+    parsed integer not null         -- 0: read with patterns
+);
+create table if not exists definitions (
+    file integer not null,
+    name text not null,
+    qualname text not null,
+    kind text not null,             -- a DefinitionKind
+    line integer not null,
+    end_line integer not null,
+    signature text not null
+);
+create index if not exists definitions_name on definitions (name);
+create index if not exists definitions_file on definitions (file);
+create table if not exists imports (
+    file integer not null,
+    module text not null,           -- as written
+    name text not null,             -- "": the module itself, "*": all of it
+    bound text not null,
+    line integer not null,
+    top integer not null            -- 1: outside of functions and classes
+);
+create index if not exists imports_bound on imports (bound);
+create index if not exists imports_file on imports (file);
+create virtual table if not exists words using fts5 (
+    path, names, body,              -- words of: the path, what it defines, the whole text
+    tokenize = "unicode61 tokenchars '_'"
+);
+"""
+
+
+def connect(root: Path, cache: Path | None) -> sqlite3.Connection:
+    """Open the database of the tree at `root` in the folder `cache`, or in memory.
+
+    A damaged file is made anew.
+
+    Raises:
+        StoreProblem: the folder cannot be written.
+    """
+    if cache is None:
+        return _prepared(":memory:")
+    name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    python = f"{sys.version_info[0]}{sys.version_info[1]}"
+    path = cache / f"index-{VERSION}-py{python}-{name}.sqlite"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        try:
+            return _prepared(str(path))
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            for damaged in (path, *path.parent.glob(path.name + "-*")):
+                damaged.unlink(missing_ok=True)
+            return _prepared(str(path))
+    except (OSError, sqlite3.Error) as error:
+        raise StoreProblem(
+            f"cannot keep the index in {str(cache)!r}: {error} (name a folder that is writable)"
+        ) from error
+
+
+def _prepared(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    try:
+        if path != ":memory:":
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
+        connection.execute("select count(*) from sqlite_master").fetchone()
+        connection.executescript(_SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def refresh(connection: sqlite3.Connection, root: Path) -> dict[str, FileStamp]:
+    """Make the tables tell what the tree at `root` holds now; return its files.
+
+    Size and time of change decide what is read, its content whether it is parsed again.
+    """
+    stamps = scan_tree(root)
+    if not _differences(connection, stamps):
+        return stamps
+    connection.execute("begin immediate")
+    try:
+        # Another process may have done the work while this one waited for the lock.
+        changed = _differences(connection, stamps)
+        with _collector_off():
+            _update(connection, root, stamps, changed)
+        connection.execute("commit")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("rollback")
+        raise
+    return stamps
+
+
+@contextlib.contextmanager
+def _collector_off() -> Iterator[None]:
+    """Keep the garbage collector from walking every syntax tree in vain: a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _differences(connection: sqlite3.Connection, stamps: Mapping[str, FileStamp]) -> list[str]:
+    known = {
+        path: FileStamp(size=size, mtime_ns=mtime_ns)
+        for path, size, mtime_ns in connection.execute("select path, size, mtime_ns from files")
+    }
+    changed = [path for path, stamp in stamps.items() if known.get(path) != stamp]
+    gone = [path for path in known if path not in stamps]
+    return sorted(changed) + sorted(gone)
+
+
+def _update(
+    connection: sqlite3.Connection,
+    root: Path,
+    stamps: Mapping[str, FileStamp],
+    changed: Sequence[str],
+) -> None:
+    counter = WordCounter()
+    for path in changed:
+        row = connection.execute("select id, digest from files where path = ?", (path,)).fetchone()
+        stamp = stamps.get(path)
+        data = _read(root / path) if stamp else None
+        if stamp is None or data is None:
+            if row:
+                _forget(connection, row[0])
+            continue
+        digest = hashlib.sha256(data).digest()
+        if row and row[1] == digest:
+            connection.execute(
+                "update files set size = ?, mtime_ns = ? where id = ?",
+                (stamp.size, stamp.mtime_ns, row[0]),
+            )
+            continue
+        if row:
+            _forget(connection, row[0])
+        file = _insert_file(connection, path, stamp, digest)
+        _insert_facts(connection, file, path, decode(data), counter)
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the content of `path`, None when it has just gone or may not be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _forget(connection: sqlite3.Connection, file: int) -> None:
+    for table in ("definitions", "imports"):
+        connection.execute(f"delete from {table} where file = ?", (file,))
+    connection.execute("delete from words where rowid = ?", (file,))
+    connection.execute("delete from files where id = ?", (file,))
+
+
+def _insert_file(connection: sqlite3.Connection, path: str, stamp: FileStamp, digest: bytes) -> int:
+    cursor = connection.execute(
+        "insert into files (path, size, mtime_ns, digest, test, dynamic, parsed)"
+        " values (?, ?, ?, ?, ?, 0, 0)",
+        (path, stamp.size, stamp.mtime_ns, digest, is_test_path(path)),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _insert_facts(
+    connection: sqlite3.Connection, file: int, path: str, text: str, counter: WordCounter
+) -> None:
+    facts = read_facts(text)
+    connection.execute(
+        "update files set dynamic = ?, parsed = ? where id = ?",
+        (facts.dynamic, facts.parsed, file),
+    )
+    connection.executemany(
+        "insert into definitions values (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (file, d.name, d.qualname, d.kind.value, d.line, d.end_line, d.signature)
+            for d in facts.definitions
+        ],
+    )
+    connection.executemany(
+        "insert into imports values (?, ?, ?, ?, ?, ?)",
+        [(file, i.module, i.name, i.bound, i.line, i.top) for i in facts.imports],
+    )
+    connection.execute(
+        "insert into words (rowid, path, names, body) values (?, ?, ?, ?)",
+        (
+            file,
+            counter.words(path.removesuffix(".py")),
+            counter.words(" ".join(d.name for d in facts.definitions)),
+            counter.words(text),
+        ),
+    )

@@ -1,0 +1,469 @@
+"""The index of a project: where names are defined, imported and called, which file has which words.
+
+Answers come from sqlite (`database`), so that opening it again costs the time to look at the
+tree's folders. Calls are found by the words of the files and then read from their syntax.
+"""
+
+from __future__ import annotations
+
+import ast
+import sqlite3
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pytest_brt.code.database import connect, refresh
+from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
+from pytest_brt.code.parsing import decode, parse
+from pytest_brt.code.tree import declared_roots
+from pytest_brt.errors import StoreProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """Where a name is defined."""
+
+    path: str
+    #: Dotted name under which `path` is imported.
+    module: str
+    name: str
+    #: Within the module, as in "Thing.walk".
+    qualname: str
+    kind: DefinitionKind
+    #: 1-based, from the first decorator to the last line.
+    line: int
+    end_line: int
+    #: As written: "(self, x=1) -> int", "(Base)" or "".
+    signature: str
+
+    @property
+    def top(self) -> bool:
+        """Whether the module itself has the name."""
+        return "." not in self.qualname
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """A name that a file imports."""
+
+    path: str
+    #: Absolute name of the module.
+    module: str
+    #: What is taken from it: "" for the module itself, "*" for all.
+    name: str
+    #: The name it has in the file.
+    bound: str
+    line: int
+    #: Whether it stands outside of functions and classes.
+    top: bool
+
+    @property
+    def statement(self) -> str:
+        """The import as a statement of its own."""
+        return import_statement(self.module, self.name, self.bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A place where something of some name is called."""
+
+    path: str
+    line: int
+    #: The source of the call, on one line.
+    text: str
+    #: Qualified name of the function around it, or "".
+    caller: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile:
+    """A file found by words."""
+
+    path: str
+    #: BM25, larger is better; comparable within one answer.
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exports:
+    """The names that a module of the project has."""
+
+    names: frozenset[str]
+    #: False when it may have more: a star import from elsewhere, or names made at run time.
+    complete: bool
+
+
+def import_statement(module: str, name: str, bound: str) -> str:
+    """Return the statement that binds `bound`.
+
+    >>> import_statement("a.b", "", "a"), import_statement("a", "b", "c")
+    ('import a.b', 'from a import b as c')
+    """
+    if not name:
+        plain = bound == module.partition(".")[0]
+        return f"import {module}" if plain else f"import {module} as {bound}"
+    return f"from {module} import {name}" + ("" if bound == name else f" as {bound}")
+
+
+def open_index(root: Path, cache: Path | None = None) -> Index:
+    """Return the index of the tree at `root`, brought up to date.
+
+    Args:
+        root: the project's folder.
+        cache: folder to keep the index in between runs; None keeps it in memory.
+
+    Raises:
+        StoreProblem: the cache cannot be used, or `root` is not a folder.
+    """
+    root = root.resolve()
+    if not root.is_dir():
+        raise StoreProblem(f"no such folder: {str(root)!r} (name the root of the project)")
+    connection = connect(root, cache)
+    try:
+        stamps = refresh(connection, root)
+    except sqlite3.Error as error:
+        connection.close()
+        raise StoreProblem(
+            f"the index in {str(cache)!r} cannot be used: {error} (delete that folder)"
+        ) from error
+    return Index(root, connection, find_layout(stamps, declared_roots(root)))
+
+
+class Index:
+    """Answers questions about the tree as it was when it was opened.
+
+    May be used from several threads. Close it, or use it with ``with``.
+    """
+
+    def __init__(self, root: Path, connection: sqlite3.Connection, layout: Layout) -> None:
+        self.root = root
+        self.layout = layout
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._exports: dict[str, Exports] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; further questions raise ``sqlite3.ProgrammingError``."""
+        self._connection.close()
+
+    @cached_property
+    def paths(self) -> TreePaths:
+        """Finds the tree's file that a path from elsewhere names."""
+        return TreePaths(self.layout)
+
+    def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
+        with self._lock:
+            return self._connection.execute(query, values).fetchall()
+
+    def source(self, path: str) -> str:
+        """Return the text of the tree's file `path`; raises OSError when it is gone."""
+        return decode((self.root / path).read_bytes())
+
+    # -- definitions ----------------------------------------------------------------------
+
+    def definitions(self, name: str) -> tuple[Definition, ...]:
+        """Return where `name` is defined, the product before tests, short modules first.
+
+        `name` may be qualified: "walk", "Thing.walk".
+        """
+        rows = self._rows(_DEFINITIONS + " where definitions.name = ?", name.rpartition(".")[2])
+        found = [self._definition(row) for row in rows]
+        if "." in name:
+            found = [d for d in found if f".{d.qualname}".endswith(f".{name}")]
+        return tuple(sorted(found, key=_nearness))
+
+    def definitions_in(self, path: str) -> tuple[Definition, ...]:
+        """Return what `path` defines, in its order."""
+        rows = self._rows(_DEFINITIONS + " where files.path = ?", path)
+        return tuple(sorted((self._definition(row) for row in rows), key=lambda d: d.line))
+
+    def definition_at(self, path: str, line: int) -> Definition | None:
+        """Return the innermost function or class around `line` of `path`, if there is one."""
+        around = [
+            d
+            for d in self.definitions_in(path)
+            if d.line <= line <= d.end_line and d.kind is not DefinitionKind.VARIABLE
+        ]
+        return max(around, key=lambda d: (d.line, -d.end_line), default=None)
+
+    def unique_definition(self, name: str) -> Definition | None:
+        """Return the one top-level definition of `name` in the product, else None.
+
+        Of several, the one with the shortest module path is taken if it is the only one so
+        short, or if one of their packages says which it is by exporting it.
+        """
+        found = [d for d in self.definitions(name) if d.top and not is_test_path(d.path)]
+        own = set(self.layout.packages())
+        found = [d for d in found if d.module.partition(".")[0] in own]
+        if not found:
+            return None
+        modules = {d.module: d for d in found}
+        if len(modules) == 1:
+            return found[0]
+        shortest = min(module.count(".") for module in modules)
+        short = [d for module, d in modules.items() if module.count(".") == shortest]
+        return short[0] if len(short) == 1 else None
+
+    def names_like(self, name: str, *, limit: int = 5) -> tuple[str, ...]:
+        """Return defined names that are spelled almost like `name`, nearest first."""
+        from rapidfuzz import process
+
+        rows = self._rows(
+            "select distinct name from definitions where abs(length(name) - ?) < 4", len(name)
+        )
+        names = sorted(str(row[0]) for row in rows)
+        near = process.extract(name, names, limit=limit, score_cutoff=75)
+        return tuple(match for match, _, _ in near if match != name)
+
+    def _definition(self, row: tuple[object, ...]) -> Definition:
+        path, name, qualname, kind, line, end_line, signature = row
+        return Definition(
+            path=str(path),
+            module=self.layout.module_of(str(path)),
+            name=str(name),
+            qualname=str(qualname),
+            kind=DefinitionKind(str(kind)),
+            line=_int(line),
+            end_line=_int(end_line),
+            signature=str(signature),
+        )
+
+    # -- modules, imports, exports --------------------------------------------------------
+
+    def imports_in(self, path: str) -> tuple[Import, ...]:
+        """Return what `path` imports, in its order."""
+        return self._imports("where files.path = ?", path)
+
+    def imports_of(self, bound: str) -> tuple[Import, ...]:
+        """Return every import in the tree that binds the name `bound`."""
+        return self._imports("where imports.bound = ?", bound)
+
+    def importers(self, module: str) -> tuple[str, ...]:
+        """Return the files that import `module` or something from it or from below it."""
+        last = module.rpartition(".")[2]
+        rows = self._imports("where imports.module like ? or imports.name = ?", f"%{last}%", last)
+        wanted = (module, f"{module}.")
+        found = {
+            i.path
+            for i in rows
+            if f"{i.module}.{i.name}.".startswith(f"{wanted[0]}.") or i.module.startswith(wanted[1])
+        }
+        return tuple(sorted(found))
+
+    def _imports(self, where: str, *values: object) -> tuple[Import, ...]:
+        rows = self._rows(
+            "select files.path, imports.module, imports.name, bound, line, top"
+            f" from imports join files on files.id = imports.file {where}"
+            " order by files.path, line",
+            *values,
+        )
+        return tuple(
+            Import(
+                path=str(path),
+                module=absolute_module(str(module), str(path), self.layout),
+                name=str(name),
+                bound=str(bound),
+                line=_int(line),
+                top=bool(top),
+            )
+            for path, module, name, bound, line, top in rows
+        )
+
+    def exports(self, module: str) -> Exports:
+        """Return the names that ``from module import name`` finds, submodules included.
+
+        An unknown module has none, and is not complete.
+        """
+        if module not in self._exports:
+            self._exports[module] = self._find_exports(module, frozenset())
+        return self._exports[module]
+
+    def _find_exports(self, module: str, seen: frozenset[str]) -> Exports:
+        path = self.layout.path_of(module)
+        if path is None:
+            inner = self._submodules(module)
+            return Exports(names=inner, complete=bool(inner))
+        names = set(self._submodules(module)) if path.endswith("__init__.py") else set()
+        names.update(d.name for d in self.definitions_in(path) if d.top)
+        ((dynamic,),) = self._rows("select dynamic from files where path = ?", path) or [(1,)]
+        complete = not dynamic
+        for item in self.imports_in(path):
+            if not item.top:
+                continue
+            if item.bound != "*":
+                names.add(item.bound)
+            elif item.module in seen or item.module == module:
+                continue
+            elif self.layout.path_of(item.module):
+                starred = self._find_exports(item.module, seen | {module})
+                names.update(starred.names)
+                complete = complete and starred.complete
+            else:
+                complete = False
+        names.update(("__name__", "__file__", "__doc__", "__path__", "__all__", "__version__"))
+        return Exports(names=frozenset(names), complete=complete)
+
+    def _submodules(self, module: str) -> frozenset[str]:
+        inner = module.replace(".", "/") + "/"
+        found = set()
+        for root in self.layout.roots:
+            prefix = f"{root}/{inner}" if root else inner
+            for file in self.layout.files:
+                if file.startswith(prefix):
+                    found.add(file[len(prefix) :].partition("/")[0].removesuffix(".py"))
+        return frozenset(found - {"__init__"})
+
+    # -- words and calls ------------------------------------------------------------------
+
+    def files_by_words(
+        self, words: Sequence[str], *, limit: int = 20, tests: bool | None = None
+    ) -> tuple[FoundFile, ...]:
+        """Return the files that share `words`, best first (BM25; path and names count more).
+
+        Args:
+            words: lower case, as `facts.words_of` makes them.
+            limit: how many files at most.
+            tests: only tests, only the product, or None for both.
+        """
+        terms = [word.replace('"', "") for word in dict.fromkeys(words)]
+        query = " OR ".join(f'"{term}"' for term in terms if term)
+        if not query:
+            return ()
+        which = "" if tests is None else f" and files.test = {int(tests)}"
+        rows = self._rows(
+            "select files.path, bm25(words, 4.0, 2.0, 1.0) as score from words"
+            f" join files on files.id = words.rowid where words match ?{which}"
+            " order by score, files.path limit ?",
+            query,
+            limit,
+        )
+        return tuple(FoundFile(path=str(path), score=-_float(score)) for path, score in rows)
+
+    def files_with(self, word: str) -> tuple[str, ...]:
+        """Return the files in which the identifier or word `word` stands, whatever its case."""
+        clean = word.replace('"', "").lower()
+        if not clean:
+            return ()
+        rows = self._rows(
+            "select files.path from words join files on files.id = words.rowid"
+            " where words match ? order by files.path",
+            f'body : "{clean}"',
+        )
+        return tuple(str(path) for (path,) in rows)
+
+    def calls(self, name: str, *, path: str = "", limit: int = 200) -> tuple[Call, ...]:
+        """Return the calls of anything called `name` (``name(…)``, ``x.name(…)``).
+
+        Args:
+            name: a simple name.
+            path: only within this file.
+            limit: how many at most; the product's come before the tests'.
+        """
+        files = (
+            [path] if path else sorted(self.files_with(name), key=lambda p: (is_test_path(p), p))
+        )
+        found: list[Call] = []
+        for file in files:
+            found.extend(self._calls_in(file, name))
+            if len(found) >= limit:
+                break
+        return tuple(found[:limit])
+
+    def callers(self, name: str, *, limit: int = 200) -> tuple[Definition, ...]:
+        """Return the functions and methods in which something called `name` is called."""
+        found: dict[tuple[str, str], Definition] = {}
+        for call in self.calls(name, limit=limit):
+            definition = self.definition_at(call.path, call.line)
+            if definition:
+                found.setdefault((definition.path, definition.qualname), definition)
+        return tuple(found.values())
+
+    def _calls_in(self, path: str, name: str) -> list[Call]:
+        try:
+            text = self.source(path)
+            if f"{name}(" not in text and f"{name} (" not in text:
+                return []
+            tree = parse(text)
+        except (OSError, SyntaxError):
+            return []
+        found = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _called(node) == name:
+                around = self.definition_at(path, node.lineno)
+                source = ast.get_source_segment(text, node) or ast.unparse(node)
+                found.append(
+                    Call(
+                        path=path,
+                        line=node.lineno,
+                        text=" ".join(source.split()),
+                        caller=around.qualname if around else "",
+                    )
+                )
+        return sorted(found, key=lambda call: call.line)
+
+
+_DEFINITIONS = (
+    "select files.path, name, qualname, kind, line, end_line, signature"
+    " from definitions join files on files.id = definitions.file"
+)
+
+
+def absolute_module(module: str, path: str, layout: Layout) -> str:
+    """Return the absolute name of `module` as it is written in the file `path`.
+
+    >>> layout = find_layout(["p/__init__.py", "p/q/__init__.py", "p/q/a.py"])
+    >>> absolute_module("..b", "p/q/a.py", layout)
+    'p.b'
+    """
+    inner = module.lstrip(".")
+    level = len(module) - len(inner)
+    if not level:
+        return module
+    package = layout.module_of(path).split(".")
+    if not path.endswith("/__init__.py"):
+        package.pop()
+    package = package[: max(0, len(package) - level + 1)]
+    return ".".join([*package, inner] if inner else package)
+
+
+def _called(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _nearness(definition: Definition) -> tuple[bool, int, int, str, int]:
+    module = definition.module
+    return (
+        is_test_path(definition.path),
+        definition.qualname.count("."),
+        module.count("."),
+        module,
+        definition.line,
+    )
+
+
+def _int(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _float(value: object) -> float:
+    assert isinstance(value, float | int)
+    return float(value)

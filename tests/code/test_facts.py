@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import textwrap
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.code.facts import (
+    DefinitionKind,
+    WordCounter,
+    read_facts,
+    split_identifier,
+    words_of,
+)
+
+MODULE = textwrap.dedent(
+    '''\
+    """Doc."""
+    from __future__ import annotations
+    import os.path, sys as system
+    from .core import (Thing as T,
+                       other)
+    LIMIT: int = 3
+    a, (b, *c) = 1, (2, 3)
+    if LIMIT:
+        from x import *
+        late = 1
+        def conditional(): return 1
+    else:
+        late = 2
+
+    @decorate
+    @twice(3)
+    class Walker(Base,
+                 metaclass=M):
+        attribute = 1
+
+        def walk(self, n: int = 2) -> int:
+            import json
+            def inner(x):
+                return x
+            return inner(n)
+
+        async def later(
+            self,
+            *args,
+        ):
+            """Doc (with brackets)."""
+    '''
+)
+
+
+def test_definitions() -> None:
+    facts = read_facts(MODULE)
+    found = {d.qualname: d for d in facts.definitions}
+    assert list(found) == [
+        *("LIMIT", "a", "b", "c", "late", "conditional"),
+        *("Walker", "Walker.walk", "Walker.walk.inner", "Walker.later"),
+    ]
+    walker = found["Walker"]
+    assert (walker.kind, walker.line, walker.signature) == (
+        DefinitionKind.CLASS,
+        15,
+        "(Base, metaclass=M)",
+    )
+    assert walker.end_line == len(MODULE.splitlines())
+    assert found["Walker.walk"].kind is DefinitionKind.METHOD
+    assert found["Walker.walk"].signature == "(self, n: int = 2) -> int"
+    assert found["Walker.walk.inner"].kind is DefinitionKind.FUNCTION
+    assert found["Walker.later"].signature == "(self, *args,)"
+    assert found["conditional"].signature == "()"
+
+
+def test_imports() -> None:
+    imports = read_facts(MODULE).imports
+    assert [(i.module, i.name, i.bound, i.top) for i in imports] == [
+        ("__future__", "annotations", "annotations", True),
+        ("os.path", "", "os", True),
+        ("sys", "", "system", True),
+        (".core", "Thing", "T", True),
+        (".core", "other", "other", True),
+        ("x", "*", "*", True),
+        ("json", "", "json", False),
+    ]
+
+
+def test_other_syntax_is_read_with_patterns() -> None:
+    facts = read_facts(
+        "import os, a.b as c\nfrom .x import y as z, w\nclass A(B):\n    def f(self):\n"
+        '        print "two"\n\n    def g(self): pass\nV = 1\n'
+    )
+    assert not facts.parsed
+    assert [(d.qualname, d.kind.value, d.line, d.end_line) for d in facts.definitions] == [
+        ("A", "class", 3, 7),
+        ("A.f", "method", 4, 5),
+        ("A.g", "method", 7, 7),
+        ("V", "variable", 8, 8),
+    ]
+    assert [(i.module, i.name, i.bound) for i in facts.imports] == [
+        ("os", "", "os"),
+        ("a.b", "", "c"),
+        (".x", "y", "z"),
+        (".x", "w", "w"),
+    ]
+
+
+def test_names_made_at_run_time_are_noticed() -> None:
+    assert read_facts("globals()['x'] = 1").dynamic
+    assert read_facts("def __getattr__(name): ...").dynamic
+    assert not read_facts("class A:\n    def __getattr__(self, n): ...").dynamic
+
+
+def test_words() -> None:
+    assert split_identifier("_getHTTPResponse2") == ("get", "http", "response", "2")
+    words = WordCounter().words("def readFile(read_all): read_all")
+    assert sorted(set(words.split())) == ["all", "def", "file", "read", "read_all", "readfile"]
+    assert words.split().count("read") == 3
+    assert words_of(["a.readFile", "readFile"]) == ("readfile", "read", "file")
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_facts(text: str) -> None:
+    read_facts(text)
+    WordCounter().words(text)
+
+
+@given(st.text(alphabet=st.sampled_from("abcXYZ_.09"), max_size=20))
+def test_split_loses_no_letter(name: str) -> None:
+    assert "".join(split_identifier(name)) == name.replace("_", "").replace(".", "").lower()
