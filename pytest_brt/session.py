@@ -6,6 +6,7 @@ waits for them, and at the end one writer writes the reports.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -112,9 +113,17 @@ class Session:
             return []
         case, patches = found
         shared: dict[str, Any] = {"path": file_path, "run": self.run, "case": case}
+        if not file_path.is_relative_to(self.config.rootpath):
+            # pytest would leave the name of a file outside of its root empty.
+            shared["nodeid"] = self._outside_name(file_path)
         if not patches:
             return [IssueFile.from_parent(parent, **shared)]
         return [PatchFile.from_parent(parent, **shared, patches=patches)]
+
+    def _outside_name(self, path: Path) -> str:
+        if path.is_relative_to(self._scratch):
+            return path.name
+        return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
 
     # -- the loop -----------------------------------------------------------------------
 

@@ -96,7 +96,10 @@ class Summary:
             f"[{test.oracle.kind}]",
             **colour,
         )
-        reporter.write_line(f"           {self._cut(judgement.reason)}")
+        failure = judgement.runs[0].reason if judgement.runs else judgement.reason
+        reporter.write_line(f"           {self._cut(failure)}")
+        if failure != judgement.reason:
+            reporter.write_line(f"           {self._cut(judgement.reason)}")
 
     def _cut(self, reason: str) -> str:
         line = " ".join(reason.split())
