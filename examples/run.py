@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -152,11 +153,14 @@ def _download(release: Release, folder: Path) -> Path:
 
 
 def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
-    """Run pytest-brt on an unpacked example, and return pytest's exit status."""
-    # Joined by "=": pytest would take a path that stands alone for a test path, and with it the
-    # configuration of the folder it lies in.
+    """Run pytest-brt on an unpacked example, and return pytest's exit status.
+
+    The report and the patches are laid next to the tree, as a user would have them.
+    """
+    shutil.copy(example / "issue.md", tree.parent)
+    shutil.copytree(example / "patches", tree.parent / "patches", dirs_exist_ok=True)
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}"]
-    command += [f"--brt-issue={example / 'issue.md'}", f"--rank-fixes={example / 'patches'}"]
+    command += ["--brt-issue=../issue.md", "--rank-fixes=../patches"]
     return subprocess.run([*command, *extra], cwd=tree, check=False).returncode
 
 

@@ -1,0 +1,85 @@
+"""The three real bugs: fetched, unpacked, reproduced, and their patches ranked."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import tree_hash
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/example.toml"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("examples")
+
+
+@pytest.fixture(scope="module")
+def reports(folder: Path) -> dict[str, dict[str, Any]]:
+    """Run each example once, as its users do, and return the JSON reports."""
+    found = {}
+    for name in NAMES:
+        out = folder / f"{name}.json"
+        command = [sys.executable, EXAMPLES / "run.py", name, "--keep", folder / name, "--"]
+        result = subprocess.run(
+            [*command, f"--brt-json={out}", "-p", "no:cacheprovider"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+        found[name] = json.loads(out.read_text("utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_right_patch_comes_first_and_no_wrong_one_above_it(
+    name: str, reports: dict[str, dict[str, Any]]
+) -> None:
+    labels = tomllib.loads((EXAMPLES / name / "example.toml").read_text("utf-8"))["patches"]
+    report = reports[name]
+    patches = {patch["name"]: patch for patch in report["patches"]}
+    assert set(patches) == set(labels)
+    candidates = {test["id"] for test in report["tests"] if test["candidate"]}
+    assert candidates
+    for patch, label in labels.items():
+        found = patches[patch]
+        assert found["applies"] == (label != "no-apply"), found
+        if label == "right":
+            assert (found["rank"], found["epr"]) == (1, 1.0), found
+        elif label in {"literal", "wrong-place"}:
+            assert found["rank"] > 1, found
+        if found["applies"]:
+            assert {cell["test"] for cell in found["cells"]} == candidates
+
+
+def test_every_kind_of_oracle_is_at_work(reports: dict[str, dict[str, Any]]) -> None:
+    oracles = {
+        test["oracle"]
+        for report in reports.values()
+        for test in report["tests"]
+        if test["candidate"]
+    }
+    assert oracles >= {"no-raise", "equals-expected", "observed-gone"}
+
+
+@pytest.mark.usefixtures("reports")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tree_is_left_as_it_was(name: str, folder: Path, tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("brt_examples_run", EXAMPLES / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    run = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = run
+    spec.loader.exec_module(run)
+    fresh = run.unpack(EXAMPLES / name, tmp_path)
+    assert tree_hash(folder / name / fresh.name) == tree_hash(fresh)
