@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TypeVar
@@ -156,7 +156,9 @@ class Run:
         return judged
 
     def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
-        tests = tuple(judged for future in attempts for judged in future.result().tests)
+        wait(attempts)
+        # An attempt that broke is reported as such; the others still rank the patches.
+        tests = tuple(judged for attempt in _results(attempts) for judged in attempt.tests)
         given = self._given
         if given is not None:
             tests += given.result()

@@ -1,0 +1,131 @@
+"""A run does each piece of work once, in whatever order it is asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+
+import pytest
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.reproduce.given import judge_runs
+from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.run import AttemptKey, Case, Plan, Run
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Issue,
+    JudgedTest,
+    Oracle,
+    OracleKind,
+    Origin,
+    Patch,
+)
+from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
+
+ISSUE = Issue(id="i1", title="clamp is wrong", text="", source="clamp.md")
+TEST = "from interval import clamp\n\n\ndef test_it():\n    assert clamp(5, 0, 10) == 5\n"
+
+
+def patch(name: str) -> Patch:
+    return Patch(id=name, name=f"{name}.diff", text=diff_of(SOURCE.replace(CLAMP, FIXES[name])))
+
+
+class Counting:
+    """A strategy that writes one test and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.lock = Lock()
+
+    def attempt(self, issue: Issue, index: int, workbench: Workbench) -> Attempt:
+        with self.lock:
+            self.asked.append(index)
+        if index == 1:
+            raise ModelProblem("gone")
+        target = TestTarget(id=f"t{index}", path="tests/test_it.py", source=TEST, node="test_it")
+        runs = workbench.engine.run(Row(targets=(target,))).runs
+        test = CandidateTest(
+            id=target.id,
+            name="test_it",
+            issue=issue.id,
+            origin=Origin(strategy="counting"),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+            path=target.path,
+            source=TEST,
+        )
+        judged = JudgedTest(test=test, judgement=judge_runs(runs))
+        return Attempt(issue=issue.id, strategy="counting", index=index, tests=(judged,))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    package = tmp_path / "interval"
+    package.mkdir()
+    (package / "__init__.py").write_text(SOURCE, "utf-8")
+    subject = find_subject(tmp_path, python=sys.executable, env={})
+    opened = open_engine(subject, sandbox="process", limits=Limits())
+    yield opened
+    opened.close()
+
+
+def make(engine: Engine, strategy: Strategy, accept: bool | None, pool: ThreadPoolExecutor) -> Run:
+    patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
+    plan = Plan(
+        cases=(Case(issue=ISSUE, patches=patches),),
+        strategies={"counting": strategy},
+        given=None,
+        rank=rank_by_epr,
+        accept=lambda issue, test, judgement: accept,
+    )
+    workbench = Workbench(
+        engine=engine, repeat=1, keep=5, model=lambda: None, say=lambda text: None
+    )
+    return Run(plan, workbench, pool)
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: int) -> None:
+    counting = Counting()
+    with ThreadPoolExecutor(jobs) as pool:
+        run = make(engine, Strategy(attempt=counting.attempt), None, pool)
+        (case,) = run.plan.cases
+        rows = [run.row(case, patch) for patch in case.patches]
+        assert run.row(case, case.patches[0]) is rows[0]
+        attempt = run.attempt(AttemptKey(issue="i1", strategy="counting", index=0))
+        assert [row.result().applies for row in rows] == [True, True]
+        assert attempt.result().seconds > 0
+        record = run.record()
+    assert counting.asked == [0]
+    assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
+    assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
+    assert record.sandbox == engine.level
+
+
+def test_a_refused_candidate_ranks_nothing(engine: Engine) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        run = make(engine, Strategy(attempt=Counting().attempt), False, pool)
+        (case,) = run.plan.cases
+        assert run.row(case, case.patches[0]).result().cells == ()
+        (judged,) = run.record().attempts[0].tests
+    assert judged.judgement.reason == "refused by a plugin"
+
+
+def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        run = make(engine, Strategy(attempt=Counting().attempt, runs=2), None, pool)
+        (case,) = run.plan.cases
+        keys = run.plan.keys(case)
+        assert isinstance(run.attempt(keys[1]).exception(), ModelProblem)
+        assert len(run.row(case, case.patches[1]).result().cells) == 1
+        record = run.record()
+    assert [attempt.index for attempt in record.attempts] == [0]
+    assert [rank.epr for rank in record.ranks] == [1.0]
