@@ -252,6 +252,50 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """An existing test that passed on the unpatched tree and does not on a patched one."""
+
+    #: File and node, as in "tests/test_a.py::TestX::test_y".
+    test: str
+    verdict: Verdict
+    #: One line.
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """What the project's existing tests say about a patched tree."""
+
+    #: Tests near the patch that pass on the unpatched tree and were run on the patched one.
+    ran: int
+    #: Test functions in the project's suite.
+    total: int
+    #: By what the tests were chosen: "coverage" or "names".
+    by: str
+    regressions: tuple[Regression, ...] = ()
+    #: Tests that assert the reported wrong behaviour; failing them is no regression.
+    pinned: tuple[str, ...] = ()
+    #: Why fewer tests ran than could have, as in "the budget of 5 s was used up"; or "".
+    cut: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """An input near the reported one on which a patch shows the bug again."""
+
+    #: The changed test, and what was changed in it, as in "5 → 6".
+    source: str
+    change: str
+    #: What it did on the unpatched tree, and on the patched one; a line each.
+    before: str
+    after: str
+    #: Inputs tried, and how many of them exposed the patch.
+    tried: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchResult:
     """A row: all tests on one patched tree."""
 
@@ -264,6 +308,27 @@ class PatchResult:
     cells: tuple[Cell, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    #: Equal for patches that are the same but for comments, layout and local names; or "".
+    normal: str = ""
+    #: Lines added and removed.
+    size: int = 0
+    #: Definitions that it changes, as in "pkg/core.py::Thing.walk".
+    places: tuple[str, ...] = ()
+    #: None when the project's own tests were not run on it.
+    guarded: Guarded | None = None
+    exposures: tuple[Exposure, ...] = ()
+
+
+class Standing(StrEnum):
+    """How sure the order is at a patch's place."""
+
+    #: The evidence tells it from the leading patches, or it leads and is told from the rest.
+    SEPARATED = "separated"
+    #: It behaves like a leading patch on everything that could be run.
+    TIED = "tied"
+    #: It behaves differently from the leading patch, but not so that one is clearly better.
+    CLOSE = "too close to call"
+    NO_EVIDENCE = "no evidence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +343,17 @@ class Rank:
     tied_with: tuple[str, ...]
     passed: int
     total: int
+    #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
+    score: float | None = None
+    #: Where the score lies with 80 % probability; None without a score.
+    interval: tuple[float, float] | None = None
+    standing: Standing | None = None
+    #: Number of its group: patches that behave alike on every test; 0 for none.
+    group: int = 0
+    #: Names of the patches that are the same as it after normalisation.
+    copies: tuple[str, ...] = ()
+    #: What moved its score, strongest first, a few words each.
+    because: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,20 @@
+"""Selection of patches from a ranking: the best K, or all from a score on (paper 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_brt.types import Rank
+
+
+def top_k(ranks: Sequence[Rank], k: int) -> tuple[Rank, ...]:
+    """Return the patches whose rank is at most `k`.
+
+    More than `k` when patches tie at the end: an order among them would be invented.
+    """
+    return tuple(rank for rank in ranks if rank.rank is not None and rank.rank <= k)
+
+
+def at_least(ranks: Sequence[Rank], threshold: float) -> tuple[Rank, ...]:
+    """Return the patches whose plain EPR is at least `threshold`, in the ranking's order."""
+    return tuple(rank for rank in ranks if rank.epr is not None and rank.epr >= threshold)

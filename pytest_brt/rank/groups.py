@@ -1,0 +1,52 @@
+"""Patches that are the same, and patches that behave the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_brt.types import PatchResult, Verdict
+
+
+def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
+    """Return, for each patch, the names of the others that are equal after normalisation."""
+    return tuple(
+        tuple(
+            other.patch.name
+            for other in results
+            if other is not result and result.normal and other.normal == result.normal
+        )
+        for result in results
+    )
+
+
+def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
+    """Number the groups of patches that behave alike on everything that was run.
+
+    Alike means the same verdict on every test both have a valid cell for, the same existing
+    tests newly failing, and the same changed inputs exposing them. A patch that does not apply,
+    or on which nothing ran, is in no group: 0. Numbers start at 1, in order of appearance.
+    """
+    seen: dict[tuple[object, ...], int] = {}
+    numbers = []
+    for result in results:
+        behaviour = _behaviour(result)
+        numbers.append(seen.setdefault(behaviour, len(seen) + 1) if behaviour else 0)
+    return tuple(numbers)
+
+
+def _behaviour(result: PatchResult) -> tuple[object, ...]:
+    cells = tuple(
+        sorted(
+            (cell.test, cell.verdict is Verdict.PASS)
+            for cell in result.cells
+            if cell.verdict is not Verdict.INVALID
+        )
+    )
+    if not result.applies or not cells:
+        return ()
+    broken = result.guarded.regressions if result.guarded else ()
+    return (
+        cells,
+        tuple(sorted(regression.test for regression in broken)),
+        tuple(sorted(exposure.change for exposure in result.exposures)),
+    )

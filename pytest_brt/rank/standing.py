@@ -1,0 +1,88 @@
+"""How sure the order is: separated, tied, too close to call, or no evidence at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_brt.rank.reliability import logit
+from pytest_brt.types import Rank, Standing
+
+#: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
+MARGIN = 1.0
+
+
+def with_standings(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """Return `ranks`, ordered best first and scored, with the standing of each.
+
+    Patches that behave like the leading one are tied with it, whatever ordered them; a copy of
+    the leading patch is the same patch and ties nothing. When no test passes on any patch, there
+    is no evidence for one either.
+    """
+    rated = [rank for rank in ranks if rank.score is not None]
+    if not any(rank.passed for rank in rated):
+        return tuple(replace(rank, standing=Standing.NO_EVIDENCE) for rank in ranks)
+    leader = rated[0]
+    return tuple(replace(rank, standing=_standing(rank, leader, rated)) for rank in ranks)
+
+
+def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing:
+    if rank.score is None:
+        return Standing.NO_EVIDENCE
+    if rank is not leader:
+        return _compare(rank, leader)
+    others = [_compare(other, leader) for other in rated[1:]]
+    others = [
+        standing
+        for other, standing in zip(rated[1:], others, strict=True)
+        if other.result.patch.name not in leader.copies
+    ]
+    for standing in (Standing.TIED, Standing.CLOSE):
+        if standing in others:
+            return standing
+    return Standing.SEPARATED
+
+
+def _compare(rank: Rank, leader: Rank) -> Standing:
+    if rank.group and rank.group == leader.group:
+        return Standing.TIED
+    return Standing.CLOSE if _odds(leader) - _odds(rank) < MARGIN else Standing.SEPARATED
+
+
+def _odds(rank: Rank) -> float:
+    assert rank.score is not None, "only rated patches are compared"
+    return logit(min(max(rank.score, 1e-6), 1 - 1e-6))
+
+
+def verdict_of(ranks: Sequence[Rank]) -> str:
+    """Return the ranking's verdict in one sentence."""
+    rated = [rank for rank in ranks if rank.score is not None]
+    if not rated:
+        return "no evidence: no candidate test could be run on a patch"
+    leader = rated[0]
+    if leader.standing is Standing.NO_EVIDENCE:
+        return "no evidence: no candidate test passes on any patch"
+    name = leader.result.patch.name
+    if leader.standing is Standing.SEPARATED:
+        if len(rated) == 1:
+            return f"{name} is the only patch that could be tried"
+        alike = f" ({', '.join(leader.copies)}: the same patch)" if leader.copies else ""
+        return f"separated: {name} leads{alike}"
+    if leader.standing is Standing.TIED:
+        names = [
+            rank.result.patch.name
+            for rank in rated
+            if rank.group == leader.group and rank.result.patch.name not in leader.copies
+        ]
+        return f"tied: {_listed(names)} behave alike on everything we could run"
+    close = next(rank for rank in rated if rank.standing is Standing.CLOSE and rank is not leader)
+    return f"too close to call between {name} and {close.result.patch.name}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -1,0 +1,80 @@
+"""Rows and tests for the tests of ranking, in one line each."""
+
+from __future__ import annotations
+
+from pytest_brt.types import (
+    CandidateTest,
+    Cell,
+    Guarded,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Patch,
+    PatchResult,
+    Raised,
+    Regression,
+    TestRun,
+    Verdict,
+)
+
+VERDICTS = {"p": Verdict.PASS, "f": Verdict.FAIL, "?": Verdict.INVALID, "c": Verdict.CRASH}
+
+
+def row(name: str, cells: str = "", **facts: object) -> PatchResult:
+    """Return a row: one letter per test t0, t1, …"""
+    patch = Patch(id=name, name=name, text="")
+    return PatchResult(
+        patch=patch,
+        applies=bool(facts.pop("applies", True)),
+        cells=tuple(
+            Cell(patch=name, test=f"t{number}", verdict=VERDICTS[letter], reason="")
+            for number, letter in enumerate(cells)
+        ),
+        **facts,  # type: ignore[arg-type]
+    )
+
+
+def judged(
+    number: int,
+    confidence: float = 0.5,
+    kind: OracleKind = OracleKind.EQUALS,
+    message: str | None = None,
+    seed: int = 0,
+) -> JudgedTest:
+    """Return candidate t<number>; each fails in its own way unless `message` says so."""
+    said = f"assert {number}" if message is None else message
+    run = TestRun(
+        test=f"t{number}",
+        node="test_a",
+        verdict=Verdict.FAIL,
+        reason=said,
+        raised=Raised(type="AssertionError", message=said),
+    )
+    test = CandidateTest(
+        id=f"t{number}",
+        name="test_a",
+        issue="",
+        origin=Origin(strategy="replay", seed=seed),
+        oracle=Oracle(kind=kind, sentence="", prior=confidence),
+        path=f"test_{number}.py",
+        source="",
+    )
+    judgement = Judgement(
+        verdict=Verdict.FAIL, candidate=True, reason="", confidence=confidence, runs=(run,)
+    )
+    return JudgedTest(test=test, judgement=judgement)
+
+
+def broken(count: int, ran: int = 20) -> Guarded:
+    """Return what the guard found when `count` existing tests fail newly."""
+    return Guarded(
+        ran=ran,
+        total=100,
+        by="names",
+        regressions=tuple(
+            Regression(test=f"tests/test_x.py::test_{number}", verdict=Verdict.FAIL, reason="")
+            for number in range(count)
+        ),
+    )
