@@ -21,7 +21,7 @@ from pytest_brt.code.tree import FileStamp, scan_tree
 from pytest_brt.errors import StoreProblem
 
 #: Part of the file's name: another version starts afresh.
-VERSION = 1
+VERSION = 2
 
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
@@ -34,6 +34,7 @@ create table if not exists files (
     mtime_ns integer not null,
     digest blob not null,           -- SHA-256 of the content
     test integer not null,          -- 1: belongs to the tests
+    public text,                    -- names in __all__, parted by blanks; null: not known
     dynamic integer not null,       -- 1: may have names that are written nowhere
     parsed integer not null         -- 0: read with patterns
 );
@@ -212,8 +213,13 @@ def _insert_facts(
 ) -> None:
     facts = read_facts(text)
     connection.execute(
-        "update files set dynamic = ?, parsed = ? where id = ?",
-        (facts.dynamic, facts.parsed, file),
+        "update files set public = ?, dynamic = ?, parsed = ? where id = ?",
+        (
+            None if facts.public is None else " ".join(facts.public),
+            facts.dynamic,
+            facts.parsed,
+            file,
+        ),
     )
     connection.executemany(
         "insert into definitions values (?, ?, ?, ?, ?, ?, ?)",

@@ -60,6 +60,8 @@ class Facts:
 
     definitions: tuple[LocalDefinition, ...]
     imports: tuple[LocalImport, ...]
+    #: The names in ``__all__``; None when there is none, or it is not written out.
+    public: tuple[str, ...] | None
     #: Names may appear in the module that are written nowhere in it.
     dynamic: bool
     #: False when the file is not Python for us and patterns were used instead.
@@ -88,10 +90,20 @@ def read_facts(text: str) -> Facts:
             lines = text.split("\n")
             definitions, imports = _walk(tree, lines)
             return Facts(
-                definitions=tuple(definitions), imports=tuple(imports), dynamic=dynamic, parsed=True
+                definitions=tuple(definitions),
+                imports=tuple(imports),
+                public=_public(tree),
+                dynamic=dynamic,
+                parsed=True,
             )
     definitions, imports = _scan(text)
-    return Facts(definitions=tuple(definitions), imports=tuple(imports), dynamic=True, parsed=False)
+    return Facts(
+        definitions=tuple(definitions),
+        imports=tuple(imports),
+        public=None,
+        dynamic=True,
+        parsed=False,
+    )
 
 
 def _walk(
@@ -205,6 +217,29 @@ def bound_targets(node: ast.stmt) -> Iterator[str]:
         for inner in ast.walk(target):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 yield inner.id
+
+
+def _public(tree: ast.Module) -> tuple[str, ...] | None:
+    """Return what ``__all__`` lists, None when that cannot be read off."""
+    names: list[str] | None = None
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr):
+            continue
+        if isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Call) and ast.unparse(node).startswith("__all__."):
+                return None
+            continue
+        if "__all__" not in bound_targets(node):
+            continue
+        try:
+            listed = ast.literal_eval(node.value) if node.value else None
+        except ValueError:
+            return None
+        if not isinstance(listed, list | tuple) or not all(isinstance(n, str) for n in listed):
+            return None
+        added = isinstance(node, ast.AugAssign)
+        names = [*(names or ()), *listed] if added else list(listed)
+    return None if names is None else tuple(names)
 
 
 # -- files that do not parse ------------------------------------------------------------------

@@ -94,6 +94,8 @@ class Exports:
     """The names that a module of the project has."""
 
     names: frozenset[str]
+    #: Those that ``from module import *`` takes.
+    public: frozenset[str]
     #: False when it may have more: a star import from elsewhere, or names made at run time.
     complete: bool
 
@@ -296,12 +298,13 @@ class Index:
 
     def _find_exports(self, module: str, seen: frozenset[str]) -> Exports:
         path = self.layout.path_of(module)
+        inner = self._submodules(module)
         if path is None:
-            inner = self._submodules(module)
-            return Exports(names=inner, complete=bool(inner))
-        names = set(self._submodules(module)) if path.endswith("__init__.py") else set()
-        names.update(d.name for d in self.definitions_in(path) if d.top)
-        ((dynamic,),) = self._rows("select dynamic from files where path = ?", path) or [(1,)]
+            return Exports(names=inner, public=frozenset(), complete=bool(inner))
+        names = {d.name for d in self.definitions_in(path) if d.top}
+        ((dynamic, listed),) = self._rows(
+            "select dynamic, public from files where path = ?", path
+        ) or [(1, None)]
         complete = not dynamic
         for item in self.imports_in(path):
             if not item.top:
@@ -312,12 +315,15 @@ class Index:
                 continue
             elif self.layout.path_of(item.module):
                 starred = self._find_exports(item.module, seen | {module})
-                names.update(starred.names)
+                names.update(starred.public)
                 complete = complete and starred.complete
             else:
                 complete = False
-        names.update(("__name__", "__file__", "__doc__", "__path__", "__all__", "__version__"))
-        return Exports(names=frozenset(names), complete=complete)
+        public = {n for n in names if n[:1] != "_"} if listed is None else str(listed).split()
+        below = inner if path.endswith("__init__.py") else frozenset()
+        return Exports(
+            names=frozenset(names) | below | _GIVEN, public=frozenset(public), complete=complete
+        )
 
     def _submodules(self, module: str) -> frozenset[str]:
         inner = module.replace(".", "/") + "/"
@@ -417,6 +423,11 @@ class Index:
                 )
         return sorted(found, key=lambda call: call.line)
 
+
+#: What every module has.
+_GIVEN = frozenset(
+    {"__name__", "__file__", "__doc__", "__path__", "__all__", "__dict__", "__package__"}
+)
 
 _DEFINITIONS = (
     "select files.path, name, qualname, kind, line, end_line, signature"

@@ -1,0 +1,209 @@
+"""Which names of a piece of Python are bound nowhere before they are used."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.code.facts import bodies, bound_targets
+from pytest_brt.code.parsing import parse
+
+_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndefinedName:
+    """A name that has no value when it is first used."""
+
+    name: str
+    #: 1-based line of its first use.
+    line: int
+
+
+def undefined_names(source: str) -> tuple[UndefinedName, ...]:
+    """Return the names that `source` uses without having bound them, in order of first use.
+
+    Scopes are those of the compiler (`symtable`): comprehensions, classes, ``global``, walrus.
+    Straight-line code that uses a name before binding it (``x = x + 1`` first of all) counts
+    too. With a star import in it, some of them may come from there.
+
+    Raises:
+        SyntaxError: `source` is not a module.
+    """
+    tree = parse(source)
+    table = symtable.symtable(source, "<source>", "exec")
+    bound = _bound_globally(table)
+    missing = _global_uses(table) - bound - _BUILTINS
+    early = {name for body, given in _scopes(tree) for name in _early(body, given)}
+    early -= _BUILTINS & bound
+    lines = _first_uses(tree)
+    names = missing | early
+    found = [UndefinedName(name=name, line=lines.get(name, 1)) for name in names]
+    return tuple(sorted(found, key=lambda item: (item.line, item.name)))
+
+
+def bound_names(source: str) -> frozenset[str]:
+    """Return the names that the module `source` binds at its top level, star imports left out.
+
+    Raises:
+        SyntaxError: `source` is not a module.
+    """
+    parse(source)
+    table = symtable.symtable(source, "<source>", "exec")
+    return frozenset(_bound_globally(table))
+
+
+def _bound_globally(table: symtable.SymbolTable) -> set[str]:
+    """Return what module `table` binds, by itself or by a ``global`` statement further in."""
+    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+    bound.update(child.get_name() for child in table.get_children() if _is_named(child))
+    for inner in _descendants(table):
+        bound.update(
+            s.get_name()
+            for s in inner.get_symbols()
+            if s.is_declared_global() and (s.is_assigned() or s.is_imported())
+        )
+    return bound
+
+
+def _is_named(table: symtable.SymbolTable) -> bool:
+    return table.get_type() in ("function", "class") and table.get_name().isidentifier()
+
+
+def _descendants(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    for child in table.get_children():
+        yield child
+        yield from _descendants(child)
+
+
+def _global_uses(table: symtable.SymbolTable) -> set[str]:
+    """Return the names that are looked up among the module's, at any depth."""
+    used = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
+    for inner in _descendants(table):
+        used.update(
+            s.get_name() for s in inner.get_symbols() if s.is_referenced() and s.is_global()
+        )
+    return used
+
+
+def _first_uses(tree: ast.Module) -> dict[str, int]:
+    lines: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
+    return lines
+
+
+# -- order of use and binding -----------------------------------------------------------------
+
+
+def _scopes(tree: ast.Module) -> Iterator[tuple[Sequence[ast.stmt], frozenset[str]]]:
+    """Yield the body of the module and of each function, with the names it is given."""
+    yield tree.body, frozenset()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            arguments = node.args
+            every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+            every += [a for a in (arguments.vararg, arguments.kwarg) if a]
+            outer = {
+                name
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Global | ast.Nonlocal)
+                for name in inner.names
+            }
+            yield node.body, frozenset({a.arg for a in every} | outer)
+
+
+def _early(body: Sequence[ast.stmt], given: frozenset[str]) -> set[str]:
+    """Return the names that `body` binds, but uses before."""
+    ever = set(_all_bound(body)) - given
+    bound: set[str] = set()
+    early: set[str] = set()
+
+    def visit(statements: Sequence[ast.stmt]) -> None:
+        for node in statements:
+            early.update((_loads(node) & ever) - bound)
+            bound.update(_binds(node))
+            for block in _blocks(node):
+                visit(block)
+
+    visit(body)
+    return early
+
+
+def _all_bound(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        yield from _binds(node)
+        for block in _blocks(node):
+            yield from _all_bound(block)
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield from bodies(node)
+
+
+def _binds(node: ast.stmt) -> set[str]:
+    """Return what the statement itself binds, its blocks left out."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {a.asname or a.name.partition(".")[0] for a in node.names}
+    names = set(bound_targets(node))
+    for part in _own_expressions(node):
+        names.update(n.target.id for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
+    for handler in getattr(node, "handlers", ()):
+        if handler.name:
+            names.add(handler.name)
+    for case in getattr(node, "cases", ()):
+        names.update(
+            inner.name
+            for inner in ast.walk(case.pattern)
+            if isinstance(inner, ast.MatchAs | ast.MatchStar) and inner.name
+        )
+    return names
+
+
+def _own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the expressions that are evaluated when `node` starts, not those of its blocks."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from node.decorator_list
+        yield from node.args.defaults
+        yield from (d for d in node.args.kw_defaults if d)
+        return
+    if isinstance(node, ast.ClassDef):
+        yield from [*node.decorator_list, *node.bases, *(k.value for k in node.keywords)]
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield child
+        elif isinstance(child, ast.withitem):
+            yield child.context_expr
+
+
+def _loads(node: ast.stmt) -> set[str]:
+    found: set[str] = set()
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        found.add(node.target.id)
+    for part in _own_expressions(node):
+        found |= _loaded(part)
+    return found
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    """Return the names read when the expression is evaluated; functions in it run later."""
+    if isinstance(node, ast.Lambda):
+        defaults = [*node.args.defaults, *(d for d in node.args.kw_defaults if d)]
+        return {name for default in defaults for name in _loaded(default)}
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    found = {name for child in ast.iter_child_nodes(node) for name in _loaded(child)}
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        for generator in node.generators:
+            found -= {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+    if isinstance(node, ast.NamedExpr):
+        found.discard(node.target.id)
+    return found

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.imports import add_imports, find_import, resolve
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.names import check_imports
+
+FILES = {
+    "src/pkg/__init__.py": "import sys\nfrom .core import *\nfrom pkg.shapes import Circle\n",
+    "src/pkg/core.py": "import re\n__all__ = ['area']\ndef area(x): ...\ndef secret(): ...\n",
+    "src/pkg/shapes.py": "class Circle: ...\nclass Square: ...\n",
+    "src/pkg/deep/__init__.py": "",
+    "src/pkg/deep/one.py": "def twice(): ...\n",
+    "src/pkg/deep/two.py": "def twice(): ...\n",
+    "src/pkg/_fast.pyx": "",
+    "src/pkg/lazy.py": "def __getattr__(n): ...\n",
+    "tests/conftest.py": "",
+    "tests/test_a.py": "import numpy as np\nfrom pkg.deep.two import twice\nimport pkg._version\n",
+    "tests/test_b.py": "import numpy as np\nimport other as np\nfrom pkg.deep.one import twice\n"
+    "from pkg.deep.one import twice as t\n",
+    "tests/test_c.py": "from pkg.deep.one import twice\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    for path, text in FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    with open_index(tmp_path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "expected"),
+    [
+        ("pkg", "", "import pkg"),
+        ("area", "", "from pkg import area"),
+        ("Circle", "", "from pkg import Circle"),
+        ("Square", "", "from pkg.shapes import Square"),
+        ("secret", "", "from pkg.core import secret"),
+        ("twice", "tests/test_a.py", "from pkg.deep.two import twice"),
+        ("twice", "", "from pkg.deep.one import twice"),
+        ("np", "", "import numpy as np"),
+        ("sys", "", "import sys"),
+        ("json", "", "import json"),
+        ("nothing", "", ""),
+    ],
+)
+def test_find_import(index: Index, name: str, near: str, expected: str) -> None:
+    assert find_import(name, index, near=near) == expected
+
+
+def test_resolve(index: Index) -> None:
+    source = '"""Doc."""\nfrom __future__ import annotations\n\ndef test_a(capsys):\n'
+    result = resolve(
+        source + "    assert area(Circle()) == tmp_path / Sqare\n", index, fixtures=["tmp_path"]
+    )
+    assert result.added == ("from pkg import Circle", "from pkg import area")
+    assert result.source.splitlines()[:4] == [
+        '"""Doc."""',
+        "from __future__ import annotations",
+        "from pkg import Circle",
+        "from pkg import area",
+    ]
+    assert result.fixtures == ("tmp_path",)
+    (problem,) = result.problems
+    assert (problem.name, problem.line) == ("Sqare", 5)
+    assert problem.message == "nothing in the project is called 'Sqare' (is it 'Square'?)"
+    again = resolve(result.source, index, fixtures=["tmp_path"])
+    assert (again.source, again.added) == (result.source, ())
+
+
+def test_star_imports_bring_names(index: Index) -> None:
+    assert resolve("from pkg import *\narea(Circle)", index).added == ()
+    assert resolve("from numpy import *\narray", index).problems == ()
+    assert [p.name for p in resolve("from pkg import *\narrays", index).problems] == ["arrays"]
+
+
+def test_add_imports_keeps_the_encoding_line_first() -> None:
+    assert add_imports("# coding: latin-1\nx", ["import a"]) == "# coding: latin-1\nimport a\nx"
+    assert add_imports("x", []) == "x"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pkg.core, pkg.deep, json, os.path, pytest, numpy",
+        "from pkg import area, Circle, core, sys",
+        "from pkg.deep import one",
+        "from pkg import *",
+        "import pkg\npkg.core.secret, pkg.area, pkg.Circle.anything",
+        "from pkg.lazy import whatever",
+        "import pkg._version\nfrom pkg import _fast",
+        "import pkg as p\np.deep.one.twice",
+        "try:\n    import numpy\nexcept ImportError:\n    raise",
+    ],
+)
+def test_right_imports(index: Index, source: str) -> None:
+    assert check_imports(source, index) == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import pkg.cor", "the project has no module 'pkg.cor'"),
+        ("from pkg.cor import area", "the project has no module 'pkg.cor'"),
+        ("from pkg import Square", "'pkg' has no 'Square' (it is in 'pkg.shapes')"),
+        ("from pkg.shapes import Circel", "'pkg.shapes' has no 'Circel' (is it 'Circle'?)"),
+        ("from src.pkg import area", "this tree imports 'src.pkg' as 'pkg'"),
+        ("from .core import area", "a test that stands alone has no package to start from"),
+        ("import pandas", "no file of the project imports 'pandas'"),
+        ("import pkg\npkg.core.ara", "'pkg.core' has no 'ara' (is it 'area'?)"),
+        ("from pkg import core as c\nc.nope()", "'pkg.core' has no 'nope'"),
+        (
+            "try:\n    import pkg\nexcept ImportError:\n    pass",
+            "an ImportError is swallowed here: the test would hide why it fails",
+        ),
+    ],
+)
+def test_wrong_imports(index: Index, source: str, message: str) -> None:
+    assert [problem.message for problem in check_imports(source, index)] == [message]
+
+
+def test_installed_packages_are_known(index: Index) -> None:
+    assert check_imports("import pandas", index, installed=["pandas"]) == ()
+
+
+def test_names_bound_anew_are_not_modules(index: Index) -> None:
+    assert check_imports("import pkg\npkg = thing()\npkg.nope", index) == ()

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import keyword
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.code.scope import bound_names, undefined_names
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x + 1", ["x"]),
+        ("x = 1\nx + len('a')", []),
+        ("[a for a in range(3)]\na", ["a"]),
+        ("[a for a in b if a(c)]", ["b", "c"]),
+        ("def f(x, *y, k=z):\n    return x, y, k, w", ["z", "w"]),
+        ("class A:\n    n = 1\n    def f(self):\n        return n", ["n"]),
+        ("class A:\n    n = 1\n    m = n", []),
+        ("def f():\n    global g\n    g = 1\nf()\ng", []),
+        ("(y := 3)\ny", []),
+        ("import a.b as c, d.e\nc, d, a", ["a"]),
+        ("try:\n    1\nexcept E as e:\n    e", ["E"]),
+        ("for i in range(3): i", []),
+        ("with open('f') as (a, b): a, b, c", ["c"]),
+        ("lambda q: q + r", ["r"]),
+        ("x = x + 1", ["x"]),
+        ("y += 1", ["y"]),
+        ("def t():\n    v = v.w()", ["v"]),
+        ("def t(v):\n    v = v.w()", []),
+        ("def t():\n    return late()\ndef late(): ...", []),
+        ("late()\ndef late(): ...", ["late"]),
+        ("x = [x for x in range(3)]", []),
+        ("f = lambda: f()", []),
+        ("a = b = c\nc = 1", ["c"]),
+        ("@mark\ndef t(): ...", ["mark"]),
+        ("if 1:\n    z = 1\nz", []),
+        ("list = list((1, 2))", []),
+        ("match p:\n    case A(b): b", ["p", "A"]),
+        ("async def f():\n    async with a as b: await b", ["a"]),
+        (
+            "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x += 1\n    return g",
+            [],
+        ),
+        ("__name__, __file__", []),
+    ],
+)
+def test_undefined(source: str, expected: list[str]) -> None:
+    assert sorted(item.name for item in undefined_names(source)) == sorted(expected)
+
+
+def test_lines() -> None:
+    assert [(u.name, u.line) for u in undefined_names("a = 1\n\nb\nc(b)")] == [("b", 3), ("c", 4)]
+
+
+def test_bound_names() -> None:
+    assert bound_names("import a\nfrom b import *\ndef f(): x = 1") == {"a", "f"}
+
+
+def test_no_python() -> None:
+    with pytest.raises(SyntaxError):
+        undefined_names("def :")
+
+
+NAMES = st.text("abcxyz", min_size=1, max_size=3).filter(lambda n: not keyword.iskeyword(n))
+
+
+@given(st.lists(NAMES, max_size=6), st.lists(NAMES, max_size=6))
+def test_straight_line_code_is_judged_as_it_runs(bound: list[str], used: list[str]) -> None:
+    source = "".join(f"{name} = 1\n" for name in bound) + "".join(f"{name}\n" for name in used)
+    assert {u.name for u in undefined_names(source)} == set(used) - set(bound) - {"abs"}
