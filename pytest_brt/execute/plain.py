@@ -72,7 +72,7 @@ class PlainEngine:
             target=target,
             places=self._places(tree),
             level=self.level,
-            seconds=self._limits.seconds,
+            seconds=self._seconds(row),
         )
         runs: list[TestRun] = []
         skip: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class PlainEngine:
                 lambda writer: self._command("run_tests.py", folder, {**spec, "fd": writer}),
                 env=self._environment(tree, folder, row.hash_seed),
                 cwd=str(tree.place),
-                allowance=test_allowance(self._limits.seconds),
+                allowance=test_allowance(self._seconds(row)),
                 total=row_seconds(self._limits, len(skip)),
             )
 
@@ -145,6 +145,10 @@ class PlainEngine:
             hash_seed=hash_seed,
             extra=dict(self.subject.env),
         )
+
+    def _seconds(self, row: Row) -> float:
+        """Return the wall-clock seconds of one test of a row."""
+        return min(self._limits.seconds, row.test_seconds or self._limits.seconds)
 
     def _rlimits(self) -> dict[str, int]:
         return resource_limits(self._limits)

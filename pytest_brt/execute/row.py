@@ -16,6 +16,8 @@ class Limits:
     seconds: float = 60.0
     #: Address space of one test process, in MiB.
     memory_mb: int = 2048
+    #: Wall-clock seconds of a whole row.
+    row_seconds: float = 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Row:
     targets: tuple[TestTarget, ...]
     #: PYTHONHASHSEED of the test processes.
     hash_seed: int = 0
+    #: Wall-clock seconds of one test where that is to be less than the engine's limit.
+    test_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

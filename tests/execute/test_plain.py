@@ -244,3 +244,13 @@ def test_statements_see_changes_of_the_tree(engine: Engine) -> None:
     value = seen.observed[1].value
     assert value is not None
     assert value.str == "changed"
+
+
+def test_a_row_may_allow_its_tests_less_time(engine: Engine) -> None:
+    source = "import time\ndef test_a():\n    time.sleep(1.5)\n"
+    target = TestTarget(id="t", path="tests/test_brt_x.py", source=source, node="test_a")
+    assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.PASS
+    hurried = engine.run(Row(targets=(target,), test_seconds=0.5)).runs[0]
+    assert (hurried.verdict, "0.5 s" in hurried.reason) == (Verdict.TIMEOUT, True)
+    patient = engine.run(Row(targets=(target,), test_seconds=100)).runs[0]
+    assert patient.verdict is Verdict.PASS

@@ -1,0 +1,83 @@
+"""Which existing tests may notice a patch, the likeliest first: by names and by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pytest_brt.guard.suite import ExistingTest, Suite, read_tests
+from pytest_brt.guard.touched import Touched
+
+#: For the test file that is called after the changed file (test_core.py of core.py).
+_TWIN = 3.0
+#: For each folder in which test file and changed file lie together, beyond the first.
+_NEAR = 0.7
+#: What a word of the candidate tests counts, compared with a name that is changed.
+_HINT = 0.4
+#: Tests considered at most; beyond it their order no longer matters.
+MOST = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A test file that may be near the patch."""
+
+    path: str
+    score: float
+
+
+def near_tests(
+    suite: Suite, touched: Touched, hints: Iterable[str] = ()
+) -> tuple[ExistingTest, ...]:
+    """Return the tests of `suite` that mention what is `touched`, or lie beside it, best first.
+
+    Args:
+        suite: the project's tests.
+        touched: what a patch changes.
+        hints: names that the candidate tests use, to prefer tests that use them too.
+
+    A name that few test files know says more than one that all know. Order is decided by
+    content alone, so that patches which change the same definitions get the same tests.
+    """
+    names = {name: suite.rarity(name) for name in touched.names}
+    extra = {name: suite.rarity(name) * _HINT for name in set(hints) - set(names)}
+    found: list[tuple[float, str, int, ExistingTest]] = []
+    for file in _files_near(suite, touched, names):
+        tests = read_tests(file.path, suite.files[file.path])
+        for number, test in enumerate(tests):
+            spoken = _sum(names, test.words)
+            if not spoken and file.score < _TWIN:
+                continue
+            score = file.score + spoken + _sum(extra, test.words)
+            found.append((-score, file.path, number, test))
+    found.sort(key=lambda entry: entry[:3])
+    return tuple(entry[3] for entry in found[:MOST])
+
+
+def _files_near(suite: Suite, touched: Touched, names: dict[str, float]) -> list[_File]:
+    files = []
+    for path in suite.files:
+        place = max((_closeness(path, changed) for changed in touched.files), default=0.0)
+        spoken = _sum(names, suite.words[path])
+        if spoken or place >= _TWIN:
+            files.append(_File(path=path, score=place))
+    return files
+
+
+def _closeness(test: str, changed: str) -> float:
+    """Return how near a test file lies to a changed file, by their names and folders.
+
+    >>> _closeness("pkg/tests/test_core.py", "pkg/core.py") > _closeness("tests/test_a.py", "b.py")
+    True
+    """
+    test_path, changed_path = PurePosixPath(test), PurePosixPath(changed)
+    stem = test_path.stem.removeprefix("test_").removesuffix("_test")
+    own = changed_path.stem if changed_path.stem != "__init__" else changed_path.parent.name
+    twin = stem.strip("_") == own.strip("_")
+    shared = set(test_path.parent.parts) & set(changed_path.parent.parts)
+    return _TWIN * twin + _NEAR * max(0, len(shared) - 1)
+
+
+def _sum(weights: dict[str, float], words: frozenset[str]) -> float:
+    return sum(weight for word, weight in weights.items() if word in words)

@@ -1,0 +1,192 @@
+"""Runs the existing tests near a patch on the tree with and without it, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from pytest_brt.codec import content_id
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.guard.choose import near_tests
+from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
+from pytest_brt.guard.touched import Touched
+from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
+
+#: Tests run together, so that the clock is looked at between batches.
+_BATCH = 12
+#: Verdicts that, after a PASS, mean that something broke.
+_BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What a test does on the unpatched tree."""
+
+    verdict: Verdict
+    #: Wall-clock seconds, with its share of what starting the batch cost.
+    seconds: float
+
+
+class Guard:
+    """Finds the regressions of patches of one project; safe to call from many threads.
+
+    What the tests do on the unpatched tree is found out once, for all patches. Which tests a
+    patch gets depends on what it changes and on the allowance, so that patches of the same
+    definitions are compared on the same tests.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = Lock()
+        self._suite: Suite | None = None
+        self._near: dict[tuple[tuple[str, ...], frozenset[str]], tuple[ExistingTest, ...]] = {}
+        self._base: dict[str, _Known] = {}
+
+    def check(
+        self,
+        applied: AppliedPatch,
+        touched: Touched,
+        *,
+        allowance: float,
+        hints: Iterable[str] = (),
+        pinned: Iterable[str] = (),
+    ) -> Guarded:
+        """Run the tests near a patch, and return those that it makes fail.
+
+        Args:
+            applied: the patch.
+            touched: what it changes, as `touched_by` says.
+            allowance: seconds that its tests may take on one tree, roughly; a second run of
+                what fails comes on top.
+            hints: names that the candidate tests use.
+            pinned: tests, as "path::node", that assert the reported wrong behaviour: what
+                they do is told, and not held against the patch.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        started = time.monotonic()
+        near = self._tests(touched, frozenset(hints))
+        chosen, cut = self._affordable(near, allowance)
+        failed = self._run(applied.changes, chosen)
+        confirmed = self._confirm(applied.changes, [test for test, _ in failed])
+        expected = set(pinned)
+        regressions = [
+            Regression(test=test.name, verdict=run.verdict, reason=run.reason)
+            for test, run in failed
+            if test.name in confirmed
+        ]
+        return Guarded(
+            ran=len(chosen),
+            total=self._read_suite().total,
+            by="names",
+            regressions=tuple(item for item in regressions if item.test not in expected),
+            pinned=tuple(item.test for item in regressions if item.test in expected),
+            cut=cut,
+            seconds=time.monotonic() - started,
+        )
+
+    def near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[ExistingTest, ...]:
+        """Return the existing tests near what is touched, likeliest to notice first."""
+        return self._tests(touched, frozenset(hints))
+
+    def _read_suite(self) -> Suite:
+        with self._lock:
+            if self._suite is None:
+                self._suite = read_suite(Path(self._engine.subject.root))
+            return self._suite
+
+    def _tests(self, touched: Touched, hints: frozenset[str]) -> tuple[ExistingTest, ...]:
+        suite = self._read_suite()
+        key = (touched.places, hints)
+        with self._lock:
+            if key not in self._near:
+                self._near[key] = near_tests(suite, touched, hints)
+            return self._near[key]
+
+    def _affordable(
+        self, near: Sequence[ExistingTest], allowance: float
+    ) -> tuple[list[ExistingTest], str]:
+        """Return the first tests that pass on the unpatched tree, as many as can be afforded."""
+        chosen: list[ExistingTest] = []
+        spent = 0.0
+        for start in range(0, len(near), _BATCH):
+            batch = near[start : start + _BATCH]
+            known = self._baseline(batch, allowance - spent)
+            for test in batch:
+                cost = known[test.name].seconds
+                if spent + cost > allowance:
+                    return chosen, f"the budget of {allowance:.0f} s allows no more"
+                spent += cost
+                if known[test.name].verdict is Verdict.PASS:
+                    chosen.append(test)
+        return chosen, ""
+
+    def _baseline(self, batch: Sequence[ExistingTest], left: float) -> dict[str, _Known]:
+        """Return what a batch does on the unpatched tree; run it if nobody has yet.
+
+        No test of it may take half of what is `left`: it would crowd out all others.
+        """
+        with self._lock:
+            new = [test for test in batch if test.name not in self._base]
+            if new:
+                started = time.monotonic()
+                runs = self._runs((), new, limit=max(1.0, left / 2))
+                spent = time.monotonic() - started
+                own = sum(run.seconds for run in runs.values())
+                shared = max(0.0, spent - own) / len(new)
+                for test in new:
+                    run = runs.get(test.name)
+                    self._base[test.name] = _Known(
+                        verdict=run.verdict if run else Verdict.INVALID,
+                        seconds=shared + (run.seconds if run else 0.0),
+                    )
+            return {test.name: self._base[test.name] for test in batch}
+
+    def _run(
+        self, changes: tuple[FileChange, ...], tests: Sequence[ExistingTest]
+    ) -> list[tuple[ExistingTest, TestRun]]:
+        """Return the tests that do not pass on the changed tree."""
+        runs = self._runs(changes, tests)
+        return [
+            (test, runs[test.name])
+            for test in tests
+            if test.name in runs and runs[test.name].verdict in _BROKEN
+        ]
+
+    def _confirm(
+        self, changes: tuple[FileChange, ...], tests: Sequence[ExistingTest]
+    ) -> frozenset[str]:
+        """Return those that fail again with the changes and pass again without them."""
+        again = self._runs(changes, tests, seed=1)
+        still = [
+            test for test in tests if test.name in again and again[test.name].verdict in _BROKEN
+        ]
+        base = self._runs((), still, seed=1)
+        return frozenset(name for name, run in base.items() if run.verdict is Verdict.PASS)
+
+    def _runs(
+        self,
+        changes: tuple[FileChange, ...],
+        tests: Sequence[ExistingTest],
+        *,
+        seed: int = 0,
+        limit: float | None = None,
+    ) -> dict[str, TestRun]:
+        if not tests:
+            return {}
+        targets = {content_id(test.name): test for test in tests}
+        row = Row(
+            changes=changes,
+            targets=tuple(
+                TestTarget(id=key, path=test.path, node=test.node) for key, test in targets.items()
+            ),
+            hash_seed=seed,
+            test_seconds=limit,
+        )
+        result = self._engine.run(row)
+        return {targets[run.test].name: run for run in result.runs}

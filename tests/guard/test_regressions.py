@@ -1,0 +1,135 @@
+"""The guard on a real small project, through a real engine."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, RowResult
+from pytest_brt.guard import Guard, touched_by
+from pytest_brt.types import AppliedPatch, FileChange, Guarded, Patch
+from tests.execute.projects import open_on
+
+CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef other():\n    return 1\n"
+TESTS = """\
+    import os, time
+    from pkg.core import double, other
+
+    def test_double_is_a_number():
+        assert isinstance(double(3), int)
+
+    def test_double_pins_the_bug():
+        assert double(3) == 7
+
+    def test_double_is_broken_already():
+        assert double(3) == 8
+
+    def test_double_is_slow():
+        double(1)
+        time.sleep(0.3)
+
+    def test_other():
+        assert other() == 1
+    """
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("guard") / "project"
+    (root / "pkg").mkdir(parents=True)
+    (root / "pkg" / "__init__.py").write_text("", encoding="utf-8")
+    (root / "pkg" / "core.py").write_text(CORE, encoding="utf-8")
+    (root / "tests").mkdir()
+    (root / "tests" / "test_pkg.py").write_text(textwrap.dedent(TESTS), encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def engine(root: Path) -> Iterator[Engine]:
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+def applied(after: str) -> AppliedPatch:
+    return AppliedPatch(
+        patch=Patch(id=after, name="p.diff", text=after),
+        changes=(FileChange(path="pkg/core.py", content=after.encode()),),
+    )
+
+
+def check(guard: Guard, root: Path, after: str, **options: object) -> Guarded:
+    patch = applied(after)
+    settings: dict[str, object] = {"allowance": 60.0, **options}
+    return guard.check(patch, touched_by(patch, root), **settings)  # type: ignore[arg-type]
+
+
+RIGHT = CORE.replace("n * 2 + 1", "n * 2")
+BREAKING = CORE.replace("return n * 2 + 1", "return str(n * 2)")
+
+
+def test_new_failures_are_named_and_old_ones_are_not(engine: Engine, root: Path) -> None:
+    found = check(Guard(engine), root, BREAKING)
+    assert [regression.test for regression in found.regressions] == [
+        "tests/test_pkg.py::test_double_is_a_number",
+        "tests/test_pkg.py::test_double_pins_the_bug",
+    ]
+    assert "assert" in found.regressions[0].reason
+    assert (found.ran, found.total, found.cut) == (3, 5, "")
+
+
+def test_a_pinned_test_is_told_and_not_held_against_the_patch(engine: Engine, root: Path) -> None:
+    pinned = ("tests/test_pkg.py::test_double_pins_the_bug",)
+    found = check(Guard(engine), root, RIGHT, pinned=pinned)
+    assert (found.regressions, found.pinned) == ((), pinned)
+
+
+def test_the_budget_bounds_what_runs_and_says_so(engine: Engine, root: Path) -> None:
+    found = check(Guard(engine), root, BREAKING, allowance=0.0)
+    assert (found.ran, found.regressions) == (0, ())
+    assert "budget of 0 s" in found.cut
+
+
+class Counting:
+    """The real engine, counting its rows on the unpatched tree."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.subject = engine.subject
+        self.level = engine.level
+        self._engine = engine
+        self.plain: list[str] = []
+
+    def run(self, row: Row) -> RowResult:
+        if not row.changes and not row.hash_seed:
+            self.plain += [target.node for target in row.targets]
+        return self._engine.run(row)
+
+    def observe(self, program: object) -> object:
+        return self._engine.observe(program)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Engine, root: Path) -> None:
+    counting = Counting(engine)
+    guard = Guard(counting)  # type: ignore[arg-type]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING, RIGHT)))
+    assert sorted(counting.plain) == sorted(set(counting.plain))
+    assert [len(item.regressions) for item in found] == [1, 2, 1]
+
+
+def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path) -> None:
+    # It fails under the first hash seed and passes under the second, on the patched tree only.
+    flaky = CORE.replace(
+        "return n * 2 + 1", "import os\n    return n * 2 + (os.environ['PYTHONHASHSEED'] != '0')"
+    )
+    found = check(Guard(engine), root, flaky)
+    assert found.regressions == ()
+    assert found.ran == 3

@@ -1,0 +1,112 @@
+"""Reading and choosing existing tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.guard.choose import near_tests
+from pytest_brt.guard.suite import Suite, read_suite, read_tests
+from pytest_brt.guard.touched import Touched
+
+FILE = """\
+import unittest
+from pkg.core import walk, run
+
+def helper():
+    pass
+
+def test_walk():
+    assert walk("some way") == 1
+
+class TestRun:
+    def test_run(self):
+        assert run()
+
+    class TestInner:
+        def test_deep(self):
+            pass
+
+class Other:
+    def test_not_collected(self):
+        pass
+
+class Cases(unittest.TestCase):
+    def test_case(self):
+        pass
+
+if True:
+    async def test_conditional():
+        pass
+"""
+
+
+def touched(*places: str) -> Touched:
+    return Touched(places=places, size=1)
+
+
+def test_nodes_are_named_as_pytest_names_them() -> None:
+    assert [test.name for test in read_tests("t/test_a.py", FILE)] == [
+        "t/test_a.py::test_walk",
+        "t/test_a.py::TestRun::test_run",
+        "t/test_a.py::TestRun::TestInner::test_deep",
+        "t/test_a.py::Cases::test_case",
+        "t/test_a.py::test_conditional",
+    ]
+    assert read_tests("t/test_a.py", "def test_a(:\n") == ()
+
+
+def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:
+    for name in (
+        "tests/test_a.py", "pkg/b_test.py", "pkg/core.py", "tests/helper.py",
+        ".venv/test_c.py", ".git/test_d.py", "tests/__pycache__/test_e.py",
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("def test_x():\n    pass\n", encoding="utf-8")
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text("", encoding="utf-8")
+    suite = read_suite(tmp_path)
+    assert list(suite.files) == ["pkg/b_test.py", "tests/test_a.py"]
+    assert suite.total == 2
+
+
+def test_those_that_mention_what_is_changed_come_first() -> None:
+    suite = Suite(
+        files={
+            "tests/test_a.py": FILE,
+            "tests/test_b.py": "def test_far():\n    pass\n",
+            "tests/test_core.py": "def test_beside():\n    pass\n",
+        }
+    )
+    chosen = near_tests(suite, touched("pkg/core.py::walk"), ())
+    assert [test.name for test in chosen] == [
+        "tests/test_core.py::test_beside",
+        "tests/test_a.py::test_walk",
+    ]
+
+
+def test_a_rare_name_says_more_than_a_common_one() -> None:
+    files = {f"t/test_{n}.py": "def test_common():\n    Common()\n" for n in range(9)}
+    files["t/test_z.py"] = "def test_rare():\n    Common(), rare()\n"
+    chosen = near_tests(Suite(files=files), touched("x/core.py::Common.rare"), ())
+    assert chosen[0].name == "t/test_z.py::test_rare"
+    assert len(chosen) == 10
+
+
+def test_names_of_the_candidates_order_what_is_equal() -> None:
+    files = {
+        "t/test_0.py": "def test_a():\n    walk(1)\n",
+        "t/test_1.py": "def test_b():\n    walk(special)\n",
+        "t/test_2.py": "def test_c():\n    pass\n",
+    }
+    chosen = near_tests(Suite(files=files), touched("x/core.py::walk"), ("special",))
+    assert [test.node for test in chosen] == ["test_b", "test_a"]
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_a_file(text: str) -> None:
+    suite = Suite(files={"test_a.py": text})
+    near_tests(suite, touched("a.py::x"), ("y",))
+    assert suite.total >= 0
