@@ -32,6 +32,8 @@ T = TypeVar("T")
 _LENGTH = 300
 #: llama.cpp unrolls repetitions and dies of a stack overflow above about 2,000.
 _MOST = 1000
+#: Lines of a block of code.
+_LINES = 400
 #: Items of a list that states no `max_length`.
 _ITEMS = 8
 #: Any character that may stand in a JSON string as it is, as code points.
@@ -44,7 +46,6 @@ _RULES = {
     "any": r"[\x09\x20-\x7E\u00A0-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]",
     "other": r"[\x09\x20-\x5F\x61-\x7E\u00A0-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]",
     "line": r'(other any* | "`" (other any* | "`" (other any*)?)?)? "\n"',
-    "code": r'line+ "```"',
 }
 
 
@@ -59,6 +60,8 @@ class Shape:
     most: int = 0
     #: Language after the fence.
     language: str = "python"
+    #: Most lines of a block.
+    lines: int = _LINES
 
 
 def grammar_for(*shapes: Shape, lead: Sequence[str] = ()) -> Grammar:
@@ -101,11 +104,10 @@ def choice_grammar(words: Sequence[str]) -> Grammar:
     return Grammar(gbnf="root ::= " + " | ".join(_quote(word) for word in words) + "\n")
 
 
-def block_grammar(language: str = "python") -> Grammar:
+def block_grammar(language: str = "python", *, lines: int = _LINES) -> Grammar:
     """Return the grammar of an answer that is one fenced block of code."""
     rules = _Rules()
-    code = rules.use("code")
-    rules.add("root", f"{_quote(f'```{language}' + chr(10))} {code}")
+    rules.add("root", f"{_quote(f'```{language}' + chr(10))} {_code(lines, rules)}")
     return Grammar(gbnf=rules.text())
 
 
@@ -121,7 +123,7 @@ class _Rules:
 
     def use(self, name: str) -> str:
         """Return `name` after making sure that it and what it needs are defined."""
-        needs = {"char": ("unit",), "code": ("line",), "line": ("any", "other")}
+        needs = {"char": ("unit",), "line": ("any", "other")}
         if name not in self.rules:
             for other in needs.get(name, ()):
                 self.use(other)
@@ -262,13 +264,22 @@ def _blocks(shape: Shape, rules: _Rules) -> str:
     out, close = "", ""
     for number in range(1, shape.most + 1):
         label = f" {number}" if shape.most > 1 else ""
-        block = f"{_quote(f'{chr(10)}```{shape.language}{label}{chr(10)}')} {rules.use('code')}"
+        block = (
+            f"{_quote(f'{chr(10)}```{shape.language}{label}{chr(10)}')} {_code(shape.lines, rules)}"
+        )
         if number <= shape.least:
             out += f" {block}"
         else:
             out += f" ({block}"
             close += ")?"
     return out + close
+
+
+def _code(lines: int, rules: _Rules) -> str:
+    """Return the rule for the lines of a block and the fence that closes it."""
+    if not 1 <= lines <= _MOST:
+        raise ModelProblem(f"a block of {lines} lines: a grammar can have 1 to {_MOST}")
+    return f"{rules.use('line')}{{1,{lines}}} {_quote('```')}"
 
 
 def _schema(shapes: Sequence[Shape]) -> str:

@@ -182,3 +182,10 @@ class Weights:
                 )
             self._adapters[path] = loaded
         return self._adapters[path]
+
+    def close(self) -> None:
+        """Free the model; neither it nor anything made from it may be used after this."""
+        if self.model:
+            self.lib.llama_model_free(self.model)
+            self.model = None
+            self.lib.llama_log_set(self.lib.llama_log_callback(0), ctypes.c_void_p(0))

@@ -82,7 +82,7 @@ def fenced_blocks(text: str) -> tuple[tuple[str, ...], bool]:
     blocks: list[str] = []
     lines: list[str] = []
     fence = ""
-    for line in text.splitlines():
+    for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
         stripped = line.strip()
         if fence:
             if stripped.startswith(fence) and not stripped.strip(fence[0]):

@@ -1,0 +1,174 @@
+"""The process that a model lives in: orders on stdin, answers on a private copy of stdout.
+
+A thread reads the orders while llama.cpp evaluates (its calls let other threads run), so that a
+prompt can be given up in the middle, and the process ends at once when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import BinaryIO
+
+from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.errors import BrtError, ModelProblem
+from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.batch import Engine
+from pytest_brt.model.chat import Template
+from pytest_brt.model.context import Context
+from pytest_brt.model.conversation import Conversations
+from pytest_brt.model.gguf import Header, read_header
+from pytest_brt.model.llama import Weights
+from pytest_brt.model.states import StateFolder
+from pytest_brt.model.wire import Answer, Order, Ready, Start
+
+#: Sequences beyond the lanes: prefixes that are kept, and prompts being read.
+_MORE_SEQUENCES = 34
+
+
+class Worker:
+    """Loads a model and does what it is told until its input ends."""
+
+    def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
+        self.orders = orders
+        self.answers = answers
+        self.engines: dict[str, Engine] = {}
+        self.inbox: queue.SimpleQueue[Order] = queue.SimpleQueue()
+
+    def say(self, answer: Answer) -> None:
+        """Write one line."""
+        self.answers.write(to_json(answer).encode() + b"\n")
+        self.answers.flush()
+
+    def run(self) -> None:
+        """Load, then serve for ever; the reading thread ends the process."""
+        try:
+            start = from_json(self.orders.readline(), Start)
+            threading.Thread(target=self.read, daemon=True).start()
+            ready = self.load(start)
+        except BrtError as problem:
+            self.say(Answer(id=0, problem=str(problem)))
+            return
+        self.say(Answer(id=0, ready=ready))
+        while True:
+            self.take(wait=not any(engine.busy for engine in self.engines.values()))
+            for engine in self.engines.values():
+                if engine.busy:
+                    engine.step()
+
+    def read(self) -> None:
+        """Pass orders on; the end of the input ends the process, whatever it is doing."""
+        for line in self.orders:
+            order = from_json(line, Order)
+            if order.do == "drop":
+                for engine in self.engines.values():
+                    engine.drop(order.id)
+            self.inbox.put(order)
+        os._exit(0)
+
+    def take(self, *, wait: bool) -> None:
+        """Do what has been ordered since the last round; `wait` for something to do."""
+        while wait or not self.inbox.empty():
+            self.obey(self.inbox.get())
+            wait = False
+
+    def obey(self, order: Order) -> None:
+        """Carry one order out, or answer why not."""
+        engine = self.engines.get(order.adapter)
+        if engine is None:
+            self.say(Answer(id=order.id, problem=f"no adapter {order.adapter!r} was loaded"))
+            return
+        try:
+            if order.do == "ask" and order.prompt is not None:
+                self.ask(engine, order.id, order.prompt)
+            elif order.do == "count":
+                sizes = tuple(len(engine.weights.tokenize(text)) for text in order.texts)
+                self.say(Answer(id=order.id, counts=sizes))
+            elif order.do == "measure" and order.prompt is not None:
+                rendered = engine.conversations.render(order.prompt)
+                self.say(Answer(id=order.id, counts=(len(rendered.ids),)))
+            elif order.do == "drop":
+                engine.drop(order.id)
+            else:
+                self.say(Answer(id=order.id, problem=f"unknown order {order.do!r}"))
+        except BrtError as problem:
+            self.say(Answer(id=order.id, problem=str(problem)))
+
+    def ask(self, engine: Engine, number: int, prompt: Prompt) -> None:
+        """Submit a prompt; the engine delivers its answer in a later step."""
+
+        def deliver(outcome: tuple[Completion, ...] | ModelProblem) -> None:
+            if isinstance(outcome, ModelProblem):
+                self.say(Answer(id=number, problem=str(outcome)))
+            else:
+                self.say(Answer(id=number, completions=outcome))
+
+        engine.submit(number, prompt, deliver)
+
+    def load(self, start: Start) -> Ready:
+        """Load the model, and a context for it and for each adapter."""
+        header = read_header(start.path)
+        weights = Weights(start.path, gpu_layers=start.gpu_layers)
+        source, where = header.chat_template, start.path
+        if start.template:
+            where = start.template
+            try:
+                source = Path(where).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise ModelProblem(f"cannot read the chat template {where!r}: {error}") from error
+        template = Template(
+            source, where=where, bos=weights.name(weights.bos), eos=weights.name(weights.eos)
+        )
+        conversations = Conversations(weights, template)
+        sequences = start.lanes + _MORE_SEQUENCES
+        version = str(getattr(weights.lib, "__version__", "?"))
+        for adapter in ("", *start.adapters):
+            context = Context(
+                weights,
+                cells=start.cells,
+                sequences=sequences,
+                outputs=sequences,
+                threads=start.threads,
+                adapter=adapter,
+            )
+            self.engines[adapter] = Engine(
+                context,
+                conversations if not adapter else Conversations(weights, template),
+                lanes=start.lanes,
+                sequences=sequences,
+                longest=start.longest,
+                states=StateFolder(start.state_dir, _state_key(header, adapter, version)),
+                spare_bytes=start.spare_bytes,
+            )
+        return Ready(
+            version=version,
+            gpu=weights.gpu,
+            recurrent=weights.recurrent,
+            cells=self.engines[""].context.cells,
+        )
+
+
+def _state_key(header: Header, adapter: str, version: str) -> str:
+    """Return what a saved prefix depends on: the model, the adapter, the version of llama.cpp."""
+    files = []
+    for path in [header.path, *([adapter] if adapter else [])]:
+        stat = Path(path).stat()
+        files.append(f"{Path(path).resolve()}:{stat.st_size}:{stat.st_mtime_ns}")
+    return content_id(version, *files)
+
+
+def main() -> None:
+    """Serve on stdin and stdout.
+
+    Whatever prints to stdout meanwhile, llama.cpp included, goes to stderr instead.
+    """
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    Worker(sys.stdin.buffer, answers).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Replies as an agent would be asked for them, for the tests."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Literal
+
+import msgspec
+
+from pytest_brt.model.grammar import Shape
+
+Thought = Annotated[str, msgspec.Meta(max_length=80)]
+Path = Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
+
+
+class Cat(msgspec.Struct, tag="cat", tag_field="action", forbid_unknown_fields=True):
+    thought: Thought
+    path: Path
+    lines: tuple[Annotated[int, msgspec.Meta(ge=1, le=9999)], int] | None = None
+
+
+class Search(msgspec.Struct, tag="code_search", tag_field="action", forbid_unknown_fields=True):
+    thought: Thought
+    query: Annotated[str, msgspec.Meta(max_length=40)]
+    kind: Literal["symbol", "text"] = "text"
+
+
+class Edit(msgspec.Struct, tag="edit", tag_field="action", forbid_unknown_fields=True):
+    thought: Thought
+    path: Path
+    block: Annotated[int, msgspec.Meta(ge=1, le=2)]
+
+
+class Level(enum.Enum):
+    LOW = "low"
+    HIGH = 'very "high"'
+
+
+class Finish(msgspec.Struct, tag="finish", tag_field="action", forbid_unknown_fields=True):
+    thought: Thought
+    sure: bool
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    level: Level
+    names: Annotated[list[Path], msgspec.Meta(min_length=1, max_length=3)]
+
+
+class Verdict(msgspec.Struct, forbid_unknown_fields=True):
+    reproduces: bool
+    confidence: Annotated[int, msgspec.Meta(ge=0, le=100)]
+    why: Annotated[str, msgspec.Meta(max_length=60)]
+
+
+AGENT = (
+    Shape(header=Cat),
+    Shape(header=Search),
+    Shape(header=Edit, least=1, most=2, lines=3),
+    Shape(header=Finish),
+)
+JUDGE = (Shape(header=Verdict),)

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.base import Message, Role
+from pytest_brt.model.chat import Template
+from pytest_brt.model.tiny import CHATML
+
+S, U, A = Role.SYSTEM, Role.USER, Role.ASSISTANT
+# Written for these tests in the manner of published templates.
+NO_SYSTEM = (
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}"
+    "{{ raise_exception('System role not supported') }}{% endif %}"
+    "{% for m in messages %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('Conversation roles must alternate') }}{% endif %}"
+    "<start>{{ m['role'] }}\n{{ m['content'] | trim }}<end>\n{% endfor %}"
+    "{% if add_generation_prompt %}<start>model\n{% endif %}"
+)
+IGNORES_SYSTEM = (
+    "{% for m in messages %}{% if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endif %}"
+    "{% endfor %}[assistant]"
+)
+THINKS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content.split('</think>')[-1] }}"
+    "<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+    "{% if enable_thinking %}<think>\n{% endif %}"
+)
+HARMONY = (
+    "<|start|>system<|message|>Today is {{ strftime_now('%Y-%m-%d') }}<|end|>"
+    "{% for m in messages %}<|start|>{{ m.role }}<|channel|>final<|message|>{{ m.content }}<|end|>"
+    "{% endfor %}<|start|>assistant"
+)
+
+
+def talk(*turns: tuple[Role, str]) -> tuple[Message, ...]:
+    return tuple(Message(role=role, text=text) for role, text in turns)
+
+
+def flat(template: str, *turns: tuple[Role, str], thinking: bool = False) -> str:
+    segments = Template(template, where="m.gguf", bos="<s>").render(talk(*turns), thinking=thinking)
+    return "".join(segment.text for segment in segments)
+
+
+def test_the_usual_case() -> None:
+    assert flat(CHATML, (S, "be brief"), (U, "hi")) == (
+        "<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+
+
+def test_markup_and_text_are_kept_apart() -> None:
+    text = "see <|im_end|> here"
+    segments = Template(CHATML, where="m").render(talk((U, text)))
+    assert [(segment.text, segment.message) for segment in segments] == [
+        ("<|im_start|>user\n", -1),
+        (text, 0),
+        ("<|im_end|>\n<|im_start|>assistant\n", -1),
+    ]
+
+
+def test_without_a_system_role_the_user_says_it() -> None:
+    assert flat(NO_SYSTEM, (S, "rules"), (U, "hi"), (A, "yes"), (U, "go")) == (
+        "<s><start>user\nrules\n\nhi<end>\n<start>assistant\nyes<end>\n<start>user\ngo<end>\n"
+        "<start>model\n"
+    )
+
+
+def test_a_system_that_would_be_lost_is_merged_too() -> None:
+    assert flat(IGNORES_SYSTEM, (S, "rules"), (U, "hi")) == "[user]rules\n\nhi[assistant]"
+
+
+def test_turns_that_must_alternate_are_merged() -> None:
+    assert flat(NO_SYSTEM, (U, "a"), (U, "b"), (A, "c"), (U, "d")) == (
+        "<s><start>user\na\n\nb<end>\n<start>assistant\nc<end>\n<start>user\nd<end>\n<start>model\n"
+    )
+    assert flat(NO_SYSTEM, (S, "r"), (U, "a"), (U, "b")).count("<start>user") == 1
+
+
+def test_the_texts_themselves_never_pass_through_the_template() -> None:
+    text = "  {{ 7 * 7 }} {% raw %} </think> ends\n"
+    assert text in flat(NO_SYSTEM, (U, text))
+    assert text in flat(THINKS, (U, "q"), (A, text), (U, "r"))
+
+
+def test_thinking_is_recognised_also_when_the_template_opens_it() -> None:
+    template = Template(THINKS, where="m")
+    on = template.thoughts(template.render(talk((U, "q")), thinking=True))
+    off = template.thoughts(template.render(talk((U, "q")), thinking=False))
+    assert on is not None
+    assert off is not None
+    assert on.begun
+    assert not off.begun
+    plain = Template(CHATML, where="m")
+    assert plain.thoughts(plain.render(talk((U, "<think>")))) is None
+
+
+def test_channels() -> None:
+    template = Template(HARMONY, where="m")
+    segments = template.render(talk((U, "q")))
+    thoughts = template.thoughts(segments)
+    assert thoughts is not None
+    assert thoughts.close.endswith("<|channel|>final<|message|>")
+    assert "2026-01-01" in segments[0].text  # one date for ever, or no prefix is ever reused
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", r"'m.gguf' has no chat template \(.*\+template:FILE"),
+        ("{% for m in %}", "cannot be read"),
+        ("{{ raise_exception('never') }}", "refuses the conversation: never"),
+        ("{{ messages[0].content }}{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("{{ messages.append(1) }}", "refuses the conversation"),
+        ("{{ ''.__class__.__mro__ }}{{ cycler.__init__.__globals__ }}", "refuses"),
+        ("nothing of the sort", "leaves out the user message"),
+        ("{{ messages[0].content }}{{ undefined_name.attribute }}", "undefined"),
+        ("{% for i in range(1000000000) %}x{% endfor %}", "refuses the conversation"),
+    ],
+)
+def test_a_bad_template_gets_one_line_that_says_what_to_do(source: str, message: str) -> None:
+    with pytest.raises(ModelProblem, match=message) as caught:
+        Template(source, where="m.gguf").render(talk((U, "hi")))
+    assert "\n" not in str(caught.value)
+    assert "+template:FILE" in str(caught.value)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from([U, A]), texts), min_size=1, max_size=6), texts)
+def test_every_text_comes_through_whole(turns: list[tuple[Role, str]], system: str) -> None:
+    turns = [(U, "start"), *turns, (U, "end")]
+    for source in (CHATML, NO_SYSTEM, IGNORES_SYSTEM, THINKS, HARMONY):
+        messages = talk((S, system), *turns)
+        segments = Template(source, where="m").render(messages)
+        said = {segment.message: segment.text for segment in segments if segment.message >= 0}
+        assert [said[number] for number in range(len(messages))] == [m.text for m in messages]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+import pytest
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.grammar import Shape, block_grammar, choice_grammar, grammar_for
+from tests.model.actions import AGENT, JUDGE, Cat
+
+
+def rules(gbnf: str) -> dict[str, str]:
+    return dict(line.split(" ::= ", 1) for line in gbnf.strip().split("\n"))
+
+
+def test_the_thought_comes_before_the_action() -> None:
+    root = rules(grammar_for(*AGENT, lead=("thought",)).gbnf)["root"]
+    assert root.startswith(r'"{" "\"thought\": " "\"" char{0,80} "\"" (shape0 | ')
+    action = rules(grammar_for(*AGENT, lead=("thought",)).gbnf)["shape0"]
+    assert action.startswith(r'", " "\"action\": \"cat\"" ", \"path\": " "\"" char{1,60} "\""')
+
+
+def test_every_rule_that_is_used_is_defined() -> None:
+    for grammar in (grammar_for(*AGENT, lead=("thought",)), grammar_for(*JUDGE), block_grammar()):
+        known = rules(grammar.gbnf)
+        for body in known.values():
+            bare = ""
+            quoted = False
+            position = 0
+            while position < len(body):  # drop literals and character classes
+                letter = body[position]
+                if letter == "\\":
+                    position += 2
+                    continue
+                if letter in '"' and not quoted:
+                    position = body.index('"', skip_escapes(body, position + 1)) + 1
+                    continue
+                if letter == "[":
+                    position = body.index("]", skip_escapes(body, position + 1, "]")) + 1
+                    continue
+                bare += letter
+                position += 1
+            names = {
+                word.split("{")[0] for word in bare.replace("(", " ").replace(")", " ").split()
+            }
+            names = {n.rstrip("*+?") for n in names} - {"|", "", "*", "+", "?"}
+            assert names <= set(known), (names, body)
+
+
+def skip_escapes(body: str, position: int, close: str = '"') -> int:
+    while body[position] != close:
+        position += 2 if body[position] == "\\" else 1
+    return position
+
+
+def test_a_schema_is_given_when_there_is_no_code() -> None:
+    schema = json.loads(grammar_for(*JUDGE).schema)
+    assert "Verdict" in schema["$defs"]
+    assert grammar_for(*AGENT, lead=("thought",)).schema == ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain:
+    count: int
+
+
+def test_dataclasses_are_headers_too() -> None:
+    root = rules(grammar_for(Shape(header=Plain)).gbnf)
+    assert root["shape0"].startswith(r'"\"count\": " (')
+
+
+class Long(msgspec.Struct):
+    text: Annotated[str, msgspec.Meta(max_length=2000)]
+
+
+class Pattern(msgspec.Struct):
+    text: Annotated[str, msgspec.Meta(pattern="^a")]
+
+
+class Mapping(msgspec.Struct):
+    table: dict[str, int]
+
+
+class Wide(msgspec.Struct):
+    share: Annotated[float, msgspec.Meta(ge=0, le=7)]
+
+
+class Nothing(msgspec.Struct):
+    number: Annotated[int, msgspec.Meta(ge=5, le=3)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Long, "text: max_length 2000"),
+        (Pattern, "text: .*pattern"),
+        (Mapping, "table: .*DictType"),
+        (Wide, "share: .*float"),
+        (Nothing, "number: no integer"),
+        (int, "must be a struct"),
+    ],
+)
+def test_what_a_grammar_cannot_say_is_refused_by_name(kind: type, message: str) -> None:
+    with pytest.raises(ModelProblem, match=message):
+        grammar_for(Shape(header=kind))
+
+
+def test_a_lead_that_is_not_there() -> None:
+    with pytest.raises(ModelProblem, match="Cat has no field 'plan'"):
+        grammar_for(Shape(header=Cat), lead=("plan",))
+
+
+def test_more_lines_than_a_grammar_survives() -> None:
+    with pytest.raises(ModelProblem, match="5000 lines"):
+        block_grammar(lines=5000)
+
+
+def test_nothing_to_choose_from() -> None:
+    with pytest.raises(ModelProblem, match="at least one"):
+        grammar_for()
+    with pytest.raises(ModelProblem, match="at least one"):
+        choice_grammar([])
