@@ -14,8 +14,11 @@ from pytest_brt.types import Block, BlockKind
 _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 _PRE_OPEN = re.compile(r"<(?:pre|listing)\b[^>]*>", re.IGNORECASE)
 _PRE_CLOSE = re.compile(r"</(?:pre|listing)>", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
-                  r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^>\n]*>", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
+    r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^>\n]*>",
+    re.IGNORECASE,
+)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(
     r"^ {0,3}(?:#{1,6}[ \t]*(?P<hash>\S.*?)[ \t#]*|(?P<stars>\*\*|__)(?P<bold>[^*\n]+?)(?P=stars):?)$"
@@ -105,9 +108,7 @@ def _pre_to_fences(text: str) -> str:
     return "".join([*parts, rest])
 
 
-def _read_fence(
-    lines: list[str], position: int, fence: re.Match[str], blocks: list[Block]
-) -> int:
+def _read_fence(lines: list[str], position: int, fence: re.Match[str], blocks: list[Block]) -> int:
     mark = fence["mark"]
     end = position + 1
     while end < len(lines):
@@ -116,8 +117,10 @@ def _read_fence(
             break
         end += 1
     quoted = ">" in fence["indent"]
-    body = [line.lstrip(" ").removeprefix(">").removeprefix(" ") if quoted else line
-            for line in lines[position + 1 : end]]
+    body = [
+        line.lstrip(" ").removeprefix(">").removeprefix(" ") if quoted else line
+        for line in lines[position + 1 : end]
+    ]
     language = (fence["info"].strip().split() or [""])[0].strip("{}.:,").lower()
     text = textwrap.dedent("\n".join(body)).strip("\n")
     if text.strip():
@@ -199,9 +202,7 @@ def _indented_end(lines: list[str], position: int) -> int:
     return max(end, position + 1)
 
 
-def _add_code(
-    blocks: list[Block], text: str, line: int, language: str, *, fenced: bool
-) -> None:
+def _add_code(blocks: list[Block], text: str, line: int, language: str, *, fenced: bool) -> None:
     before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
     for kind, part, offset in split_mixed(text, language, before):
         if not fenced and kind is BlockKind.PROSE:

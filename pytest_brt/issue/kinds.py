@@ -99,9 +99,13 @@ def code_strength(text: str) -> int:
 def _mostly_code(lines: list[str]) -> bool:
     """Say whether lines that do not parse as a whole look like Python all the same."""
     looks = sum(
-        bool(re.match(r"\s*(?:import \w|from [\w.]+ import|def \w+\(|class \w+|@\w|print[ (]"
-                      r"|[\w.\[\], ]+ = \S|for \w+.* in .*:$|assert |with .*:$|raise |return\b)",
-                      line))
+        bool(
+            re.match(
+                r"\s*(?:import \w|from [\w.]+ import|def \w+\(|class \w+|@\w|print[ (]"
+                r"|[\w.\[\], ]+ = \S|for \w+.* in .*:$|assert |with .*:$|raise |return\b)",
+                line,
+            )
+        )
         for line in lines
     )
     return looks * 2 >= len(lines) and looks > 0

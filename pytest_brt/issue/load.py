@@ -62,9 +62,7 @@ def read_issue(text: str, source: str) -> Issue:
     elif _first_line(body) != title:
         body = f"# {title}\n\n{body}"
         blocks = split_blocks(body)
-    return Issue(
-        id=content_id(title, body), title=title, text=body, source=source, blocks=blocks
-    )
+    return Issue(id=content_id(title, body), title=title, text=body, source=source, blocks=blocks)
 
 
 def _from_json(text: str) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _BOX = re.compile(r"[\u2500-\u257f\u2580-\u259f\u23a1-\u23ad\u239b-\u23b3\u2571-\u2573]")
+_CLASS = re.compile(r"<class '([\w.]+)'>")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -15,12 +16,14 @@ class Likeness(IntEnum):
     """How alike two texts are, strongest last."""
 
     NONE = 0
+    #: The quotation is a good part of what was seen: another version, most likely.
+    PART = 1
     #: The same tokens in another order: pretty-printed over several lines, a set, a dict.
-    TOKENS = 1
+    TOKENS = 2
     #: The same but for whitespace, quotes and drawing.
-    SQUEEZED = 2
+    SQUEEZED = 3
     #: The same but for whitespace at the ends of lines.
-    EXACT = 3
+    EXACT = 4
 
 
 def likeness(quoted: str, seen: str) -> Likeness:
@@ -63,6 +66,12 @@ def quoted_in(seen: str, text: str) -> Likeness:
     return Likeness.NONE
 
 
+def partly_in(quoted: str, seen: str) -> bool:
+    """Say whether what was seen contains all that is quoted, and not much more."""
+    one, other = squeezed(quoted), squeezed(seen)
+    return len(one) >= 8 and one in other and len(one) * 2 >= len(other)
+
+
 def trimmed(text: str) -> str:
     """Return `text` without addresses, blank lines around it, and space at the ends of lines."""
     lines = [line.rstrip() for line in _ADDRESS.sub("0x", text).strip("\n").split("\n")]
@@ -71,7 +80,7 @@ def trimmed(text: str) -> str:
 
 def squeezed(text: str) -> str:
     """Return `text` without whitespace, box drawing, addresses and outer quotes."""
-    text = _BOX.sub("", _ADDRESS.sub("0x", text)).strip()
+    text = _CLASS.sub(r"\1", _BOX.sub("", _ADDRESS.sub("0x", text)).strip())
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
     return re.sub(r"\s+", "", text).replace('"', "'").replace("\\\\", "\\")

@@ -17,7 +17,7 @@ PRIORS: Mapping[OracleKind, float] = MappingProxyType(
         OracleKind.MUST_RAISE: 0.45,
         OracleKind.EQUALS: 0.55,
         OracleKind.GONE: 0.42,
-        OracleKind.AGREE: 0.45,
+        OracleKind.AGREE: 0.55,
         OracleKind.WARNS: 0.40,
         OracleKind.NO_WARN: 0.50,
         OracleKind.PRINTS: 0.40,

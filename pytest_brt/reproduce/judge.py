@@ -33,9 +33,7 @@ class Proposal:
     reasons: tuple[str, ...] = ()
 
 
-def judge_all(
-    proposals: Sequence[Proposal], engine: Engine, repeat: int
-) -> tuple[JudgedTest, ...]:
+def judge_all(proposals: Sequence[Proposal], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
     """Run every test on the buggy tree and judge it; those that fail run `repeat` times.
 
     Each time with another hash seed, so that a test that depends on the order of sets shows.

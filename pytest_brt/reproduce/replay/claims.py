@@ -31,8 +31,11 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _RAISING = re.compile(r"rais|throw|threw|fail|error|crash|die", re.IGNORECASE)
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|and not|but got|but gives|but returns)[\s:]*"
-                      r"(?:just |an? |the |returning |raising )*", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|and not|but got|but gives|but returns)[\s:]*"
+    r"(?:just |an? |the |returning |raising )*",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(
     r"(?:^|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be|result"
     r"|expected (?:result|output|value|behaviou?r)|actual (?:result|output|value|behaviou?r))"
@@ -64,9 +67,53 @@ _STOP = re.compile(
     r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
 )
 _ENGLISH = frozenset(
-    "a an the wrong incorrect correct right it this that something nothing error errors nonsense "
-    "different same empty fine ok true false as in on not always never only also very too "
-    "broken missing used done called set result results value values garbage what how".split()
+    [
+        "a",
+        "an",
+        "the",
+        "wrong",
+        "incorrect",
+        "correct",
+        "right",
+        "it",
+        "this",
+        "that",
+        "something",
+        "nothing",
+        "error",
+        "errors",
+        "nonsense",
+        "different",
+        "same",
+        "empty",
+        "fine",
+        "ok",
+        "true",
+        "false",
+        "as",
+        "in",
+        "on",
+        "not",
+        "always",
+        "never",
+        "only",
+        "also",
+        "very",
+        "too",
+        "broken",
+        "missing",
+        "used",
+        "done",
+        "called",
+        "set",
+        "result",
+        "results",
+        "value",
+        "values",
+        "garbage",
+        "what",
+        "how",
+    ]
 )
 
 
@@ -195,7 +242,7 @@ def _verb_claims(
 
 
 def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:
-    if modal and modal.split()[0] != "to":
+    if modal and modal.split(maxsplit=1)[0] != "to":
         return Role.OBSERVED if re.search(r"not|n['’]t", modal) else Role.EXPECTED
     before = masked[max(0, match.start() - 60) : match.start()].lower()
     clause = re.split(r"[,;:]|\bbut\b", before)[-1]
@@ -270,9 +317,7 @@ def _general(sentence: Sentence, subject: str, found: list[Claim]) -> list[Claim
     return []
 
 
-def _raises(
-    subject: str, match: re.Match[str] | None, role: Role, sentence: Sentence
-) -> Claim:
+def _raises(subject: str, match: re.Match[str] | None, role: Role, sentence: Sentence) -> Claim:
     raised = Raised(
         type=match["type"] if match else "",
         message=(match["message"] or "").strip() if match else "",
@@ -322,15 +367,15 @@ def comment_said(text: str) -> tuple[Said, ...]:
     if value and len(value) < 300 and (_is_literal(value) or (marked and parses(value))):
         expected = bool(words and words["modal"])
         kind_role = Role.EXPECTED if expected else (Role.SHOWN if not marked else Role.OBSERVED)
-        return (
-            Said(kind=SaidKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),
-        )
+        return (Said(kind=SaidKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),)
     if _MUST_WORK.search(text):
         return (Said(kind=SaidKind.WORKS, role=Role.EXPECTED, sentence=text, direct=True),)
     if _MUST_FAIL.search(text):
         raised = Raised(type="", message="")
         return (
-            Said(kind=SaidKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True),
+            Said(
+                kind=SaidKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True
+            ),
         )
     if role is Role.CONTRAST:
         return (Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)

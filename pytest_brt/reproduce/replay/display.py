@@ -66,9 +66,7 @@ def displays(seen: Seen) -> tuple[Display, ...]:
                 Display(form=Form.STR, expression=expression, text=value.str, type=value.type)
             )
     elif did.value is not None and not stdout and seen.step.inline:
-        found.append(
-            Display(form=Form.VALUE, expression=expression, text="None", evaluable=True)
-        )
+        found.append(Display(form=Form.VALUE, expression=expression, text="None", evaluable=True))
     if stdout:
         if printed:
             found.append(Display(form=Form.STR, expression=printed, text=stdout))
@@ -153,8 +151,10 @@ def _grouped(expression: str) -> str:
     if isinstance(node, ast.Expr):
         if isinstance(node.value, ast.Tuple) and expression.strip().startswith("("):
             return expression
-        if isinstance(node.value, weak) or (
-            isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.Not)
-        ) or "\n" in expression.strip():
+        if (
+            isinstance(node.value, weak)
+            or (isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.Not))
+            or "\n" in expression.strip()
+        ):
             return f"({expression})"
     return expression

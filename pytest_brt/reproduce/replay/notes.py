@@ -31,20 +31,30 @@ def miss_notes(view: View, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
     missing = sorted({name for seen in steps for name in seen.missing})
     if missing:
         names = ", ".join(missing[:8])
-        notes.append(f"names that neither the report nor the project defines: {names}"
-                     " (add their imports or definitions to the report)")
+        notes.append(
+            f"names that neither the report nor the project defines: {names}"
+            " (add their imports or definitions to the report)"
+        )
     ended = [seen for seen in steps if seen.ended]
-    notes += [f"line {seen.step.line}: {seen.ended}: {seen.step.source[:80]!r}" for seen in ended[:3]]
+    notes += [
+        f"line {seen.step.line}: {seen.ended}: {seen.step.source[:80]!r}" for seen in ended[:3]
+    ]
     notes += _failed(view)
     passing = sum(item.judgement.verdict is Verdict.PASS for item in tests)
     if passing:
-        notes.append(f"{passing} tests made from the report pass on this tree: the bug does not "
-                     "show here (other version, or fixed already)")
+        notes.append(
+            f"{passing} tests made from the report pass on this tree: the bug does not "
+            "show here (other version, or fixed already)"
+        )
     if not tests:
-        notes.append("nothing that the report shows as wrong came out, and it names no expected "
-                     "value that code can be compared with")
-        notes.append("add to the report: the exact wrong output or exception below the code, or "
-                     "'Expected:' with the right value")
+        notes.append(
+            "nothing that the report shows as wrong came out, and it names no expected "
+            "value that code can be compared with"
+        )
+        notes.append(
+            "add to the report: the exact wrong output or exception below the code, or "
+            "'Expected:' with the right value"
+        )
     return tuple(notes)
 
 
@@ -55,6 +65,8 @@ def _failed(view: View) -> list[str]:
         raised = seen.did.raised if seen.did else None
         if raised is not None and not seen.missing:
             line = raised.message.split("\n")[0][:120]
-            found.append(f"line {seen.step.line}: {seen.step.source.splitlines()[0][:80]!r} raises "
-                         f"{raised.type}: {line}")
+            found.append(
+                f"line {seen.step.line}: {seen.step.source.splitlines()[0][:80]!r} raises "
+                f"{raised.type}: {line}"
+            )
     return found[:3]

@@ -73,6 +73,19 @@ def find_bindings(subject: Subject, names: Iterable[str]) -> Bindings:
     )
 
 
+def main_packages(subject: Subject) -> tuple[str, ...]:
+    """Return the project's packages; its lone modules only when it has no package.
+
+    A module beside the packages is mostly a script, and importing it would run it.
+    """
+    folders = tuple(
+        name
+        for name in subject.packages
+        if any((Path(subject.root) / root / name).is_dir() for root in subject.source_roots)
+    )
+    return folders or subject.packages
+
+
 def is_test_path(path: str) -> bool:
     """Say whether a project file is a test, or lies among tests."""
     parts = path.split("/")
@@ -133,8 +146,10 @@ def _canonical(line: str, wanted: list[str]) -> Iterator[tuple[str, str]]:
         for alias in node.names:
             bound = alias.asname or alias.name.split(".")[0]
             if bound in wanted and alias.name != "*":
-                single = ast.Import([alias]) if isinstance(node, ast.Import) else (
-                    ast.ImportFrom(node.module, [alias], 0)
+                single = (
+                    ast.Import([alias])
+                    if isinstance(node, ast.Import)
+                    else (ast.ImportFrom(node.module, [alias], 0))
                 )
                 yield bound, ast.unparse(single)
     elif isinstance(node, ast.Assign) and _is_constructor(node.value):
@@ -147,6 +162,10 @@ def _is_constructor(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return bool(node.args) and all(isinstance(value, ast.Constant) for value in given) and any(
-        isinstance(value, ast.Constant) and isinstance(value.value, str) for value in node.args
+    return (
+        bool(node.args)
+        and all(isinstance(value, ast.Constant) for value in given)
+        and any(
+            isinstance(value, ast.Constant) and isinstance(value.value, str) for value in node.args
+        )
     )

@@ -9,13 +9,36 @@ from dataclasses import dataclass, field
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.reproduce.replay.names import names_of
-from pytest_brt.reproduce.replay.project import Bindings, find_bindings
+from pytest_brt.reproduce.replay.project import Bindings, find_bindings, main_packages
 
 #: Modules whose names people use without saying where they are from.
 _COMMON = (
-    "math", "os", "re", "io", "sys", "json", "collections", "datetime", "decimal", "fractions",
-    "functools", "itertools", "pathlib", "textwrap", "typing", "dataclasses", "enum", "string",
-    "tempfile", "subprocess", "operator", "copy", "time", "random", "contextlib", "uuid",
+    "math",
+    "os",
+    "re",
+    "io",
+    "sys",
+    "json",
+    "collections",
+    "datetime",
+    "decimal",
+    "fractions",
+    "functools",
+    "itertools",
+    "pathlib",
+    "textwrap",
+    "typing",
+    "dataclasses",
+    "enum",
+    "string",
+    "tempfile",
+    "subprocess",
+    "operator",
+    "copy",
+    "time",
+    "random",
+    "contextlib",
+    "uuid",
 )
 
 
@@ -57,7 +80,7 @@ class Resolver:
         return tuple(sorted(name for name in names if not self.known.get(name)))
 
     def _near(self, name: str) -> list[tuple[str, ...]]:
-        packages = self.engine.subject.packages
+        packages = main_packages(self.engine.subject)
         ways: list[tuple[str, ...]] = []
         if name in self.own:
             ways.append((self.own[name],))
@@ -86,7 +109,7 @@ class Resolver:
         used = sorted(names_of(way).used)
         if len(used) != 1:
             return []
-        packages = self.engine.subject.packages
+        packages = main_packages(self.engine.subject)
         return [(f"from {package} import {used[0]}", way) for package in packages]
 
     def _try(self, ways: dict[str, list[tuple[str, ...]]]) -> None:

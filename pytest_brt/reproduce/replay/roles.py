@@ -34,13 +34,18 @@ _CONTRAST = re.compile(
     r"\bno (?:error|problem|issue|warning|exception)s?\b|\bsucceeds?\b|\bnot fooled\b|"
     r"\b(?:compare|compared) (?:to|with)\b|\bwhereas\b|\bin contrast\b|\bon the other hand\b|"
     r"\bwithout (?:the )?(?:bug|problem|error)|\bworkaround\b|\bgood\b|\bproper(?:ly)?\b|"
-    r"\b(?:back )?in (?:version |v)?\d+\.\d+",
+    r"\b(?:back )?(?:in|with|on|under) (?:\w+ )?(?:version |v)?\d+\.\d+",
     re.IGNORECASE,
 )
 _OBSERVED = re.compile(
     r"\breturns?\b|\breturned\b|\bgives?\b|\bgave\b|\bgot\b|\bgets?\b|\bactual(?:ly)?\b|"
     r"\binstead\b|\bcurrent(?:ly)?\b|\bproduces?d?\b|\bprints?\b|\boutputs?\b|\bresults? in\b|"
-    r"\byields?\b|\bbut\b|\bhowever\b|\bbecomes?\b|\bsee\b|\bobserved?\b|\bhappen(?:s|ed)\b",
+    r"\byields?\b|\bnow\b|\bbut\b|\bhowever\b|\bbecomes?\b|\bsee\b|\bobserved?\b|\bhappen(?:s|ed)\b",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\bnow\b|\bsince\b|\bas of\b|\b(?:latest|current|new)\b|\btested\b|\busing\b"
+    r"|\bafter (?:the )?(?:upgrad|updat)",
     re.IGNORECASE,
 )
 _WORKS_AGAIN = re.compile(r"\bworks? (?:as expected|fine|correctly|well)\b", re.IGNORECASE)
@@ -65,10 +70,12 @@ def role_of(text: str) -> Role:
         if _EXPECTED.search(words):
             return Role.EXPECTED
         if _BROKEN.search(words) and not re.search(
-            r"\b(?:no|without(?: an?| any)?) (?:error|problem|issue|exception)", words, re.IGNORECASE
+            r"\b(?:no|without(?: an?| any)?) (?:error|problem|issue|exception)",
+            words,
+            re.IGNORECASE,
         ):
             return Role.OBSERVED
-        if _CONTRAST.search(words):
+        if _CONTRAST.search(words) and not _NOW.search(words):
             return Role.CONTRAST
         if _OBSERVED.search(words):
             return Role.OBSERVED

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.notes import miss_notes
+from pytest_brt.reproduce.replay.retell import retold
 from pytest_brt.reproduce.replay.rules import apply_rules
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.watch import Replayed, watch
+from pytest_brt.reproduce.replay.wrap import wrapped
 from pytest_brt.reproduce.replay.write import module, slug
 from pytest_brt.reproduce.select import select
 from pytest_brt.types import Attempt, CandidateTest, Issue, JudgedTest, Oracle, OracleKind, Origin
@@ -71,15 +73,15 @@ def replay(
     begin = time.monotonic()
     script = read_script(issue)
     say(f"running {len(script.steps)} statements of the report")
-    replayed = watch(script, engine)
+    replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)
     drafts = apply_rules(view)
     proposals = _proposals(issue, drafts, replayed, engine, settings.most)
     say(f"trying {len(proposals)} tests on the unpatched tree")
     judged = judge_all(proposals, engine, settings.repeat)
-    again = _with_whole_setup(issue, drafts, judged, replayed, engine)
+    again = _second_chances(issue, drafts, judged, replayed, engine)
     if again:
-        say(f"trying {len(again)} tests with the whole report before them")
+        say(f"trying {len(again)} tests in another way")
         judged = (*judged, *judge_all(again, engine, settings.repeat))
     tests = select(judged, settings.keep)
     return Attempt(
@@ -144,16 +146,14 @@ def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
     return name
 
 
-def _with_whole_setup(
+def _second_chances(
     issue: Issue,
     drafts: tuple[Draft, ...],
     judged: tuple[JudgedTest, ...],
     replayed: Replayed,
     engine: Engine,
 ) -> list[Proposal]:
-    """Try those again that passed alone, with every earlier statement of the report first."""
-    from dataclasses import replace
-
+    """Try those again that passed: as tests see results, or with the whole report before them."""
     passed = {
         (item.test.oracle.kind, item.test.oracle.sentence)
         for item in judged
@@ -165,11 +165,15 @@ def _with_whole_setup(
     for draft in drafts:
         if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
             continue
-        wide = replace(draft, whole=True, score=draft.score - 0.05)
-        proposal = _proposal(issue, wide, replayed, engine, taken)
-        if proposal is not None and _body(proposal.test.source) not in map(_body, known):
-            taken.add(proposal.test.name)
-            found.append(proposal)
+        for other in (
+            retold(draft, replayed, engine),
+            replace(draft, whole=True, score=draft.score - 0.05),
+        ):
+            proposal = _proposal(issue, other, replayed, engine, taken) if other else None
+            if proposal is not None and _body(proposal.test.source) not in map(_body, known):
+                taken.add(proposal.test.name)
+                found.append(proposal)
+                break
     return found
 
 

@@ -18,7 +18,7 @@ from pytest_brt.reproduce.replay.claims import (
     is_runnable,
 )
 from pytest_brt.reproduce.replay.mend import Statement, statements
-from pytest_brt.reproduce.replay.names import parse
+from pytest_brt.reproduce.replay.names import names_of, parse
 from pytest_brt.reproduce.replay.roles import heading_role, role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Script, Step
 from pytest_brt.types import Block, BlockKind, Issue, Raised
@@ -44,6 +44,8 @@ class _Reading:
     ahead: list[Said] = field(default_factory=list)
     #: Indices of the steps of the last code block.
     latest: list[int] = field(default_factory=list)
+    #: What was announced of that block.
+    latest_role: Role = Role.SHOWN
     block: int = 0
 
 
@@ -135,9 +137,16 @@ def _prose(reading: _Reading, block: Block) -> None:
 def _in_section(reading: _Reading, claim: Claim) -> Claim:
     """A section named "Expected" turns what is plainly stated in it into what should be."""
     said = claim.said
-    if reading.section is Role.EXPECTED and said.role is Role.OBSERVED and said.kind in (
-        SaidKind.VALUE, SaidKind.RAISES,
-    ) and said.raised is None:
+    if (
+        reading.section is Role.EXPECTED
+        and said.role is Role.OBSERVED
+        and said.kind
+        in (
+            SaidKind.VALUE,
+            SaidKind.RAISES,
+        )
+        and said.raised is None
+    ):
         return replace(claim, said=replace(said, role=Role.EXPECTED))
     return claim
 
@@ -155,7 +164,11 @@ def _give(reading: _Reading, claim: Claim, sentence: Sentence, *, ahead: bool) -
     elif ahead and not (reading.latest and claim.said.kind is SaidKind.VALUE):
         reading.ahead.append(claim.said)
     elif reading.latest:
-        _say(reading, reading.latest[-1], claim.said)
+        said = claim.said
+        plain = said.kind is SaidKind.VALUE and said.role is Role.OBSERVED
+        if plain and reading.latest_role is Role.CONTRAST:
+            said = replace(said, role=Role.CONTRAST)
+        _say(reading, reading.latest[-1], said)
 
 
 def _inline(reading: _Reading, source: str, line: int, said: tuple[Said, ...]) -> None:
@@ -199,8 +212,10 @@ def _session(reading: _Reading, block: Block) -> None:
                 _add(reading, statement, block.line + exchange.line, tuple(said), session=True)
             )
         if not parts and exchange.source.strip():
-            reading.notes.append(f"line {block.line + exchange.line}: not Python: "
-                                 f"{exchange.source.splitlines()[0]!r}")
+            reading.notes.append(
+                f"line {block.line + exchange.line}: not Python: "
+                f"{exchange.source.splitlines()[0]!r}"
+            )
     _close(reading, added)
 
 
@@ -208,7 +223,11 @@ def _displayed(output: str, role: Role, sentence: str) -> Said:
     raised = final_exception(output)
     if raised is not None:
         return Said(
-            kind=SaidKind.RAISES, role=role, raised=raised, text=output, sentence=sentence,
+            kind=SaidKind.RAISES,
+            role=role,
+            raised=raised,
+            text=output,
+            sentence=sentence,
             direct=True,
         )
     return Said(kind=SaidKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
@@ -222,19 +241,41 @@ def _python(reading: _Reading, block: Block) -> None:
     parts = statements(block.text)
     if not parts:
         reading.notes.append(f"line {block.line}: code that does not parse")
-    added = [
-        _add(reading, statement, block.line + statement.line, _comments(statement), session=False)
-        for statement in parts
-    ]
+    added: list[int] = []
+    for number, statement in enumerate(parts):
+        before = parts[number - 1] if number else None
+        if added and before and _is_echo(statement, before, parts[: number - 1]):
+            _say(reading, added[-1], _displayed(statement.source, role, sentence))
+            continue
+        line = block.line + statement.line
+        added.append(_add(reading, statement, line, _comments(statement), session=False))
     if role is Role.CONTRAST and added:
         _say(reading, added[-1], Said(kind=SaidKind.WORKS, role=role, sentence=sentence))
     _close(reading, added)
 
 
+def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, ...]) -> bool:
+    """Say whether a statement is the output of the one above it, pasted without prompts."""
+    node, above = parse(statement.source).body[-1], parse(before.source).body[-1]
+    if not isinstance(node, ast.Expr) or not isinstance(above, ast.Expr):
+        return False
+    if statement.above or statement.line != before.line + before.source.count("\n") + 1:
+        return False
+    if isinstance(node.value, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set):
+        return True
+    if isinstance(node.value, ast.Attribute):
+        root = statement.source.split(".")[0].strip()
+        bound = {name for other in (*earlier, before) for name in names_of(other.source).bound}
+        return root not in bound and root.isidentifier()
+    return False
+
+
 def _is_bare_value(text: str) -> bool:
     parts = statements(text)
-    return len(parts) == 1 and isinstance(parse(parts[0].source).body[0], ast.Expr) and (
-        "print(" not in text
+    return (
+        len(parts) == 1
+        and isinstance(parse(parts[0].source).body[0], ast.Expr)
+        and ("print(" not in text)
     )
 
 
@@ -277,6 +318,7 @@ def _close(reading: _Reading, added: list[int]) -> None:
         several = said.kind in (SaidKind.RAISES, SaidKind.WORKS)
         for index in added if several else added[-1:]:
             _say(reading, index, said)
+    reading.latest_role = _announced(reading)[0]
     reading.ahead, reading.recent, reading.latest = [], [], added
 
 
@@ -303,7 +345,11 @@ def _traceback(reading: _Reading, block: Block) -> None:
         reading.recent = []
         return
     said = Said(
-        kind=SaidKind.RAISES, role=role, raised=raised, text=block.text, sentence=sentence,
+        kind=SaidKind.RAISES,
+        role=role,
+        raised=raised,
+        text=block.text,
+        sentence=sentence,
         direct=True,
     )
     squeezed = re.sub(r"\s+", "", block.text)

@@ -34,6 +34,29 @@ def _words(text: str) -> str:
 
 def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     """Return the source of the test module, or None when a name in it cannot be bound."""
+    pieces = _pieces(draft, replayed)
+    if pieces is None:
+        return None
+    header, body = pieces
+    arguments = ", ".join(draft.fixtures)
+    parts = [f"def {name}({arguments}):", *_docstring(draft.sentence)]
+    parts += [textwrap.indent(line, "    ") for line in body]
+    source = "\n".join(parts) + "\n"
+    source = f"{header}\n\n\n{source}" if header else source
+    return source if parses(source) else None
+
+
+def script(draft: Draft, replayed: Replayed) -> str | None:
+    """Return the same as a script, without a function around it."""
+    pieces = _pieces(draft, replayed)
+    if pieces is None:
+        return None
+    header, body = pieces
+    return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
+
+
+def _pieces(draft: Draft, replayed: Replayed) -> tuple[str, list[str]] | None:
+    """Return the import block and the lines of the test's body."""
     setup = _setup(draft, replayed)
     lines = [_tidy(replayed.seen[index].step.source) for index in setup]
     imports, local = _hoist(lines)
@@ -41,7 +64,7 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     text = "\n".join(body)
     if not parses(text):
         return None
-    loaded = _unbound([*local, *draft.body], imports)
+    loaded = _unbound([*local, "\n".join(draft.body)], [*imports, *draft.imports])
     resolver = replayed.resolver
     resolver.resolve(loaded)
     if resolver.missing(loaded - set(draft.fixtures)):
@@ -50,13 +73,7 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     heads = [line for line in found if _is_import(line)]
     lines_first = [line for way in found for line in way.split("\n") if not _is_import(line)]
     body = [*lines_first, *body]
-    header = _imports([*draft.imports, *imports, *heads], "\n".join(body))
-    arguments = ", ".join(draft.fixtures)
-    parts = [f"def {name}({arguments}):", *_docstring(draft.sentence)]
-    parts += [textwrap.indent(line, "    ") for line in body]
-    source = "\n".join(parts) + "\n"
-    source = f"{header}\n\n\n{source}" if header else source
-    return source if parses(source) else None
+    return _imports([*draft.imports, *imports, *heads], "\n".join(body)), body
 
 
 def _setup(draft: Draft, replayed: Replayed) -> list[int]:

@@ -109,7 +109,11 @@ def must_raise(view: View) -> Iterator[Draft]:
         if did is None or did.raised is not None or not expression or seen.missing:
             continue
         for said in seen.step.said:
-            if said.kind is not SaidKind.RAISES or said.role is not Role.EXPECTED or not said.raised:
+            if (
+                said.kind is not SaidKind.RAISES
+                or said.role is not Role.EXPECTED
+                or not said.raised
+            ):
                 continue
             kind = said.raised.type or _sibling_exception(view, seen) or "Exception"
             score = PRIORS[OracleKind.MUST_RAISE] + (0.1 if said.raised.type else -0.1)
@@ -118,7 +122,11 @@ def must_raise(view: View) -> Iterator[Draft]:
         wrong = any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said)
         if sibling and wrong:
             yield _must_raise(
-                index, seen, expression, sibling, PRIORS[OracleKind.MUST_RAISE] + 0.1,
+                index,
+                seen,
+                expression,
+                sibling,
+                PRIORS[OracleKind.MUST_RAISE] + 0.15,
                 " The report marks it as wrong next to a like call that does raise.",
             )
 

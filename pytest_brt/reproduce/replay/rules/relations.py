@@ -38,7 +38,7 @@ def agree(view: View) -> Iterator[Draft]:
             kind=OracleKind.AGREE,
             index=max(first, second),
             body=(f"assert {one.expression} == {other.expression}",),
-            sentence=f"The two calls should give the same. Report: \"{sentence}\"",
+            sentence=f'The two calls should give the same. Report: "{sentence}"',
             score=PRIORS[OracleKind.AGREE],
             reasons=("the report says that both should give the same",),
             about=called(one.expression),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from pytest_brt.oracle.compare import Likeness, quoted_in, squeezed
+from pytest_brt.oracle.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.claims import is_runnable
 from pytest_brt.reproduce.replay.display import (
@@ -59,11 +60,17 @@ def _quotation(view: View, seen: Seen, display: Display) -> tuple[Said | None, L
     for said in seen.step.said:
         if said.kind is SaidKind.VALUE and said.role in _SUSPECT:
             alike = quoted_in(display.text, said.text)
+            if not alike and _complained(said) and partly_in(said.text, display.text):
+                alike = Likeness.PART
             if alike and (best is None or alike > best[1]):
                 best = (said, alike)
     if best is None and _is_elsewhere(view, seen, display):
         return None, Likeness.TOKENS
     return best
+
+
+def _complained(said: Said) -> bool:
+    return said.role is Role.OBSERVED and said.direct
 
 
 def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
@@ -104,7 +111,7 @@ def _gone_score(
     else:
         reasons.append("the report shows this result")
     if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
-        score += 0.12
+        score += 0.1
         reasons.append("it is marked as wrong where it stands")
     if any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said):
         score -= 0.25
@@ -115,8 +122,13 @@ def _gone_score(
     if _is_last_shown(view, index):
         score += 0.05
         reasons.append("it is the last result shown there")
+    elif said is not None and said.role is Role.SHOWN:
+        score -= 0.12
     if alike is Likeness.TOKENS and said is not None:
         score -= 0.05
+    if alike is Likeness.PART:
+        score -= 0.1
+        reasons.append("the report's version gave a part of it")
     if not is_runnable(seen.step.source) and not seen.step.inline:
         score -= 0.08
     return max(score, 0.02), tuple(reasons)
@@ -140,6 +152,13 @@ def equals(view: View) -> Iterator[Draft]:
         if not shown or seen.missing:
             continue
         wanted = [(said, *_wanted_score(said)) for said in seen.step.said if _is_wanted(said)]
+        if any(
+            quoted_in(display.text, s.text)
+            for s in seen.step.said
+            for display in shown
+            if s.kind is SaidKind.VALUE and s.role is Role.CONTRAST
+        ):
+            continue
         wanted += [
             (said, PRIORS[OracleKind.EQUALS] + 0.1, "the same code gave it elsewhere")
             for said in _from_twins(view, index)
@@ -158,6 +177,9 @@ def _wanted_score(said: Said) -> tuple[float, str]:
     base = PRIORS[OracleKind.EQUALS]
     if said.direct:
         return base, "the report shows it as the expected result"
+    after = said.sentence.partition(said.text)[2].strip("`\"' ")
+    if re.match(r",? ?or\b", after):
+        return base - 0.2, "the report names it as one of several"
     if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
         return base - 0.15, "the report wishes for it"
     return base + 0.05, "the report says that it should"

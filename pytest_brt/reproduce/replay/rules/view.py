@@ -11,8 +11,37 @@ from pytest_brt.types import Issue, Raised
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _COMMON = frozenset(
-    "the and for not with from import print return returns should does when wrong result value "
-    "error bug fails fail using use issue problem incorrect class function method object".split()
+    [
+        "the",
+        "and",
+        "for",
+        "not",
+        "with",
+        "from",
+        "import",
+        "print",
+        "return",
+        "returns",
+        "should",
+        "does",
+        "when",
+        "wrong",
+        "result",
+        "value",
+        "error",
+        "bug",
+        "fails",
+        "fail",
+        "using",
+        "use",
+        "issue",
+        "problem",
+        "incorrect",
+        "class",
+        "function",
+        "method",
+        "object",
+    ]
 )
 
 
@@ -68,7 +97,7 @@ def quote(said: Said | None) -> str:
     """Return the report's words as the end of a docstring, "" when there are none."""
     if said is None or said.direct or not said.sentence:
         return ""
-    return f" Report: \"{' '.join(said.sentence.split())}\""
+    return f' Report: "{" ".join(said.sentence.split())}"'
 
 
 def called(source: str) -> str:
@@ -80,8 +109,12 @@ def called(source: str) -> str:
     names = [n for n in re.findall(r"([A-Za-z_]\w*)\s*\(", source) if n not in ("print", "str")]
     if names:
         chained = re.findall(r"\.([A-Za-z_]\w*)\s*\(", source)
-        return str(chained[-1] if chained and source.rstrip().endswith(")") and (
-            not re.match(r"\s*[A-Za-z_]\w*\s*\(", source)
-        ) else names[0])
+        return str(
+            chained[-1]
+            if chained
+            and source.rstrip().endswith(")")
+            and (not re.match(r"\s*[A-Za-z_]\w*\s*\(", source))
+            else names[0]
+        )
     attributes = re.findall(r"\.([A-Za-z_]\w*)", source)
     return str(attributes[-1]) if attributes else ""
