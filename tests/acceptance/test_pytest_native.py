@@ -9,10 +9,11 @@ import pytest
 
 ISSUE = "--brt-issue=clamp.md"
 RANK = "--rank-fixes=patches"
+IN_ORDER = ("-p", "no:randomly")
 
 
 def test_items_have_plain_names(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q")
+    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q", *IN_ORDER)
     assert result.ret == 0
     assert [line for line in result.outlines if "::" in line] == [
         "clamp.md::replay",
@@ -68,9 +69,7 @@ def test_broken_machinery_is_f_and_lf_repeats_it(project: pytest.Pytester) -> No
     again = project.runpytest_subprocess(*options, "--lf", "-v")
     again.assert_outcomes(failed=2, deselected=1)
     again.stdout.fnmatch_lines(["clamp.md::breaking-00 FAILED*", "clamp.md::breaking-01 FAILED*"])
-    first = project.runpytest_subprocess(
-        *options, "-x", "-p", "no:randomly", "-p", "no:cacheprovider"
-    )
+    first = project.runpytest_subprocess(*options, "-x", *IN_ORDER, "-p", "no:cacheprovider")
     first.assert_outcomes(passed=1, failed=1)
 
 
@@ -86,16 +85,7 @@ def test_xdist_is_taken_as_jobs(project: pytest.Pytester, options: list[str]) ->
 
 def test_random_order(project: pytest.Pytester) -> None:
     for seed in ("1", "2", "3"):
-        result = project.runpytest_subprocess(
-            ISSUE,
-            RANK,
-            "-p",
-            "randomly",
-            "-prandomly",
-            "-p",
-            "no:cacheprovider",
-            f"--randomly-seed={seed}",
-        )
+        result = project.runpytest_subprocess(ISSUE, RANK, f"--randomly-seed={seed}")
         result.assert_outcomes(passed=5, xfailed=1)
 
 
@@ -125,8 +115,8 @@ def test_the_projects_conftest_is_left_alone(project: pytest.Pytester, conftest:
     "settings",
     [
         "addopts = --cov=interval --no-such-option",
-        "addopts = -n 3 -m slow -k nothing\nfilterwarnings = error\nsome_plugins_key = 1",
-        "filterwarnings = error\nasyncio_mode = auto\ntestpaths = nowhere",
+        "addopts = -n 3 -m slow -k nothing\nfilterwarnings = error",
+        "asyncio_mode = auto\ntestpaths = nowhere\nxfail_strict = true",
     ],
 )
 def test_the_projects_settings_are_left_alone(project: pytest.Pytester, settings: str) -> None:
@@ -150,7 +140,7 @@ def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pyteste
     (project.path / "setup.cfg").write_text("[pytest]\naddopts = -q\n", "utf-8")
     refused = project.runpytest_subprocess(ISSUE)
     assert refused.ret != 0
-    command = (sys.executable, "-m", "pytest_brt.cli.main")
+    command = (sys.executable, "-m", "pytest_brt")
     result = project.run(*command, "issue", "clamp.md", "--rank", "patches", "-v")
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     result.assert_outcomes(passed=5, xfailed=1)
@@ -187,9 +177,9 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
             }
         """
     )
-    result = project.runpytest_subprocess("-p", "no:randomly", "test_light.py")
+    result = project.runpytest_subprocess(*IN_ORDER, "test_light.py")
     result.assert_outcomes(passed=1)
-    assert "brt" not in result.stdout.str()
+    assert "brt:" not in result.stdout.str()
 
 
 def test_the_inner_runs_are_inert(
@@ -246,7 +236,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     options = ("-p", "echo_plugin", ISSUE, "--brt-strategy=echo", "-s")
     result = project.runpytest_subprocess(*options, "--brt-model=echo:5")
     assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines(["*FINISHED ['test_echo']*", "*test_echo*written*"])
+    result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "*test_echo*written*"])
     without = project.runpytest_subprocess(*options)
     assert without.ret == 1
     without.stdout.fnmatch_lines(["*needs a model: name one with --brt-model*"])
@@ -300,8 +290,13 @@ def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
     for patch in patches.iterdir():
         patch.unlink()
     (patches / "box.mbox").write_text("".join(mails), "utf-8")
-    result = project.runpytest_subprocess(ISSUE, RANK, "-v", "-p", "no:randomly")
+    result = project.runpytest_subprocess(ISSUE, RANK, "-v", *IN_ORDER)
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(
-        ["patches/box.mbox::epr PASSED*", "patches/box.mbox::epr-2 PASSED*", "*1 *box.mbox *1.00*"]
+        [
+            "patches/box.mbox::epr PASSED*",
+            "patches/box.mbox::epr-2 PASSED*",
+            "*1 *box.mbox *1.00*",
+            "*box.mbox#2 *0.00*",
+        ]
     )
