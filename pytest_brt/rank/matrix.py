@@ -8,7 +8,9 @@ from pathlib import Path
 from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.guard import touched_by
 from pytest_brt.patches import apply_patch
+from pytest_brt.rank.guarding import Guarding
 from pytest_brt.types import CandidateTest, Cell, JudgedTest, Patch, PatchResult, TestRun
 
 
@@ -18,27 +20,37 @@ def target_of(test: CandidateTest) -> TestTarget:
 
 
 def run_patch(
-    patch: Patch, issue: str, tests: tuple[JudgedTest, ...], engine: Engine
+    patch: Patch,
+    issue: str,
+    tests: tuple[JudgedTest, ...],
+    engine: Engine,
+    guarding: Guarding | None = None,
 ) -> PatchResult:
     """Run every candidate among `tests` on a private view of the tree with `patch` applied.
 
     Tests that are not candidates have no cell: EPR leaves them out (paper 001). Without any
-    candidate, the patch is still checked to apply.
+    candidate, the patch is still checked to apply. With `guarding`, existing tests near the
+    patch are run as well, when there is a candidate to rank by.
     """
     started = time.perf_counter()
+    root = Path(engine.subject.root)
     try:
-        applied = apply_patch(patch, Path(engine.subject.root))
+        applied = apply_patch(patch, root)
+        touched = touched_by(applied, root)
     except PatchProblem as problem:
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
     targets = tuple(target_of(judged.test) for judged in tests if judged.judgement.candidate)
     notes = applied.notes
     cells: tuple[Cell, ...] = ()
+    guarded = None
     if targets:
         row = engine.run(Row(changes=applied.changes, targets=targets))
         cells = tuple(_cell(patch, run) for run in row.runs)
         notes += row.notes
         if all(run.exercised is False for run in row.runs):
             notes += ("no test reached the patched lines",)
+        if guarding is not None:
+            guarded = guarding.look(applied, touched, tests, row.seconds)
     return PatchResult(
         patch=patch,
         issue=issue,
@@ -46,6 +58,9 @@ def run_patch(
         cells=cells,
         notes=notes,
         seconds=time.perf_counter() - started,
+        size=touched.size,
+        places=touched.places,
+        guarded=guarded,
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pytest_brt.types import (
     Attempt,
     Cell,
+    Exposure,
+    Guarded,
     JudgedTest,
     PatchResult,
     Rank,
@@ -62,6 +64,10 @@ def result_json(result: PatchResult) -> Json:
         "reason": result.reason,
         "notes": list(result.notes),
         "seconds": round(result.seconds, 3),
+        "size": result.size,
+        "regressions": _regressions_json(result.guarded),
+        "guard": _guard_json(result.guarded),
+        "exposures": [_exposure_json(exposure) for exposure in result.exposures],
         "cells": [_cell_json(cell) for cell in result.cells],
     }
 
@@ -93,6 +99,45 @@ def _rank_json(rank: Rank) -> Json:
         "tied_with": list(rank.tied_with),
         "passed": rank.passed,
         "total": rank.total,
+        "score": None if rank.score is None else round(rank.score, 6),
+        "interval": None if rank.interval is None else [round(end, 4) for end in rank.interval],
+        "standing": rank.standing,
+        "group": rank.group or None,
+        "copies": list(rank.copies),
+        "because": list(rank.because),
+    }
+
+
+def _regressions_json(guarded: Guarded | None) -> list[Json] | None:
+    if guarded is None:
+        return None
+    return [
+        {"test": item.test, "verdict": item.verdict, "reason": item.reason}
+        for item in guarded.regressions
+    ]
+
+
+def _guard_json(guarded: Guarded | None) -> Json | None:
+    if guarded is None:
+        return None
+    return {
+        "ran": guarded.ran,
+        "of": guarded.total,
+        "chosen_by": guarded.by,
+        "pinned": list(guarded.pinned),
+        "cut": guarded.cut,
+        "seconds": round(guarded.seconds, 3),
+    }
+
+
+def _exposure_json(exposure: Exposure) -> Json:
+    return {
+        "change": exposure.change,
+        "before": exposure.before,
+        "after": exposure.after,
+        "tried": exposure.tried,
+        "failed": exposure.failed,
+        "source": exposure.source,
     }
 
 

@@ -1,0 +1,89 @@
+"""How much of the existing tests is run beside the candidates, and which of them pin the bug."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+from pytest_brt.guard import Guard, Touched
+from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.types import AppliedPatch, Guarded, JudgedTest
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+#: Names in nearly every test, which tell nothing about what it is about.
+_COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
+#: Seconds that the tests near one patch may always take: less says nothing.
+_LEAST = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Guarding:
+    """The guard of the patches of one issue, and its budget."""
+
+    guard: Guard
+    #: Wall-clock seconds for all patches together, and the unpatched tree; None means as long
+    #: as making the tests and running them on all patches takes.
+    seconds: float | None
+    #: Number of patches of the issue.
+    patches: int
+    #: Seconds that making the tests took.
+    spent: float
+    _allowance: float | None = field(default=None, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
+
+    def look(
+        self,
+        applied: AppliedPatch,
+        touched: Touched,
+        tests: Sequence[JudgedTest],
+        row_seconds: float,
+    ) -> Guarded:
+        """Run the existing tests near a patch.
+
+        Args:
+            applied: the patch.
+            touched: what it changes.
+            tests: the candidates it is ranked by.
+            row_seconds: what those took on this patch.
+        """
+        candidates = [judged for judged in tests if judged.judgement.candidate]
+        hints = hints_of(candidates)
+        near = self.guard.near(touched, hints)
+        return self.guard.check(
+            applied,
+            touched,
+            allowance=self._share(row_seconds),
+            hints=hints,
+            pinned=pinned_among(near, candidates),
+        )
+
+    def _share(self, row_seconds: float) -> float:
+        """Return the seconds for one tree; the same for every patch, by the first to ask."""
+        with self._lock:
+            if self._allowance is None:
+                total = self.seconds
+                if total is None:
+                    total = self.spent + row_seconds * self.patches
+                self._allowance = max(_LEAST, total / (self.patches + 1))
+            return self._allowance
+
+
+def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
+    """Return the names that candidate tests use, but for common ones and those they define."""
+    words: set[str] = set()
+    for judged in tests:
+        source = judged.test.source or ""
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            words.update(_WORD.findall(source))
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                words.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                words.add(node.attr)
+    return frozenset(word for word in words - _COMMON if len(word) > 2)

@@ -1,0 +1,135 @@
+"""The ranking as lines of text: a table, what existing tests said, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.types import Guarded, Rank
+
+#: Regressions named per patch; the reports name all.
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the summary."""
+
+    text: str
+    #: It is about a patch that leads and passes something.
+    good: bool = False
+
+
+def table(ranks: Sequence[Rank], *, cut: int | None = 100) -> Iterator[Line]:
+    """Yield the table of one issue's patches, best first.
+
+    Args:
+        ranks: in the order of the ranking.
+        cut: longest note; None for all of it.
+    """
+    weighted = any(rank.score is not None for rank in ranks)
+    guarded = any(rank.result.guarded is not None for rank in ranks)
+    width = max(5, *(len(rank.result.patch.name) for rank in ranks))
+    heads = ["rank".ljust(7), "patch".ljust(width), " EPR"]
+    heads += ["score (80 %)      "] if weighted else []
+    heads += ["passed"]
+    heads += ["regress"] if guarded else []
+    heads += ["group"] if weighted else []
+    yield Line(text="  ".join([*heads, "note"]))
+    for rank in ranks:
+        cells = [place(rank).ljust(7), rank.result.patch.name.ljust(width)]
+        cells += ["   -" if rank.epr is None else f"{rank.epr:4.2f}"]
+        cells += [_score(rank).ljust(18)] if weighted else []
+        cells += [(f"{rank.passed}/{rank.total}" if rank.total else "-").ljust(6)]
+        cells += [_regressions(rank.result.guarded).ljust(7)] if guarded else []
+        cells += [str(rank.group or "-").ljust(5)] if weighted else []
+        good = rank.rank == 1 and rank.passed > 0
+        text = "  ".join([*cells, shortened(note(rank), cut)])
+        yield Line(text=text.rstrip(), good=good)
+
+
+def place(rank: Rank) -> str:
+    """Return the rank, or the ranks that tied patches share in brackets, as in [2-4]."""
+    if rank.rank is None:
+        return "-"
+    if not rank.tied_with:
+        return str(rank.rank)
+    return f"[{rank.rank}-{rank.rank + len(rank.tied_with)}]"
+
+
+def note(rank: Rank) -> str:
+    """Return what is to be said about a patch besides figures."""
+    result = rank.result
+    if not result.applies:
+        return result.reason
+    parts = [str(rank.standing)] if rank.standing else []
+    if rank.epr is None and not parts:
+        parts.append("no evidence")
+    if rank.copies:
+        parts.append(f"same as {', '.join(rank.copies)}")
+    for exposure in result.exposures[:1]:
+        parts.append(f"shows the bug again for {exposure.change}")
+    return "; ".join([*parts, *result.notes])
+
+
+def regressions(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield what the existing tests said: how many ran, what broke, what pins the bug."""
+    guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
+    if not guards:
+        return
+    fewest, most = min(guard.ran for guard in guards), max(guard.ran for guard in guards)
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    cuts = {guard.cut: None for guard in guards if guard.cut}
+    ending = f"; {next(iter(cuts))}" if cuts else ""
+    yield (
+        f"guard: {count} of {guards[0].total} existing tests ran on each patch, "
+        f"chosen by {guards[0].by}{ending}"
+    )
+    for rank in ranks:
+        guarded = rank.result.guarded
+        broken = guarded.regressions if guarded else ()
+        for regression in broken[:NAMED]:
+            yield (
+                f"regression of {rank.result.patch.name}: {regression.test} "
+                f"({shortened(regression.reason, 80)})"
+            )
+        if len(broken) > NAMED:
+            yield f"regression of {rank.result.patch.name}: and {len(broken) - NAMED} more"
+    for test in dict.fromkeys(test for guard in guards for test in guard.pinned):
+        yield f"asserts the reported behaviour, and must change with the fix: {test}"
+
+
+def reasons(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield what moved each score."""
+    for rank in ranks:
+        if rank.because:
+            yield f"{rank.result.patch.name}: {'; '.join(rank.because)}"
+
+
+def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield the counterexample of each patch that shows the bug again near the report."""
+    for rank in ranks:
+        for exposure in rank.result.exposures[:1]:
+            yield (
+                f"{rank.result.patch.name} shows the bug again for {exposure.change} "
+                f"({exposure.failed} of {exposure.tried} inputs near the report):"
+            )
+            yield f"    without it: {shortened(exposure.before, 120)}"
+            yield f"    with it:    {shortened(exposure.after, 120)}"
+
+
+def shortened(text: str, cut: int | None) -> str:
+    """Return `text` on one line of at most `cut` characters."""
+    line = " ".join(text.split())
+    return line if cut is None or len(line) <= cut else f"{line[: cut - 1]}…"
+
+
+def _score(rank: Rank) -> str:
+    if rank.score is None or rank.interval is None:
+        return "-"
+    low, high = rank.interval
+    return f"{rank.score:4.2f} [{low:4.2f}-{high:4.2f}]"
+
+
+def _regressions(guarded: Guarded | None) -> str:
+    return "-" if guarded is None else f"{len(guarded.regressions)}/{guarded.ran}"

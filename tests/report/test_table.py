@@ -1,0 +1,82 @@
+"""The ranking as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.report.table import exposures, reasons, regressions, table
+from pytest_brt.types import Exposure
+from tests.rank.rows import broken, judged, row
+
+TESTS = (judged(0), judged(1))
+EXPOSURE = Exposure(
+    source="", change="5 → 6", before="assert 0 == 6", after="assert 0 == 6", tried=8, failed=7
+)
+
+
+def test_a_line_per_patch_with_what_is_known_of_it() -> None:
+    results = (
+        row("right.diff", "pp", guarded=broken(0)),
+        row("half.diff", "pf", guarded=broken(2)),
+        row("literal.diff", "pp", guarded=broken(0), exposures=(EXPOSURE,)),
+        row("stale.diff", applies=False, reason="does not apply: " + "x" * 200),
+    )
+    lines = list(table(rank_by_weight(results, TESTS)))
+    assert lines[0].text.split() == [
+        "rank", "patch", "EPR", "score", "(80", "%)", "passed", "regress", "group", "note",
+    ]  # fmt: skip
+    first, second, third, last = (line.text for line in lines[1:])
+    assert first.startswith("1        right.diff    1.00")
+    assert first.endswith("separated")
+    assert " 2/2     0/20 " in first
+    assert "shows the bug again for 5 → 6" in second
+    assert "half.diff" in third
+    assert " 2/20 " in third
+    assert last.startswith("-        stale.diff       -  -")
+    assert last.endswith("x…")
+    assert [line.good for line in lines] == [False, True, False, False, False]
+
+
+def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
+    ranks = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f"), row("d")), TESTS)
+    lines = [line.text for line in table(ranks)]
+    assert lines == [
+        "rank     patch   EPR  passed  note",
+        "[1-2]    a      1.00  1/1",
+        "[1-2]    b      1.00  1/1",
+        "3        c      0.00  0/1",
+        "-        d         -  -       no evidence",
+    ]
+
+
+def test_what_existing_tests_said() -> None:
+    pinned = replace(broken(0), pinned=("tests/test_x.py::test_old",), cut="the budget says no")
+    ranks = rank_by_weight((row("a", "p", guarded=pinned), row("b", "p", guarded=broken(5))), TESTS)
+    assert list(regressions(ranks)) == [
+        "guard: 20 of 100 existing tests ran on each patch, chosen by names; the budget says no",
+        "regression of b: tests/test_x.py::test_0 ()",
+        "regression of b: tests/test_x.py::test_1 ()",
+        "regression of b: tests/test_x.py::test_2 ()",
+        "regression of b: and 2 more",
+        "asserts the reported behaviour, and must change with the fix: tests/test_x.py::test_old",
+    ]
+    assert list(regressions(rank_by_epr((row("a", "p"),), TESTS))) == []
+
+
+def test_the_counterexample_is_shown() -> None:
+    ranks = rank_by_weight((row("a", "p", exposures=(EXPOSURE,)),), TESTS)
+    assert list(exposures(ranks)) == [
+        "a shows the bug again for 5 → 6 (7 of 8 inputs near the report):",
+        "    without it: assert 0 == 6",
+        "    with it:    assert 0 == 6",
+    ]
+
+
+def test_every_score_can_say_why() -> None:
+    ranks = rank_by_weight((row("a", "pp", size=3), row("b", "ff", size=3)), TESTS)
+    first, second = reasons(ranks)
+    assert first.startswith("a: +")
+    assert "passes 2 of 2 kinds of failure" in first
+    assert second.startswith("b: -")
