@@ -21,6 +21,7 @@ from pytest_brt.issue import load_issue
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.epr import Ranker, rank_by_epr
+from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -51,7 +52,8 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     cases = _cases(issues, options)
     strategies = gather(config, "pytest_brt_strategies", {"replay": REPLAY})
     model = find_model(options.model, gather(config, "pytest_brt_models", {}))
-    rankers: dict[str, Ranker] = gather(config, "pytest_brt_rankers", {"epr": rank_by_epr})
+    built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
+    rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
     engine = _open_engine(config, options)
     try:
@@ -65,6 +67,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         given=given,
         rank=rank,
         accept=_accept(config),
+        guard=options.guard,
     )
     workbench = Workbench(
         engine=engine,

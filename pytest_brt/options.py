@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest
+
+N = TypeVar("N", int, float)
 
 
 class Mode(StrEnum):
@@ -63,6 +65,12 @@ class Options:
     jobs: int
     executor: str
     ranker: str
+    #: Seconds for the existing tests on all patches: 0 for none, None for as long as the
+    #: ranking itself takes.
+    guard: float | None
+    #: Patches to select: the best so many, or those whose EPR is at least so much.
+    top: int | None
+    threshold: float | None
     json: Path | None
 
 
@@ -109,6 +117,25 @@ def _one_of(*words: str) -> Callable[[str], object]:
         return text
 
     return read
+
+
+def _guard(text: str) -> object:
+    if text in ("auto", "no"):
+        return text
+    try:
+        return _at_least(0, float)(text)
+    except ValueError:
+        raise ValueError("expected auto, no or a number of seconds") from None
+
+
+def _share(text: str) -> object:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:  # so that nan is refused as well
+        raise ValueError("expected a number from 0 to 1")
+    return value
 
 
 def _pair(text: str) -> object:
@@ -245,8 +272,28 @@ SPECS = (
     Spec(
         flag="--brt-ranker",
         metavar="NAME",
-        default="epr",
-        help="rule that orders the patches (default: epr)",
+        default="weighted",
+        help="rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate",
+    ),
+    Spec(
+        flag="--brt-guard",
+        metavar="{auto,no,SECONDS}",
+        read=_guard,
+        default="auto",
+        help="run existing tests near each patch too: for as long as the ranking itself takes "
+        "(auto, default), not at all, or for SECONDS in all",
+    ),
+    Spec(
+        flag="--brt-top",
+        metavar="K",
+        read=_at_least(1, int),
+        help="select the best K patches",
+    ),
+    Spec(
+        flag="--brt-threshold",
+        metavar="T",
+        read=_share,
+        help="select the patches whose Ensemble Pass Rate is at least T, from 0 to 1",
     ),
     Spec(
         flag="--brt-json",
@@ -311,8 +358,19 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         jobs=int(str(values["brt_jobs"])) or _jobs_of_xdist(config) or os.cpu_count() or 1,
         executor=str(values["brt_executor"]),
         ranker=str(values["brt_ranker"]),
+        guard=_guard_seconds(values["brt_guard"]),
+        top=_number(values["brt_top"], int),
+        threshold=_number(values["brt_threshold"], float),
         json=Path(str(json)) if json else None,
     )
+
+
+def _guard_seconds(value: object) -> float | None:
+    return None if value == "auto" else 0.0 if value == "no" else float(str(value))
+
+
+def _number(value: object, kind: type[N]) -> N | None:
+    return None if value is None else kind(str(value))
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TypeVar
 
+from pytest_brt.guard import Guard
 from pytest_brt.rank.epr import Ranker
+from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import (
@@ -68,6 +70,9 @@ class Plan:
     given: Callable[[], tuple[JudgedTest, ...]] | None
     rank: Ranker
     accept: Accept
+    #: Seconds for running existing tests on the patches; 0 is none, None as long as the
+    #: ranking itself takes.
+    guard: float | None = 0.0
 
     def keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the attempts at `case`, in order."""
@@ -95,6 +100,8 @@ class Run:
         self._attempts: dict[AttemptKey, Future[Attempt]] = {}
         self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
         self._given: Future[tuple[JudgedTest, ...]] | None = None
+        self._guard = Guard(workbench.engine)
+        self._guardings: dict[str, Guarding] = {}
 
     def attempt(self, key: AttemptKey) -> Future[Attempt]:
         """Return the future of one attempt."""
@@ -162,13 +169,31 @@ class Run:
         given = self._given
         if given is not None:
             tests += given.result()
-        return run_patch(patch, case.issue_id, tests, self.workbench.engine)
+        spent = sum(attempt.seconds for attempt in _results(attempts))
+        guarding = self._guarding(case, spent)
+        return run_patch(patch, case.issue_id, tests, self.workbench.engine, guarding)
+
+    def _guarding(self, case: Case, spent: float) -> Guarding | None:
+        """Return the guard of a case's patches, the same for all of them."""
+        if self.plan.guard == 0:
+            return None
+        with self._lock:
+            if case.issue_id not in self._guardings:
+                self._guardings[case.issue_id] = Guarding(
+                    guard=self._guard,
+                    seconds=self.plan.guard,
+                    patches=len(case.patches),
+                    spent=spent,
+                )
+            return self._guardings[case.issue_id]
 
     def _ranks(self, case: Case) -> tuple[Rank, ...]:
         rows = (self._rows.get((case.issue_id, patch.name)) for patch in case.patches)
         results = tuple(_results(row for row in rows if row is not None))
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
         tests = tuple(judged for attempt in _results(attempts) for judged in attempt.tests)
+        if self._given is not None and _succeeded(self._given):
+            tests += self._given.result()
         return self.plan.rank(results, tests) if results else ()
 
 

@@ -10,6 +10,9 @@ import pytest
 from pytest_brt.code.edits import Edit
 from pytest_brt.inputs import Inputs
 from pytest_brt.options import Options, Write
+from pytest_brt.rank.choose import at_least, top_k
+from pytest_brt.rank.standing import verdict_of
+from pytest_brt.report.table import exposures, reasons, regressions, table
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
 #: Longest reason that is shown on one line; -v shows all of it.
@@ -53,7 +56,9 @@ class Summary:
             for edit in edits:
                 _show_diff(reporter, edit)
         if record.ranks:
-            reporter.section("fixes by Ensemble Pass Rate")
+            plain = all(rank.score is None for rank in record.ranks)
+            order = "Ensemble Pass Rate" if plain else "weighted score, beside Ensemble Pass Rate"
+            reporter.section(f"fixes by {order}")
             self._show_ranks(reporter, record)
         for line in closing:
             reporter.write_line(line)
@@ -113,44 +118,32 @@ class Summary:
             ranks = tuple(group)
             if len(record.issues) > 1:
                 reporter.write_line(titles.get(issue, issue), bold=True)
-            self._show_table(reporter, ranks)
-            for line in _flips(ranks, _candidates(record, issue)):
-                reporter.write_line(f"  {line}")
+            for line in table(ranks, cut=None if self.verbose else REASON):
+                reporter.write_line(f"  {line.text}", green=line.good)
+            if any(rank.standing for rank in ranks):
+                reporter.write_line(f"  {verdict_of(ranks)}", bold=True)
+            for text in (*regressions(ranks), *exposures(ranks)):
+                reporter.write_line(f"  {text}")
+            for text in reasons(ranks) if self.verbose else ():
+                reporter.write_line(f"  {text}")
+            self._show_selected(reporter, ranks)
+            for text in _flips(ranks, _candidates(record, issue)):
+                reporter.write_line(f"  {text}")
 
-    def _show_table(self, reporter: pytest.TerminalReporter, ranks: tuple[Rank, ...]) -> None:
-        width = max(len(rank.result.patch.name) for rank in ranks)
-        reporter.write_line(f"  {'rank':<7} {'patch':<{width}}   EPR  passed")
-        for rank in ranks:
-            self._show_rank(reporter, rank, width, len(ranks))
-
-    def _show_rank(
-        self, reporter: pytest.TerminalReporter, rank: Rank, width: int, of: int
-    ) -> None:
-        name = f"{rank.result.patch.name:<{width}}"
-        notes = "; ".join(rank.result.notes)
-        if not rank.result.applies:
-            reporter.write_line(f"  {'-':<7} {name}     -  {self._cut(rank.result.reason)}")
-        elif rank.epr is None:
-            reporter.write_line(f"  {'-':<7} {name}     -  no evidence  {notes}".rstrip())
-        else:
-            share = f"{rank.passed}/{rank.total}"
-            colour = {"green": True} if rank.rank == 1 and rank.passed else {}
-            reporter.write_line(
-                f"  {_place(rank):<7} {name}  {rank.epr:4.2f}  {share:<6}  {notes}".rstrip(),
-                **colour,
-            )
+    def _show_selected(self, reporter: pytest.TerminalReporter, ranks: tuple[Rank, ...]) -> None:
+        chosen: dict[str, tuple[Rank, ...]] = {}
+        if self.options.top is not None:
+            chosen[f"--brt-top {self.options.top}"] = top_k(ranks, self.options.top)
+        if self.options.threshold is not None:
+            option = f"--brt-threshold {self.options.threshold:g}"
+            chosen[option] = at_least(ranks, self.options.threshold)
+        for option, selected in chosen.items():
+            names = ", ".join(rank.result.patch.name for rank in selected) or "no patch"
+            reporter.write_line(f"  selected by {option}: {names}")
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _place(rank: Rank) -> str:
-    """Return the rank, or the ranks that tied patches share in brackets, as in [2-4]."""
-    assert rank.rank is not None, "only ranked patches have a place"
-    if not rank.tied_with:
-        return str(rank.rank)
-    return f"[{rank.rank}-{rank.rank + len(rank.tied_with)}]"
 
 
 def _candidates(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
