@@ -58,6 +58,10 @@ class Event:
     stderr: str = ""
     warnings: tuple[tuple[str, str], ...] = ()
     seconds: float = 0.0
+    #: Path, state and origin of each file that the patch changed (`inside/touched.py`).
+    states: tuple[tuple[str, str, str], ...] = ()
+    #: Whether a changed line was executed; None when that was not watched.
+    lines: bool | None = None
 
 
 def read_event(line: bytes) -> Event:

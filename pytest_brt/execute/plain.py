@@ -10,16 +10,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.observation import Caught, Observation, Observed, Program, Value
 from pytest_brt.execute.places import Places
-from pytest_brt.execute.process import Allowance, Ended, run_process
-from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
+from pytest_brt.execute.process import Deadlines, Ended, run_process
+from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of
 from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.tree import TreeCopy
 from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
 from pytest_brt.types import FileChange, TestRun
@@ -72,7 +72,8 @@ class PlainEngine:
             target=target,
             places=self._places(tree),
             level=self.level,
-            seconds=self._seconds(row),
+            seconds=limits_of(row, self._limits).seconds,
+            touched=bool(self._touched(row)),
         )
         runs: list[TestRun] = []
         skip: tuple[str, ...] = ()
@@ -94,7 +95,8 @@ class PlainEngine:
     def _pytest(self, tree: TreeCopy, row: Row, target: TestTarget, skip: Sequence[str]) -> Ended:
         node = f"{target.path}::{target.node}" if target.node else target.path
         args = [
-            node, "-o", "addopts=", "-p", "no:cacheprovider", "--rootdir", str(tree.place),
+            node, "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler",
+            "--rootdir", str(tree.place),
             "--tb=short", "-q", *self.subject.pytest_args,
             *(f"--deselect={name}" for name in skip),
         ]  # fmt: skip
@@ -102,14 +104,22 @@ class PlainEngine:
             if not self.subject.ini:
                 (folder / "empty.ini").write_text("[pytest]\n", encoding="utf-8")
                 args += ["-c", str(folder / "empty.ini")]
-            spec = {"args": args, "packages": self.subject.packages, "limits": self._rlimits()}
+            spec: dict[str, object] = {
+                "args": args,
+                "packages": self.subject.packages,
+                "limits": self._rlimits(),
+                "root": str(tree.place),
+                "touched": [file.plain() for file in self._touched(row)],
+            }
             return run_process(
                 lambda writer: self._command("run_tests.py", folder, {**spec, "fd": writer}),
                 env=self._environment(tree, folder, row.hash_seed),
                 cwd=str(tree.place),
-                allowance=test_allowance(self._seconds(row)),
-                total=row_seconds(self._limits, len(skip)),
+                deadlines=test_deadlines(limits_of(row, self._limits)),
             )
+
+    def _touched(self, row: Row) -> tuple[TouchedFile, ...]:
+        return touched_files(Path(self.subject.root), self.subject.source_roots, row.changes)
 
     def _observe(self, tree: TreeCopy, folder: Path, program: Program) -> Observation:
         work = folder / "work"
@@ -123,8 +133,7 @@ class PlainEngine:
             lambda writer: self._command("observe.py", folder, {**spec, "fd": writer}),
             env=self._environment(tree, folder, 0),
             cwd=str(work),
-            allowance=statement_allowance(program.statement_seconds),
-            total=program.total_seconds,
+            deadlines=statement_deadlines(program),
         )
         return observation(program, ended, self._places(tree))
 
@@ -145,10 +154,6 @@ class PlainEngine:
             hash_seed=hash_seed,
             extra=dict(self.subject.env),
         )
-
-    def _seconds(self, row: Row) -> float:
-        """Return the wall-clock seconds of one test of a row."""
-        return min(self._limits.seconds, row.test_seconds or self._limits.seconds)
 
     def _rlimits(self) -> dict[str, int]:
         return resource_limits(self._limits)
@@ -184,35 +189,23 @@ class PlainEngine:
                     self._free.append(tree)
 
 
-def test_allowance(seconds: float) -> Allowance:
+def test_deadlines(limits: Limits) -> Deadlines:
     """Return the deadlines of a test process: for starting, for each item, for ending."""
-
-    def allow(event: Event | None) -> float | None:
-        if event is None:
-            return max(STARTUP, seconds)
-        if event.event in ("item", "item_end"):
-            return seconds
-        if event.event == "finish":
-            return ENDING
-        return None
-
-    return allow
+    return Deadlines(
+        start=max(STARTUP, limits.seconds),
+        total=limits.row_seconds,
+        events=(("item", limits.seconds), ("item_end", limits.seconds), ("finish", ENDING)),
+    )
 
 
-def statement_allowance(seconds: float) -> Allowance:
+def statement_deadlines(program: Program) -> Deadlines:
     """Return the deadlines of an observing process: for starting, then for each statement."""
-
-    def allow(event: Event | None) -> float | None:
-        if event is None:
-            return STARTUP
-        return seconds if event.event in ("statement", "observed") else None
-
-    return allow
-
-
-def row_seconds(limits: Limits, tests: int) -> float:
-    """Return the wall-clock seconds after which one process is ended, whatever it tells."""
-    return max(STARTUP, limits.seconds) + 10 * limits.seconds + tests + ENDING
+    seconds = program.statement_seconds
+    return Deadlines(
+        start=STARTUP,
+        total=program.total_seconds,
+        events=(("statement", seconds), ("observed", seconds), ("evaluable", seconds)),
+    )
 
 
 def resource_limits(limits: Limits) -> dict[str, int]:
@@ -274,8 +267,3 @@ def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
         raised=None if event.raised is None else places.raised(event.raised),
         seconds=event.seconds,
     )
-
-
-def without_limits(limits: Limits) -> Limits:
-    """Return limits for the level `none`: time only."""
-    return replace(limits, memory_mb=1 << 30)

@@ -19,9 +19,21 @@ TAIL = 16_384
 EVENTS_LIMIT = 64 * 1024 * 1024
 CHUNK = 65_536
 
-#: Says, for the start (None) and for each event, how many seconds may pass until the next;
-#: None leaves the deadline as it is.
-Allowance = Callable[[Event | None], float | None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """How long a process may take, in wall-clock seconds."""
+
+    #: Until the first event that sets another deadline.
+    start: float
+    #: For all of it, whatever the events say.
+    total: float
+    #: After each event of these names, until the next.
+    events: tuple[tuple[str, float], ...] = ()
+
+    def plain(self) -> dict[str, object]:
+        """Return what `inside/row.py` takes."""
+        return {"start": self.start, "total": self.total, "events": dict(self.events)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +73,7 @@ def run_process(
     *,
     env: Mapping[str, str],
     cwd: str,
-    allowance: Allowance,
-    total: float,
+    deadlines: Deadlines,
 ) -> Ended:
     """Run a process of the subject to its end or its deadline, and kill what is left of it.
 
@@ -70,8 +81,7 @@ def run_process(
         command: gives the argument vector for the descriptor on which it tells events.
         env: the whole environment.
         cwd: working directory.
-        allowance: sets the deadline as events come.
-        total: seconds for all of it, whatever the events say.
+        deadlines: how long it may take.
 
     Raises:
         SubjectProblem: it cannot be started.
@@ -99,7 +109,7 @@ def run_process(
         finally:
             os.close(writer)
         with child:
-            watch = _Watch(child, reader, allowance, begin + total)
+            watch = _Watch(child, reader, deadlines)
             try:
                 watch.follow()
             finally:
@@ -127,13 +137,11 @@ def end_group(child: subprocess.Popen[bytes]) -> None:
 class _Watch:
     """Reads what a process tells and prints until it ends or its deadline passes."""
 
-    def __init__(
-        self, child: subprocess.Popen[bytes], reader: int, allowance: Allowance, last: float
-    ) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], reader: int, deadlines: Deadlines) -> None:
         self.child = child
-        self.allowance = allowance
-        self.last = last
-        self.deadline = last
+        self.after = dict(deadlines.events)
+        self.last = time.monotonic() + deadlines.total
+        self.deadline = min(self.last, time.monotonic() + deadlines.start)
         self.events: list[Event] = []
         self.tail = b""
         self.timed_out = False
@@ -145,7 +153,6 @@ class _Watch:
         assert self.child.stdout is not None
         output = self.child.stdout.fileno()
         os.set_blocking(output, False)
-        self.extend(None)
         with selectors.DefaultSelector() as selector:
             selector.register(self.reader, selectors.EVENT_READ)
             selector.register(output, selectors.EVENT_READ)
@@ -202,7 +209,7 @@ class _Watch:
             self.extend(event)
         return True
 
-    def extend(self, event: Event | None) -> None:
-        seconds = self.allowance(event)
+    def extend(self, event: Event) -> None:
+        seconds = self.after.get(event.event)
         if seconds is not None:
             self.deadline = min(self.last, time.monotonic() + seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pytest_brt.types import FileChange, TestRun
@@ -60,3 +60,8 @@ class RowResult:
     #: Remarks about the row, as in "worker died, tried again".
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+
+
+def limits_of(row: Row, limits: Limits) -> Limits:
+    """Return the limits of the tests of a row, which may ask for less time than the engine's."""
+    return replace(limits, seconds=min(limits.seconds, row.test_seconds or limits.seconds))

@@ -43,17 +43,20 @@ class TreeCopy:
     What is copied is the working tree, not what git knows: projects need generated files.
     """
 
-    def __init__(self, source: Path, place: Path) -> None:
-        """Copy `source` to `place`, which must not exist."""
+    def __init__(self, source: Path, place: Path, *, owner: int | None = None) -> None:
+        """Copy `source` to `place`, which must not exist, as files of the user `owner`."""
         self.source = source
         self.place = place
+        self.owner = owner
         #: Files that could not be read, relative to the tree.
         self.unread: list[str] = []
         self._stamps: dict[str, _Stamp] = {}
         place.mkdir(parents=True)
+        self._give(place)
         for name, is_folder in _walk(source, private=False):
             if is_folder:
                 (place / name).mkdir(exist_ok=True)
+                self._give(place / name)
             else:
                 self._copy(name)
         self.settle()
@@ -96,6 +99,18 @@ class TreeCopy:
         """
         for change in changes:
             apply_change(self.place, change)
+            if self.owner is not None:
+                self._give_with_parents(self.place / change.path)
+
+    def _give(self, path: Path) -> None:
+        """Let the owner have a file or folder, links themselves included."""
+        if self.owner is not None and os.path.lexists(path):
+            os.chown(path, self.owner, self.owner, follow_symlinks=False)
+
+    def _give_with_parents(self, path: Path) -> None:
+        while path != self.place:
+            self._give(path)
+            path = path.parent
 
     def _replace(self, name: str) -> None:
         path = self.place / name
@@ -109,6 +124,7 @@ class TreeCopy:
     def _copy(self, name: str) -> None:
         try:
             shutil.copy2(self.source / name, self.place / name, follow_symlinks=False)
+            self._give(self.place / name)
         except OSError:
             self.unread.append(name)
 

@@ -56,6 +56,8 @@ class Scene:
     level: str = "process"
     #: Seconds a test was given.
     seconds: float = 60.0
+    #: Modules of the project were changed, and the process must have told what it loaded.
+    touched: bool = False
 
 
 def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
@@ -73,7 +75,32 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     if finish is not None and not ended.timed_out and finish.code != ended.status:
         why = f"{ended.manner()}, but pytest said {finish.code}"
         return tuple(_tampered(run, why) for run in runs)
-    return runs
+    return tuple(_verified(scene, ended, run) for run in runs) if scene.touched else runs
+
+
+def _verified(scene: Scene, ended: Ended, run: TestRun) -> TestRun:
+    """Return the run, or INVALID where other code than the patched was imported."""
+    told = next((event for event in ended.events if event.event == "touched"), None)
+    if told is None:
+        if run.verdict is not Verdict.PASS or not any(e.event == "finish" for e in ended.events):
+            return run
+        return _invalid(run, "the process did not tell which code it loaded")
+    for path, state, origin in told.states:
+        if state == "other":
+            where = _line(scene.places.text(origin))
+            return _invalid(run, f"other code than the patched {path} was imported: {where}")
+    if not any(state == "patched" for _, state, _ in told.states):
+        exercised: bool | None = False
+    else:
+        exercised = told.lines
+    reason = run.reason
+    if exercised is False and run.verdict in (Verdict.PASS, Verdict.FAIL):
+        reason = _line(f"{reason}; patch not exercised")
+    return replace(run, exercised=exercised, reason=reason)
+
+
+def _invalid(run: TestRun, why: str) -> TestRun:
+    return replace(run, verdict=Verdict.INVALID, reason=why)
 
 
 def merge(runs: Sequence[TestRun], target: TestTarget) -> TestRun:

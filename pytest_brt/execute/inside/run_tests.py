@@ -20,8 +20,13 @@ def main():
     describe = load("describe")
     own_files = load("load").own_files()
     probe = load("probe").Probe(wire, describe.describe, spec["packages"], own_files)
+    touched = load("touched").Touched(spec["root"], spec["touched"])
+    touched.watch()
     sys.argv[:] = ["pytest"] + spec["args"]
     code = int(pytest.main(spec["args"], plugins=[probe]))
+    if touched.files:
+        states, lines = touched.report()
+        wire.send("touched", states=states, lines=lines)
     wire.send("finish", code=code)
     sys.exit(code)
 

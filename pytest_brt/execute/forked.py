@@ -1,0 +1,239 @@
+"""The engine: rows forked from a zygote that has pytest loaded, tests forked from rows."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.execute.environment import inner_environment
+from pytest_brt.execute.observation import Observation, Program
+from pytest_brt.execute.plain import observation, statement_deadlines
+from pytest_brt.execute.process import Deadlines, Ended
+from pytest_brt.execute.row import Limits, Row, RowResult
+from pytest_brt.execute.rowrun import CellOrder, Conversation, RowDied, RowRun, Setting
+from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
+from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.views import CopiedView, MountedView, View
+from pytest_brt.execute.worker import Worker, WorkerGone
+
+#: Oldest pytest whose collection can be forked; below it each test gets a new process.
+FORKABLE = (6, 2)
+#: Zygotes that one slot keeps, each with a hash seed of its own.
+KEPT_SEEDS = 2
+WARM_SECONDS = 300.0
+#: Set where the user does not: threads of libraries would stand in the way of forking.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Slot:
+    """A place in which one row runs at a time."""
+
+    folder: Path
+    view: View
+    #: Zygotes by hash seed, the one used last at the end.
+    workers: dict[int, Worker] = field(default_factory=dict)
+    #: Zygotes that have been told what to load.
+    loaded: set[int] = field(default_factory=set)
+
+
+class ForkEngine:
+    """Runs rows in sandboxes; see `Engine`."""
+
+    def __init__(self, subject: Subject, sandbox: Sandbox, limits: Limits, jobs: int) -> None:
+        self.subject = subject
+        self.level = sandbox.level
+        self._sandbox = sandbox
+        self._setting = Setting(
+            subject=subject, limits=limits, level=sandbox.level, processes=sandbox.processes
+        )
+        self._room = threading.BoundedSemaphore(max(1, jobs))
+        self._lock = threading.Lock()
+        self._free: list[_Slot] = []
+        self._slots: list[_Slot] = []
+        self._numbers = itertools.count()
+        self._modules: tuple[str, ...] = ()
+        self._scratch = Path(tempfile.mkdtemp(prefix="brt-"))
+        self._scratch.chmod(0o755)
+
+    def run(self, row: Row) -> RowResult:
+        """Run the targets of `row`; see `Engine.run`."""
+        begin = time.monotonic()
+        with self._slot() as slot:
+            run = RowRun(self._setting, row, forkable=self._is_forkable())
+            notes: list[str] = []
+            for attempt in range(3):
+                try:
+                    run.go_on(self._worker(slot, row.hash_seed), slot.view)
+                    break
+                except WorkerGone as error:
+                    self._drop(slot, row.hash_seed)
+                    notes.append(f"worker {error}, tried again")
+                    run.lose(str(error))
+                    if attempt == 2:
+                        run.give_up(f"the worker {error}")
+            if run.modules and not self._modules:
+                self._modules = run.modules
+        return RowResult(
+            runs=run.runs(),
+            notes=tuple(dict.fromkeys(notes)),
+            seconds=time.monotonic() - begin,
+        )
+
+    def observe(self, program: Program) -> Observation:
+        """Run the statements of `program`; see `Engine.observe`."""
+        order = CellOrder(
+            deadlines=statement_deadlines(program),
+            work=program.files,
+            script=str(INSIDE / "observe.py"),
+            spec={"statements": program.statements, "packages": self.subject.packages},
+            in_work=True,
+        )
+        with self._slot() as slot:
+            ended = self._cell(slot, order, program)
+            return observation(program, ended, self._setting.places(slot.view.tree))
+
+    def close(self) -> None:
+        """End every zygote and remove what was written."""
+        with self._lock:
+            slots, self._slots, self._free = self._slots, [], []
+        for slot in slots:
+            for worker in slot.workers.values():
+                worker.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _cell(self, slot: _Slot, order: CellOrder, program: Program) -> Ended:
+        """Run one cell in a new interpreter, on another worker if the first one goes."""
+        for attempt in range(2):
+            try:
+                talk = Conversation(self._worker(slot, 0), slot.view, self._setting)
+                talk.begin(kind="exec", changes=program.changes)
+                ended = talk.cell(order)
+                talk.end()
+                return ended
+            except (WorkerGone, RowDied) as error:
+                self._drop(slot, 0)
+                if attempt:
+                    return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
+        raise AssertionError("not reached")
+
+    def _is_forkable(self) -> bool:
+        return self.subject.pytest_version >= FORKABLE and self._sandbox.forks
+
+    def _worker(self, slot: _Slot, seed: int) -> Worker:
+        """Return the slot's zygote for a hash seed, started if need be."""
+        worker = slot.workers.pop(seed, None)
+        if worker is None:
+            while len(slot.workers) >= KEPT_SEEDS:
+                self._drop(slot, next(iter(slot.workers)))
+            worker = self._start(slot, seed)
+        slot.workers[seed] = worker
+        if self._modules and seed not in slot.loaded:
+            slot.loaded.add(seed)
+            worker.send({"op": "preload", "names": self._modules})
+            worker.reply(WARM_SECONDS)
+        return worker
+
+    def _start(self, slot: _Slot, seed: int) -> Worker:
+        tree = slot.view.tree
+        mounted = self.level == "ns"
+        env = inner_environment(
+            tree=tree,
+            source_roots=self.subject.source_roots,
+            python=self.subject.python,
+            home=f"{SCRATCH}/tmp" if mounted else slot.view.row_folders.home,
+            scratch=f"{SCRATCH}/tmp" if mounted else slot.view.row_folders.tmp,
+            hash_seed=seed,
+            extra=dict(self.subject.env),
+        )
+        for name in ONE_THREAD:
+            env.setdefault(name, "1")
+        specification = self._sandbox.specification(
+            self.subject, tree=tree, writable=[str(slot.folder), "/dev/shm"], env=env
+        )
+        config = self._sandbox.configuration(self.subject, tree=tree, fork=self._is_forkable())
+        try:
+            worker = Worker(specification, config, slot.folder / "log")
+        except WorkerGone as error:
+            raise SubjectProblem(
+                f"{self.subject.python!r} ended before it was ready: {error}"
+                " (try --brt-sandbox process, or another --brt-python)"
+            ) from error
+        if not worker.ready.shielded and self.level == "ns":
+            worker.close()
+            raise SandboxProblem("no process namespace of its own (try --brt-sandbox landlock)")
+        return worker
+
+    def _drop(self, slot: _Slot, seed: int) -> None:
+        worker = slot.workers.pop(seed, None)
+        slot.loaded.discard(seed)
+        if worker is not None:
+            worker.close()
+
+    @contextmanager
+    def _slot(self) -> Iterator[_Slot]:
+        """Lend a place for one row."""
+        with self._room:
+            with self._lock:
+                slot = self._free.pop() if self._free else None
+            if slot is None:
+                slot = self._make_slot()
+            try:
+                yield slot
+            finally:
+                with self._lock:
+                    self._free.append(slot)
+
+    def _make_slot(self) -> _Slot:
+        folder = self._scratch / f"slot-{next(self._numbers)}"
+        view: View
+        if self.level == "ns":
+            folder.mkdir()
+            view = MountedView(self.subject.root)
+        else:
+            view = CopiedView(Path(self.subject.root), folder, self._sandbox.uid)
+        slot = _Slot(folder=folder, view=view)
+        with self._lock:
+            self._slots.append(slot)
+        self._warm(slot)
+        return slot
+
+    def _warm(self, slot: _Slot) -> None:
+        """Compile the project's modules once, where they are not compiled yet."""
+        if not lacks_bytecode(self.subject):
+            return
+        talk = Conversation(self._worker(slot, 0), slot.view, self._setting)
+        order = CellOrder(
+            deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
+            script=str(INSIDE / "warm.py"),
+            spec={"packages": self.subject.packages},
+            keep=True,
+            env=(("PYTHONDONTWRITEBYTECODE", ""),),
+        )
+        try:
+            talk.begin(kind="exec", changes=(), keep=True)
+            talk.cell(order)
+            talk.end()
+            slot.view.keep()
+        except (WorkerGone, RowDied):
+            self._drop(slot, 0)
+
+
+def lacks_bytecode(subject: Subject) -> bool:
+    """Return whether a package of the project was never compiled by its interpreter."""
+    major, minor = subject.python_version
+    for root in subject.source_roots:
+        for name in subject.packages:
+            folder = Path(subject.root, root, name)
+            cached = folder / "__pycache__" / f"__init__.cpython-{major}{minor}.pyc"
+            if (folder / "__init__.py").is_file() and not cached.is_file():
+                return True
+    return False

@@ -1,0 +1,126 @@
+"""One test in a process of its own: a fork of a row. Python 3.8+."""
+
+import json
+import os
+import signal
+import sys
+
+
+class Cell:
+    """The process of one target."""
+
+    def __init__(self, row, request, writer, status_writer, output):
+        self.row = row
+        self.config = row.config
+        self.request = request
+        self.writer = writer
+        self.status_writer = status_writer
+        self.output = output
+        self.folders = request["folders"]
+
+    def enter(self, parent):
+        """Shut the process in; what follows is the test."""
+        if self.config["linux"]:
+            calls = self.row.load("syscalls")
+            calls.die_with_parent(parent)
+            if self.config["level"] == "ns":
+                self._enter_namespaces(calls)
+            if self.config["scope"]:
+                calls.keep_signals_in()
+        os.close(self.status_writer)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+        for number in (1, 2):
+            os.dup2(self.output, number)
+        os.close(self.output)
+        os.environ.update(self.request["env"])
+        self._write_files()
+        os.chdir(self.request["cwd"])
+        self.row.load("limits").apply_limits(self.request["limits"])
+
+    def _enter_namespaces(self, calls):
+        uid, gid = os.getuid(), os.getgid()
+        apart = not self.config["scope"]
+        flags = calls.CLONE_NEWUSER | calls.CLONE_NEWNS
+        calls.unshare(flags | (calls.CLONE_NEWPID if apart else 0))
+        calls.map_own_ids(uid, gid)
+        self.row.load("view").mount_cell(self.config, self.request["keep"])
+        if apart:
+            self._become_apart(calls)
+        calls.set_capabilities(())
+        calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+
+    def _become_apart(self, calls):
+        """Go on as the child of a first process of a new process namespace.
+
+        For kernels whose Landlock cannot keep signals in. The first process ignores
+        signals by nature, so the test must not be it.
+        """
+        first = os.fork()
+        if first:
+            os.close(self.writer)
+            os.close(self.status_writer)
+            _, status = os.waitpid(first, 0)
+            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
+        calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        calls.mount("proc", "/proc", "proc", calls.MS_NOSUID | calls.MS_NODEV | calls.MS_NOEXEC)
+        second = os.fork()
+        if second == 0:
+            return
+        os.close(self.writer)
+        while True:
+            pid, status = os.waitpid(-1, 0)
+            if pid == second:
+                text = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+                os.write(self.status_writer, str(text).encode())
+                os._exit(0)
+
+    def _write_files(self):
+        import importlib
+
+        if self.config["level"] == "ns":
+            self.row.load("row").write_files(self.config["root"], self.request["files"])
+            self.row.load("row").write_files(self.folders["work"], self.request["work"])
+        importlib.invalidate_caches()
+
+    def adopt(self, session):
+        """Make the pytest session of the row the cell's own."""
+        import tempfile
+
+        tempfile.tempdir = None
+        config = session.config
+        capture = config.pluginmanager.getplugin("capturemanager")
+        if capture is not None:
+            capture.stop_global_capturing()
+            capture.start_global_capturing()
+            capture.suspend_global_capture()
+        config.args[:] = self.request["args"]
+        if self.request["deselect"]:
+            config.option.deselect = list(self.request["deselect"])
+        self.wire = self.row.load("wire").Wire(self.writer)
+        self.row.probe.wire = self.wire
+        self.wire.send("start", python=list(sys.version_info[:3]))
+
+    def leave(self, code, touched):
+        """Tell the end, wait for threads as Python does, and be gone."""
+        import atexit
+        import threading
+
+        if touched.files:
+            states, lines = touched.report()
+            self.wire.send("touched", states=states, lines=lines)
+        self.wire.send("finish", code=code)
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        os._exit(code)
+
+    def replace_process(self):
+        """Become a new interpreter that does what the request says."""
+        path = os.path.join(self.folders["tmp"], "spec.json")
+        spec = dict(self.request["spec"], fd=self.writer)
+        with open(path, "w") as stream:
+            json.dump(spec, stream)
+        os.set_inheritable(self.writer, True)
+        argv = [self.config["python"], self.request["script"], path]
+        os.execve(argv[0], argv, dict(os.environ))

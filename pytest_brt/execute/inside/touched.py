@@ -1,0 +1,93 @@
+"""Sees whether the patched code is what ran. Standard library, Python 3.8+."""
+
+import hashlib
+import os
+import sys
+
+#: Numbers 0 to 2 and 5 are meant for debuggers, coverage and profilers (sys.monitoring).
+TOOL = 4
+
+
+class Touched:
+    """The files that a patch changed: their modules' origin and content, their lines run."""
+
+    def __init__(self, root, files):
+        """Take `files`: [path, candidate module names, sha256 or None if deleted, lines]."""
+        self.root = os.path.realpath(root)
+        self.files = files
+        # Asked before anything of the subject runs: a test may well write to the file later.
+        self.intact = {path: _has_content(self.at(path), digest) for path, _, digest, _ in files}
+        self.wanted = {}
+        self.seen = {}
+        self.watching = False
+
+    def at(self, path):
+        """Return where a file of the project lies."""
+        return os.path.join(self.root, path)
+
+    def watch(self):
+        """Start noting which changed lines are executed, where Python can do it cheaply."""
+        monitoring = getattr(sys, "monitoring", None)
+        if monitoring is None or monitoring.get_tool(TOOL) is not None:
+            return
+        self.wanted = {self.at(path): frozenset(lines) for path, _, _, lines in self.files}
+        self.seen = {path: set() for path in self.wanted}
+        monitoring.use_tool_id(TOOL, "brt")
+        events = monitoring.events
+        monitoring.register_callback(TOOL, events.PY_START, self._start)
+        monitoring.register_callback(TOOL, events.LINE, self._line)
+        monitoring.set_events(TOOL, events.PY_START)
+        self.watching = True
+
+    def _start(self, code, offset):
+        if code.co_filename in self.wanted:
+            sys.monitoring.set_local_events(TOOL, code, sys.monitoring.events.LINE)
+            self._nested(code)
+        return sys.monitoring.DISABLE
+
+    def _nested(self, code):
+        for inner in code.co_consts:
+            if isinstance(inner, type(code)):
+                sys.monitoring.set_local_events(TOOL, inner, sys.monitoring.events.LINE)
+                self._nested(inner)
+
+    def _line(self, code, line):
+        seen = self.seen.get(code.co_filename)
+        if seen is not None:
+            seen.add(line)
+        return sys.monitoring.DISABLE
+
+    def report(self):
+        """Return [path, state, origin] for each file, and whether a changed line ran.
+
+        States: "patched", "other" (another file, or other content, was imported),
+        "missing" (not imported). The second value is None when lines were not watched.
+        """
+        states = [self._state(path, names) for path, names, _, _ in self.files]
+        if not self.watching:
+            return states, None
+        return states, any(self.seen[path] & self.wanted[path] for path in self.wanted)
+
+    def _state(self, path, names):
+        expected = self.at(path)
+        state = "missing"
+        for name in names:
+            module = sys.modules.get(name)
+            spec = getattr(module, "__spec__", None)
+            origin = getattr(spec, "origin", None) or getattr(module, "__file__", None)
+            if not isinstance(origin, str):
+                continue
+            if os.path.realpath(origin) != expected or not self.intact[path]:
+                return [path, "other", origin]
+            state = "patched"
+        return [path, state, expected if state == "patched" else ""]
+
+
+def _has_content(path, digest):
+    if digest is None:
+        return False
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.sha256(stream.read()).hexdigest() == digest
+    except OSError:
+        return False

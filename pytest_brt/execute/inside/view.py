@@ -1,0 +1,111 @@
+"""The file system that a row, and each of its tests, gets to see (level ``ns``). Python 3.8+.
+
+Everything is mounted below a scratch file system that the launcher made; every mount goes
+when the last process that sees it ends.
+"""
+
+import os
+import sys
+
+
+def _syscalls():
+    return sys.modules["_brt_load"].load("syscalls")
+
+
+def _overlay(target, lower, upper, work):
+    data = "lowerdir=%s,upperdir=%s,workdir=%s,userxattr" % (":".join(lower), upper, work)
+    _syscalls().mount("overlay", target, "overlay", 0, data)
+
+
+def _private(place, size):
+    """Mount a new, empty file system at `place`, with the folders an overlay needs."""
+    calls = _syscalls()
+    data = "mode=700,size=%d" % size
+    calls.mount("tmpfs", place, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, data)
+    for name in ("upper", "work"):
+        os.mkdir(os.path.join(place, name))
+
+
+def lower_folders(config):
+    """Return what lies below a row's own changes, topmost first."""
+    scratch = config["scratch"]
+    warm = os.path.join(scratch, "warm", "upper")
+    base = os.path.join(scratch, "base")
+    return [warm, base] if os.path.isdir(warm) else [base]
+
+
+def mount_row(config, keep):
+    """Give the calling process its own view of the project, to be changed at will.
+
+    With `keep`, what is written becomes part of what later rows start from.
+    """
+    calls = _syscalls()
+    calls.unshare(calls.CLONE_NEWNS)
+    scratch = config["scratch"]
+    place = os.path.join(scratch, "warm" if keep else "row")
+    lower = lower_folders(config)
+    if keep:
+        for name in ("upper", "work"):
+            os.makedirs(os.path.join(place, name))
+    else:
+        _private(place, config["size"])
+    _overlay(config["root"], lower, place + "/upper", place + "/work")
+    _rebind(config)
+    for name in ("tmp", "home"):
+        os.makedirs(os.path.join(place, name), exist_ok=True)
+
+
+def mount_cell(config, keep):
+    """Give the calling process a view on top of the row's, hidden from all others.
+
+    The process must have left for its own user and mount namespaces. What the row and the
+    scratch file system hold is covered: a test sees its own folders in their place.
+    """
+    calls = _syscalls()
+    scratch, root = config["scratch"], config["root"]
+    place = os.path.join(scratch, "cell")
+    _private(place, config["size"])
+    for name in ("tmp", "shm", "run"):
+        os.mkdir(os.path.join(place, name))
+    os.chmod(place + "/tmp", 0o777)
+    for name in ("home", "work"):
+        os.mkdir(os.path.join(place, "tmp", name))
+    behind = [path for path in (root, *config["needed"]) if _is_below(path, "/tmp")]
+    saved = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in behind if path != root]
+    if not keep:
+        lower = [os.path.join(scratch, "row", "upper")] + lower_folders(config)
+        _overlay(root, lower, place + "/upper", place + "/work")
+        _rebind(config)
+    if behind:
+        saved.append((root, os.open(root, os.O_PATH | os.O_CLOEXEC)))
+    calls.bind(place + "/tmp", "/tmp")
+    for path, descriptor in sorted(saved):
+        if not os.path.exists(path):
+            _make_place(path, descriptor)
+            calls.bind("/proc/self/fd/%d" % descriptor, path)
+        os.close(descriptor)
+    if os.path.isdir("/dev/shm"):
+        calls.bind(place + "/shm", "/dev/shm")
+    calls.bind(place + "/run", os.path.dirname(scratch))
+
+
+def _rebind(config):
+    """Show again what the overlay covers: libraries that lie in the project's folder."""
+    for number, path in enumerate(config["covered"]):
+        source = os.path.join(config["scratch"], "needed", str(number))
+        if os.path.isdir(path):
+            _syscalls().bind(source, path)
+
+
+def _make_place(path, descriptor):
+    import stat
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        os.mkdir(path)
+    else:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+
+
+def _is_below(path, folder):
+    return path == folder or path.startswith(folder + "/")

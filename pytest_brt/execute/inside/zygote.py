@@ -1,0 +1,188 @@
+"""Waits, with pytest loaded, to be forked: ``python zygote.py CONTROL``. Python 3.8+.
+
+The process never runs code of the project. For each row it forks one that does (`row`),
+waits for its end, and sees to it that nothing of it is left.
+"""
+
+import gc
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Control:
+    """The socket to the tool: JSON lines in, marked lines out."""
+
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+        self.pending = b""
+        os.set_inheritable(descriptor, False)
+
+    def read(self):
+        """Return the next message, None when the tool is gone."""
+        while b"\n" not in self.pending:
+            data = os.read(self.descriptor, 1 << 16)
+            if not data:
+                return None
+            self.pending += data
+        line, _, self.pending = self.pending.partition(b"\n")
+        return json.loads(line.decode("utf-8"))
+
+    def send(self, event, **fields):
+        """Tell the tool something of our own."""
+        fields["event"] = event
+        self._write(b"r" + json.dumps(fields).encode("ascii") + b"\n")
+
+    def forward(self, line):
+        """Pass on what a test's process told, as it is."""
+        self._write(b"e" + line + b"\n")
+
+    def _write(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.descriptor, view) :]
+
+
+class Zygote:
+    """Forks rows on demand."""
+
+    def __init__(self, control, load, config):
+        self.control = control
+        self.load = load
+        self.config = config
+        self.sweep = load("sweep")
+        self.shielded = self.is_shielded()
+
+    def is_shielded(self):
+        """Return whether signals to everyone reach only our own descendants."""
+        if self.config["level"] == "ns":
+            return os.readlink("/proc/self/ns/pid") != self.config["outer_pid_ns"]
+        if not self.config["scope"]:
+            return False
+        try:
+            os.kill(os.getppid(), 0)
+        except PermissionError:
+            return True
+        return False
+
+    def is_in_tree(self):
+        """Return whether loading pytest has loaded modules of the project."""
+        root = self.config["root"] + os.sep
+        libraries = tuple(path + os.sep for path in self.config["libraries"])
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if isinstance(file, str) and file.startswith(root) and not file.startswith(libraries):
+                return True
+        return False
+
+    def serve(self):
+        """Answer requests until the tool goes away."""
+        while True:
+            request = self.control.read()
+            if request is None or request["op"] == "quit":
+                return
+            if request["op"] == "preload":
+                self.control.send("preloaded", count=self.preload(request["names"]))
+                continue
+            self.fork_row(request)
+
+    def fork_row(self, request):
+        """Fork a row, wait for its end, and end what it left."""
+        me = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                code = self.load("row").run_row(self, request, me)
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(pid, 0)
+        if self.shielded:
+            self.sweep.kill_reachable()
+        else:
+            self.sweep.kill_descendants(me)
+        self.sweep.reap()
+        self.control.send("row_end", status=status)
+
+    def preload(self, names):
+        """Import modules that the project needs, if a trial in a child shows no harm."""
+        names = [name for name in names if name not in sys.modules]
+        if not names or not self.try_preload(names):
+            return 0
+        for name in names:
+            _import(name)
+        gc.collect()
+        gc.freeze()
+        return len(names)
+
+    def try_preload(self, names):
+        """Return whether importing them loads no module of the project and starts no thread."""
+        pid = os.fork()
+        if pid == 0:
+            good = False
+            try:
+                import warnings
+
+                warnings.simplefilter("error")
+                good = all(_import(name) for name in names)
+                good = good and not self.is_in_tree() and threads() == 1
+            finally:
+                os._exit(0 if good else 1)
+        return os.waitpid(pid, 0)[1] == 0
+
+
+def _import(name):
+    import importlib
+
+    try:
+        importlib.import_module(name)
+    except Exception:
+        return False  # the caller decides: whatever a library raises means "not this one"
+    return True
+
+
+def threads():
+    """Return how many threads the process has, 1 when it cannot be known."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+
+
+def main():
+    """Load pytest, say so, and serve."""
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("_brt_load", os.path.join(HERE, "load.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_brt_load"] = module
+    spec.loader.exec_module(module)
+    load = module.load
+    control = Control(int(sys.argv[1]))
+    config = control.read()
+    sys.argv[:] = ["pytest"]
+    if config is None:
+        return
+    if config["fork"]:
+        import pytest  # noqa: F401
+
+        for name in ("describe", "probe", "row", "cell", "touched", "wire", "limits"):
+            load(name)
+    zygote = Zygote(control, load, config)
+    gc.collect()
+    gc.freeze()
+    control.send(
+        "ready",
+        pid=os.getpid(),
+        in_tree=zygote.is_in_tree(),
+        threads=threads(),
+        shielded=zygote.shielded,
+    )
+    zygote.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+"""One row on one worker: the conversation with its process, and the verdicts it leads to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_brt.execute.imports import common_imports
+from pytest_brt.execute.places import Places
+from pytest_brt.execute.plain import resource_limits, test_deadlines
+from pytest_brt.execute.process import Deadlines, Ended
+from pytest_brt.execute.row import Limits, Row, TestTarget, limits_of
+from pytest_brt.execute.sandbox import INSIDE
+from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.touched import TouchedFile, touched_files
+from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
+from pytest_brt.execute.views import Folders, View
+from pytest_brt.execute.worker import Reply, Worker, WorkerGone, ended
+from pytest_brt.types import FileChange, TestRun, Verdict
+
+#: Seconds past a test's own deadlines after which its row is held to be dead.
+GRACE = 20.0
+#: How often the rest of a file is tried again after a test that ended its process.
+RESTARTS = 200
+
+
+class RowDied(Exception):
+    """The row's process ended where it should have gone on; the zygote lives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is the same for all rows of an engine."""
+
+    subject: Subject
+    limits: Limits
+    level: str
+    #: Processes that one test may have; None for no limit.
+    processes: int | None = None
+
+    def rlimits(self) -> dict[str, int]:
+        """Return the resource limits of one process, by the names of `resource.RLIMIT_*`."""
+        if self.level == "none":
+            return {"CORE": 0}
+        found = resource_limits(self.limits)
+        if self.processes is not None:
+            found["NPROC"] = self.processes
+        return found
+
+    def environment(self, folders: Folders) -> dict[str, str]:
+        """Return what the folders of a test change in its environment."""
+        given = dict(self.subject.env)
+        return {name: value for name, value in folders.env().items() if name not in given}
+
+    def places(self, tree: str) -> Places:
+        """Return the map from paths as processes name them to the project's own."""
+        return Places(tree=tree, root=self.subject.root, libraries=self.subject.paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOrder:
+    """What one cell is to do."""
+
+    deadlines: Deadlines
+    #: Files of the tree, and of the working directory.
+    files: Sequence[FileChange] = ()
+    work: Sequence[FileChange] = ()
+    #: For pytest, in a row that was forked.
+    args: Sequence[str] = ()
+    deselect: Sequence[str] = ()
+    #: For a new interpreter, in a row that was not.
+    script: str = ""
+    spec: dict[str, object] | None = None
+    in_work: bool = False
+    keep: bool = False
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class Conversation:
+    """A row's process on a worker, from its start to its end."""
+
+    def __init__(self, worker: Worker, view: View, setting: Setting) -> None:
+        self.worker = worker
+        self.view = view
+        self.setting = setting
+        #: Libraries that importing the project loaded, for the next zygote.
+        self.modules: tuple[str, ...] = ()
+
+    def begin(
+        self,
+        *,
+        kind: str,
+        changes: Sequence[FileChange],
+        imports: Sequence[str] = (),
+        touched: Sequence[TouchedFile] = (),
+        args: Sequence[str] = (),
+        keep: bool = False,
+    ) -> Reply:
+        """Start the process and return what it says first; it is over unless "row_ready".
+
+        Raises:
+            WorkerGone: it said nothing in time.
+        """
+        setting = self.setting
+        self.worker.send(
+            {
+                "op": "row",
+                "kind": kind,
+                "changes": self.view.begin_row(changes),
+                "imports": list(imports),
+                "touched": [file.plain() for file in touched],
+                "args": list(args),
+                "keep": keep,
+                "env": setting.environment(self.view.row_folders),
+            }
+        )
+        reply = self.worker.reply(test_deadlines(setting.limits).start + GRACE)
+        if reply.event == "row_ready":
+            self.modules = reply.modules
+        elif reply.event != "row_end":
+            self.worker.reply(GRACE)
+        return reply
+
+    def cell(self, order: CellOrder) -> Ended:
+        """Run one cell to its end.
+
+        Raises:
+            RowDied: the row's process ended first.
+            WorkerGone: so did the zygote, or nothing was heard in time.
+        """
+        setting = self.setting
+        with self.view.cell(order.files, order.work) as (folders, files, work):
+            self.worker.send(
+                {
+                    "op": "cell",
+                    "allow": order.deadlines.plain(),
+                    "args": list(order.args),
+                    "deselect": list(order.deselect),
+                    "files": files,
+                    "work": work,
+                    "folders": folders.plain(),
+                    "cwd": folders.work if order.in_work else self.view.tree,
+                    "env": {**setting.environment(folders), **dict(order.env)},
+                    "limits": setting.rlimits(),
+                    "script": order.script,
+                    "spec": {**(order.spec or {}), "limits": setting.rlimits()},
+                    "keep": order.keep,
+                }
+            )
+            events, reply = self.worker.follow(order.deadlines.total + GRACE)
+        if reply.event != "cell_end":
+            raise RowDied(reply.text or reply.event)
+        return ended(events, reply)
+
+    def end(self) -> None:
+        """Have the process end, and all it left."""
+        self.worker.send({"op": "end"})
+        self.worker.reply(GRACE)
+
+
+class RowRun:
+    """Takes the targets of a row through conversations, keeping what is done."""
+
+    def __init__(self, setting: Setting, row: Row, *, forkable: bool) -> None:
+        self.setting = setting
+        self.row = row
+        self.limits = limits_of(row, setting.limits)
+        self.forkable = forkable
+        subject = setting.subject
+        self.touched = touched_files(Path(subject.root), subject.source_roots, row.changes)
+        #: What each target did, by its place in the row.
+        self.done: dict[int, tuple[TestRun, ...]] = {}
+        self.notes: list[str] = []
+        self.modules: tuple[str, ...] = ()
+        self.last = time.monotonic() + setting.limits.row_seconds
+        #: The target that was running when the worker went.
+        self.current: int | None = None
+
+    def go_on(self, worker: Worker, view: View) -> None:
+        """Run what is not done yet.
+
+        Raises:
+            WorkerGone: the worker ended meanwhile; another may go on.
+        """
+        for group in self._groups():
+            fork = self.forkable
+            while any(number not in self.done for number in group):
+                left = [number for number in group if number not in self.done]
+                talk = Conversation(worker, view, self.setting)
+                if fork and not self._begin_forked(talk, left):
+                    fork = False
+                    continue
+                if not fork:
+                    self._expect(talk.begin(kind="exec", changes=self.row.changes))
+                try:
+                    self._targets(talk, left, fork)
+                except RowDied as death:
+                    fork = False
+                    self._blame(str(death))
+                    continue
+                talk.end()
+
+    def lose(self, why: str) -> None:
+        """Count the end of a worker as the running test's, the second time."""
+        self._blame(why)
+
+    def give_up(self, why: str, verdict: Verdict = Verdict.CRASH) -> None:
+        """Report what is not done as lost."""
+        for number, target in enumerate(self.row.targets):
+            if number not in self.done:
+                run = TestRun(test=target.id, node=target.node, verdict=verdict, reason=why)
+                self.done[number] = (run,)
+
+    def runs(self) -> tuple[TestRun, ...]:
+        """Return all runs in the order of the targets."""
+        return tuple(run for number in sorted(self.done) for run in self.done[number])
+
+    def _expect(self, reply: Reply) -> None:
+        if reply.event != "row_ready":
+            raise WorkerGone(reply.text or reply.tail or reply.event)
+
+    def _blame(self, why: str) -> None:
+        """Count the death of a row as the running test's, the second time."""
+        number = self.current
+        if number is None:
+            return
+        if f"row ended in test {number}" in self.notes:
+            target = self.row.targets[number]
+            reason = f"ended the process of its row ({why})"
+            run = TestRun(test=target.id, node=target.node, verdict=Verdict.CRASH, reason=reason)
+            self.done[number] = (run,)
+        self.notes.append(f"row ended in test {number}")
+
+    def _groups(self) -> Iterable[list[int]]:
+        """Yield targets that lie in one folder: these share pytest's configuration."""
+        folders: dict[str, list[int]] = {}
+        for number, target in enumerate(self.row.targets):
+            if number not in self.done:
+                folders.setdefault(target.path.rpartition("/")[0], []).append(number)
+        return list(folders.values())
+
+    def _begin_forked(self, talk: Conversation, group: Sequence[int]) -> bool:
+        """Start a row that has imported the project and configured pytest, if it can be."""
+        targets = [self.row.targets[number] for number in group]
+        folder = targets[0].path.rpartition("/")[0] or "."
+        for imports in (self._imports(targets), ()):
+            reply = talk.begin(
+                kind="fork",
+                changes=self.row.changes,
+                imports=imports,
+                touched=self.touched,
+                args=[folder, *pytest_options(self.setting.subject, talk.view.tree)],
+            )
+            if reply.event == "row_ready":
+                self.modules = talk.modules
+                return True
+            if reply.event != "not_importable" or not imports:
+                return False
+        return False
+
+    def _imports(self, targets: Sequence[TestTarget]) -> tuple[str, ...]:
+        """Return the modules that all the targets load, from their sources."""
+        changed = {change.path: change.content for change in self.row.changes}
+        sources: list[str] = []
+        for target in targets:
+            if target.source is not None:
+                sources.append(target.source)
+                continue
+            content = changed.get(target.path)
+            path = Path(self.setting.subject.root, target.path)
+            if content is None and path.is_file():
+                content = path.read_bytes()
+            sources.append((content or b"").decode("utf-8", "replace"))
+        return common_imports(sources, self.setting.subject.packages)
+
+    def _targets(self, talk: Conversation, numbers: Sequence[int], fork: bool) -> None:
+        for number in numbers:
+            if time.monotonic() > self.last:
+                seconds = self.setting.limits.row_seconds
+                self.give_up(f"the row did not end within {seconds:g} s", Verdict.TIMEOUT)
+                return
+            self.current = number
+            self.done[number] = self._target(talk, self.row.targets[number], fork)
+        self.current = None
+
+    def _target(self, talk: Conversation, target: TestTarget, fork: bool) -> tuple[TestRun, ...]:
+        """Run one target, going on with the rest of a file after a test that ended all."""
+        scene = Scene(
+            target=target,
+            places=self.setting.places(talk.view.tree),
+            level=self.setting.level,
+            seconds=self.limits.seconds,
+            touched=bool(self.touched),
+        )
+        runs: list[TestRun] = []
+        skip: tuple[str, ...] = ()
+        for _ in range(RESTARTS):
+            gone = talk.cell(self._order(talk, target, skip, fork))
+            runs += verdicts(scene, gone)
+            left = missing_nodes(gone)
+            begun = tuple(event.node for event in gone.events if event.event == "item")
+            if target.node or not left or not begun:
+                break
+            skip = (*skip, *begun)
+        if target.node and len(runs) > 1:
+            return (merge(runs, target),)
+        return tuple(runs)
+
+    def _order(
+        self, talk: Conversation, target: TestTarget, skip: Sequence[str], fork: bool
+    ) -> CellOrder:
+        node = f"{target.path}::{target.node}" if target.node else target.path
+        deadlines = test_deadlines(self.limits)
+        left = max(1.0, self.last - time.monotonic())
+        order = CellOrder(
+            deadlines=replace(deadlines, total=min(deadlines.total, left)),
+            files=target_files(target),
+        )
+        if fork:
+            return replace(order, args=[node], deselect=skip)
+        options = pytest_options(self.setting.subject, talk.view.tree)
+        spec: dict[str, object] = {
+            "args": [node, *options, *(f"--deselect={name}" for name in skip)],
+            "packages": self.setting.subject.packages,
+            "root": talk.view.tree,
+            "touched": [file.plain() for file in self.touched],
+        }
+        return replace(order, script=str(INSIDE / "run_tests.py"), spec=spec)
+
+
+def target_files(target: TestTarget) -> tuple[FileChange, ...]:
+    """Return the file to put into the tree for a target, if it brings one."""
+    if target.source is None:
+        return ()
+    content = target.source.encode("utf-8", "surrogatepass")
+    return (FileChange(path=target.path, content=content),)
+
+
+def pytest_options(subject: Subject, tree: str) -> list[str]:
+    """Return pytest's options for every run: the project's own, without its selection."""
+    options = [
+        "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--rootdir", tree,
+        "--tb=short", "-q", *subject.pytest_args,
+    ]  # fmt: skip
+    if not subject.ini:
+        options += ["-c", str(INSIDE / "empty.ini")]
+    return options

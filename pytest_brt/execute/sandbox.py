@@ -1,0 +1,134 @@
+"""What a sandbox is to be like: which files are seen, hidden and written, and as whom."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.execute.subject import Subject
+
+INSIDE = Path(__file__).parent / "inside"
+#: The user that root's rows run as: nobody.
+NOBODY = 65534
+#: Where the level `ns` puts its scratch file system: below a folder that is hidden anyway.
+SCRATCH = "/run/brt"
+#: Bytes that one test may write to its private file system.
+PRIVATE_BYTES = 512 * 1024 * 1024
+#: Folders in which other programs keep what is nobody's business: sockets, keys, drafts.
+SHARED_FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """One rung of the ladder, with what there is to know about this machine."""
+
+    level: str
+    net: str = "none"
+    #: The user to become, or None.
+    uid: int | None = None
+    #: Signals can be kept in (Landlock's scope).
+    scope: bool = False
+    #: Tests are forked; otherwise each gets a new interpreter.
+    forks: bool = True
+    #: Processes that one test may have.
+    processes: int | None = None
+
+    def configuration(self, subject: Subject, *, tree: str, fork: bool) -> dict[str, object]:
+        """Return what `inside/zygote.py` takes."""
+        return {
+            "level": self.level,
+            "linux": is_linux(),
+            "scope": self.scope,
+            "outer_pid_ns": os.readlink("/proc/self/ns/pid") if is_linux() else "",
+            "fork": fork,
+            "python": subject.python,
+            "root": tree,
+            "packages": list(subject.packages),
+            "libraries": library_folders(subject),
+            "scratch": SCRATCH,
+            "needed": needed_paths(subject, tree),
+            "covered": covered_paths(subject),
+            "size": PRIVATE_BYTES,
+        }
+
+    def specification(
+        self, subject: Subject, *, tree: str, writable: list[str], env: dict[str, str]
+    ) -> dict[str, object]:
+        """Return what `launcher.py` takes."""
+        return {
+            "level": self.level,
+            "python": subject.python,
+            "script": str(INSIDE / "zygote.py"),
+            "env": env,
+            "cwd": "/",
+            "root": tree,
+            "needed": needed_paths(subject, tree),
+            "hidden": hidden_folders(),
+            "writable": writable,
+            "scratch": SCRATCH,
+            "covered": covered_paths(subject),
+            "uid": self.uid,
+            "net": self.net,
+            "scope": self.scope,
+            "size": PRIVATE_BYTES,
+        }
+
+
+def drop_to() -> int | None:
+    """Return the user that rows run as, None for the one we are."""
+    return NOBODY if hasattr(os, "getuid") and os.getuid() == 0 else None
+
+
+def hidden_folders() -> list[str]:
+    """Return the folders whose content code of the subject has no business with."""
+    homes = {os.path.expanduser("~"), pwd.getpwuid(os.getuid()).pw_dir}
+    found = {os.path.realpath(home) for home in homes if os.path.isdir(home)} - {"/"}
+    found.update(folder for folder in SHARED_FOLDERS if os.path.isdir(folder))
+    return sorted(found)
+
+
+def needed_paths(subject: Subject, tree: str) -> list[str]:
+    """Return the paths that must be seen whatever is hidden."""
+    paths = {tree, str(INSIDE), *subject.paths, *_links(subject.python)}
+    env = dict(subject.env)
+    for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "PYTHONUSERBASE"):
+        paths.update(filter(None, env.get(name, "").split(os.pathsep)))
+    paths.update(filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
+    paths.update(os.path.realpath(path) for path in list(paths) if os.path.exists(path))
+    return sorted(path for path in paths if os.path.isabs(path) and path != "/")
+
+
+def _links(path: str) -> list[str]:
+    """Return each link of the chain that leads to a file, and the file."""
+    found = [path]
+    while os.path.islink(path) and len(found) < 40:
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+        found.append(path)
+    return found
+
+
+def covered_paths(subject: Subject) -> list[str]:
+    """Return libraries in the project's folder that an overlay would hide.
+
+    An overlay shows one file system; what is mounted within the project is not in it.
+    """
+    root = subject.root + os.sep
+    device = os.stat(subject.root).st_dev
+    return sorted(
+        path
+        for path in subject.paths
+        if path.startswith(root) and os.path.isdir(path) and os.stat(path).st_dev != device
+    )
+
+
+def library_folders(subject: Subject) -> list[str]:
+    """Return the folders in the project's own that hold libraries."""
+    return [path for path in subject.paths if path.startswith(subject.root + os.sep)]
+
+
+def is_linux() -> bool:
+    """Return whether the kernel is one that has namespaces and Landlock at all."""
+    return sys.platform == "linux"

@@ -1,0 +1,116 @@
+"""Which modules and lines a change of the tree is about, for seeing that they were run."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.execute.layout import is_test_file
+from pytest_brt.types import FileChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedFile:
+    """A module of the project that a row changes."""
+
+    path: str
+    #: Names under which it may be imported, likeliest first.
+    names: tuple[str, ...]
+    #: SHA-256 of the new content; None when the file is deleted.
+    digest: str | None
+    #: 1-based lines of the new content whose execution shows that the change was reached.
+    lines: tuple[int, ...]
+
+    def plain(self) -> list[object]:
+        """Return what `inside/touched.py` takes."""
+        return [self.path, self.names, self.digest, self.lines]
+
+
+def touched_files(
+    root: Path, source_roots: Sequence[str], changes: Iterable[FileChange]
+) -> tuple[TouchedFile, ...]:
+    """Return the modules among `changes`; tests and other files are left out."""
+    found: list[TouchedFile] = []
+    for change in changes:
+        names = module_names(change.path, source_roots)
+        if is_test_file(change.path) or not names:
+            continue
+        before = root / change.path
+        old = before.read_bytes() if before.is_file() else b""
+        new = change.content
+        found.append(
+            TouchedFile(
+                path=change.path,
+                names=names,
+                digest=None if new is None else hashlib.sha256(new).hexdigest(),
+                lines=() if new is None else changed_lines(_text(old), _text(new)),
+            )
+        )
+    return tuple(found)
+
+
+def module_names(path: str, source_roots: Sequence[str]) -> tuple[str, ...]:
+    """Return the names under which a file can be imported.
+
+    >>> module_names("src/pkg/core.py", ("src", "."))
+    ('pkg.core', 'src.pkg.core')
+    """
+    if not path.endswith(".py"):
+        return ()
+    names: list[str] = []
+    for root in source_roots:
+        prefix = "" if root == "." else f"{root}/"
+        if not path.startswith(prefix):
+            continue
+        parts = path[len(prefix) : -3].split("/")
+        if parts[-1] == "__init__":
+            parts.pop()
+        if parts and all(part.isidentifier() for part in parts):
+            names.append(".".join(parts))
+    return tuple(dict.fromkeys(names))
+
+
+def changed_lines(old: str, new: str) -> tuple[int, ...]:
+    r"""Return the lines of `new` that show, when executed, that a change was reached.
+
+    Where lines were only taken away, these are the neighbours of the gap. A line within a
+    statement counts as the statement's first line too, which is what Python reports.
+
+    >>> changed_lines("a = 1\nb = 2\n", "a = 1\nb = (\n    3\n)\n")
+    (2, 3, 4)
+    """
+    before, after = old.splitlines(), new.splitlines()
+    lines: set[int] = set()
+    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
+    for kind, _, _, start, end in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        lines.update(range(start + 1, end + 1) if end > start else (start, start + 1))
+    starts = _statement_starts(new, lines)
+    return tuple(sorted(line for line in lines | starts if 1 <= line <= len(after)))
+
+
+def _statement_starts(source: str, lines: set[int]) -> set[int]:
+    """Return the first line of the innermost statement around each line."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return set()
+    best: dict[int, ast.stmt] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt):
+            continue
+        body = getattr(node, "body", None)
+        last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno
+        for line in lines:
+            if node.lineno <= line <= (last or node.lineno):
+                best[line] = node
+    return {node.lineno for node in best.values()}
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
