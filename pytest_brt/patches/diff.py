@@ -39,6 +39,11 @@ class Hunk:
         return (self.old_count, self.new_count) == (len(self.olds), len(self.news))
 
     @property
+    def is_bare(self) -> bool:
+        """Whether it has no context."""
+        return all(line[:1] in ("+", "-", "\\") for line in self.body)
+
+    @property
     def is_change(self) -> bool:
         """Whether it adds or removes a line."""
         return any(line[:1] in ("+", "-") for line in self.body)

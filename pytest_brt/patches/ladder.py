@@ -7,19 +7,33 @@ used: it leaves half-applied trees, and its fuzz puts hunks where they do not be
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.form import mend, write_form
 from pytest_brt.patches.git import GitReply, run_git
-from pytest_brt.patches.names import decode, encode
+from pytest_brt.patches.names import encode
+from pytest_brt.patches.place import find_adrift, find_places, place, split_lines
 from pytest_brt.patches.target import Target
 
+#: Without this flag a hunk without context must be at an end of its file.
+_BY_NUMBER = ("--unidiff-zero",)
 _FAILED = re.compile(r"^error: patch failed: (.*):(\d+)$", re.MULTILINE)
 _ERROR = re.compile(r"^(?:error|fatal): (?!while searching for)(.*)$", re.MULTILINE)
 _CHECKING = re.compile(r"^Checking patch (.*)\.\.\.$")
 _OFFSET = re.compile(r"^Hunk #(\d+) succeeded at \d+ \(offset -?\d+ lines?\)\.$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """One way to apply a patch."""
+
+    targets: tuple[Target, ...]
+    #: What was done to make it apply; none when it is applied as it is written.
+    repairs: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 def climb(targets: tuple[Target, ...], before: dict[str, bytes], tree: Path) -> tuple[str, ...]:
@@ -30,44 +44,58 @@ def climb(targets: tuple[Target, ...], before: dict[str, bytes], tree: Path) -> 
     Raises:
         PatchProblem: no attempt succeeds; the files are as they were.
     """
-    exact = write_form(targets)
-    if not exact:
+    if not write_form(targets):
         return ()
     reply = None
+    for attempt in _attempts(targets, before):
+        reply = _apply(attempt, tree)
+        if not reply.status:
+            leniently = f"applied leniently: {', '.join(attempt.repairs)}"
+            notes = (leniently,) if attempt.repairs else ()
+            return (*notes, *_ambiguous(reply, attempt.targets, before))
+    raise _explain(reply.stderr if reply else "", targets)
+
+
+def _attempts(targets: tuple[Target, ...], before: dict[str, bytes]) -> Iterator[_Attempt]:
+    mended = mend(targets, before)
+    adrift = find_adrift(mended.targets, before)
+    if adrift is not None:
+        path, hunk = adrift
+        raise PatchProblem(
+            f"does not apply: the hunk at line {hunk.line} of the patch has no context that says"
+            f" where in {path!r} it belongs (write it with 'git diff -U3')"
+        )
     # git would drop lines beyond wrong counts without a word.
     if all(hunk.is_counted for target in targets for hunk in target.diff.hunks):
-        reply = _apply(exact, tree)
-        if not reply.status:
-            return _ambiguous(reply, targets, before)
-    mended = mend(targets, before)
-    text = write_form(mended.targets)
-    repairs = mended.repairs
-    if reply is None or text != exact:
-        reply = _apply(text, tree)
-    if reply.status:
-        reply = _apply(text, tree, "--ignore-whitespace")
-        repairs = (*repairs, "differences in blanks ignored")
-    if reply.status:
-        _explain(reply, targets)
-    return (
-        f"applied leniently: {', '.join(repairs)}",
-        *_ambiguous(reply, mended.targets, before),
-    )
+        exact = place(targets, before, search=False)
+        if exact is not None:
+            yield _Attempt(targets=exact, flags=_BY_NUMBER)
+        yield _Attempt(targets=targets)
+    if mended.repairs:
+        yield _Attempt(targets=mended.targets, repairs=mended.repairs)
+    placed = place(mended.targets, before, search=True)
+    if placed is not None:
+        repairs = (*mended.repairs, "hunks placed by their lines")
+        yield _Attempt(targets=placed, repairs=repairs, flags=_BY_NUMBER)
+    hunks = [hunk for target in targets for hunk in target.diff.hunks]
+    if not any(hunk.is_bare for hunk in hunks):
+        repairs = (*mended.repairs, "differences in blanks ignored")
+        yield _Attempt(targets=mended.targets, repairs=repairs, flags=("--ignore-whitespace",))
 
 
-def _apply(text: str, tree: Path, *flags: str) -> GitReply:
-    return run_git(
-        tree, "apply", "-p1", "--verbose", "--whitespace=nowarn", *flags, "-", stdin=encode(text)
-    )
+def _apply(attempt: _Attempt, tree: Path) -> GitReply:
+    text = write_form(attempt.targets)
+    flags = ("-p1", "--verbose", "--whitespace=nowarn", *attempt.flags)
+    return run_git(tree, "apply", *flags, "-", stdin=encode(text))
 
 
-def _explain(reply: GitReply, targets: tuple[Target, ...]) -> NoReturn:
-    """Raise the PatchProblem that says which hunk of which file git could not place."""
-    failed = _FAILED.search(reply.stderr)
+def _explain(stderr: str, targets: tuple[Target, ...]) -> PatchProblem:
+    """Return the problem that says which hunk of which file git could not place."""
+    failed = _FAILED.search(stderr)
     if failed is None:
-        error = _ERROR.search(reply.stderr)
-        said = error[1] if error else f"exit status {reply.status}"
-        raise PatchProblem(f"does not apply: git says {said!r}")
+        error = _ERROR.search(stderr)
+        said = error[1] if error else "nothing"
+        return PatchProblem(f"does not apply: git says {said!r}")
     path, start = failed[1], int(failed[2])
     for target in targets:
         if path not in (target.old, target.new):
@@ -75,11 +103,11 @@ def _explain(reply: GitReply, targets: tuple[Target, ...]) -> NoReturn:
         changing = (hunk for hunk in target.diff.hunks if hunk.is_change)
         for number, hunk in enumerate(changing, start=1):
             if hunk.old_start == start:
-                raise PatchProblem(
+                return PatchProblem(
                     f"does not apply: {path!r} has no lines like those of hunk {number}"
                     f" (line {hunk.line} of the patch, meant for line {start} of the file)"
                 )
-    raise PatchProblem(f"does not apply: {path!r} has other lines near line {start}")
+    return PatchProblem(f"does not apply: {path!r} has other lines near line {start}")
 
 
 def _ambiguous(
@@ -97,22 +125,10 @@ def _ambiguous(
                 hunks = [hunk for hunk in target.diff.hunks if hunk.is_change]
                 if target.path != path or number > len(hunks):
                     continue
-                content = decode(before.get(target.old or "", b""))
-                places = _count_places(content, hunks[number - 1].olds)
+                places = len(find_places(split_lines(before, target), hunks[number - 1].olds))
                 if places > 1:
                     notes.append(
                         f"hunk {number} of {path!r} fits in {places} places, none at its line:"
                         " the nearest was taken"
                     )
     return tuple(notes)
-
-
-def _count_places(content: str, olds: tuple[str, ...]) -> int:
-    """Return at how many lines of `content` the lines `olds` stand together."""
-    lines = content.split("\n")
-    wanted = list(olds)
-    return sum(
-        lines[at] == wanted[0] and lines[at : at + len(wanted)] == wanted
-        for at in range(len(lines) - len(wanted) + 1)
-        if wanted
-    )

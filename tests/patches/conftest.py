@@ -80,6 +80,8 @@ def tree(tmp_path: Path) -> Iterator[Path]:
     (outside / "target.py").write_bytes(b"one = 1\n")
     (root / "linked").symlink_to(outside)
     (root / "pkg/link.py").symlink_to("m.py")
+    # Whoever copied the whole tree would wait for ever.
+    os.mkfifo(root / "pipe")
     (root / ".git").mkdir()
     (root / ".git/config").write_bytes(b"[core]\n")
     before = hash_tree(tmp_path)

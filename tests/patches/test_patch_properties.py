@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -80,16 +80,20 @@ def test_a_canonical_diff_applies_to_the_same_bytes(
 
 
 @many
-@given(versions=contents(), header=st.sampled_from(["a/{} b/{}", "{} {}", "./{} ./{}"]))
+@given(
+    versions=contents(),
+    header=st.sampled_from(["a/{} b/{}", "{} {}", "./{} ./{}"]),
+    context=st.integers(0, 3),
+)
 def test_a_diff_of_another_writer_applies_to_the_same_bytes(
-    versions: tuple[bytes, bytes], header: str
+    versions: tuple[bytes, bytes], header: str, context: int
 ) -> None:
     before, after = versions
     old, new = header.format("pkg/m.py", "pkg/m.py").split(" ")
     sides = [version.split(b"\n") for version in versions]
     pieces = [[line + b"\n" for line in side[:-1]] + [side[-1]] * bool(side[-1]) for side in sides]
     written = difflib.diff_bytes(
-        difflib.unified_diff, pieces[0], pieces[1], old.encode(), new.encode()
+        difflib.unified_diff, pieces[0], pieces[1], old.encode(), new.encode(), n=context
     )
     text = b"".join(
         line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
@@ -100,8 +104,11 @@ def test_a_diff_of_another_writer_applies_to_the_same_bytes(
     with tempfile.TemporaryDirectory() as folder:
         root = make_tree(folder, "pkg/m.py", before)
         untouched = hash_tree(root)
-        applied = apply_patch(Patch(id="0", name="x", text=text), root)
-        assert applied.changes == (FileChange(path="pkg/m.py", content=after),)
+        # Without context it may be refused, but never applied elsewhere.
+        with suppress(PatchProblem) if context == 0 else nullcontext():
+            applied = apply_patch(Patch(id="0", name="x", text=text), root)
+            assert applied.changes == (FileChange(path="pkg/m.py", content=after),)
+            assert not any("leniently" in note for note in applied.notes)
         assert hash_tree(root) == untouched
 
 

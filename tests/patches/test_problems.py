@@ -131,6 +131,21 @@ def create(path: str, mode: str = "100644") -> str:
             "unsafe path: 'sub' is a submodule in the patch; only files may change",
             id="submodule",
         ),
+        pytest.param(
+            edit("pkg/other.py", "@@ -2,0 +3 @@\n+half = 5\n"),
+            "does not apply: the hunk at line 3 of the patch has no context that says where in"
+            " 'pkg/other.py' it belongs (write it with 'git diff -U3')",
+            id="no-context-addition",
+        ),
+        pytest.param(
+            edit("pkg/same.py", "@@ -1 +1 @@\n-    # same\n+    # new\n"),
+            "does not apply: the hunk at line 3 of the patch has no context that says where in"
+            " 'pkg/same.py' it belongs (write it with 'git diff -U3')",
+            id="no-context-ambiguous",
+        ),
+        pytest.param(
+            edit("pipe"), "unsafe path: 'pipe' is not an ordinary file in the tree", id="pipe"
+        ),
         pytest.param(edit("../m.py"), "unsafe path: '../m.py' leaves the tree", id="traversal"),
         pytest.param(
             create("pkg/../../m.py"),
