@@ -76,7 +76,9 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "") -> AppliedPatch:
             for path in find_syntax_errors(known, original, python):
                 del broken[path]
         notes += tuple(
-            f"syntax error after applying: {path}:{message}" for path, message in broken.items()
+            # As text that can be printed, whatever bytes the name has.
+            f"syntax error after applying: {path.encode(errors='backslashreplace').decode()}:{why}"
+            for path, why in broken.items()
         )
     return AppliedPatch(patch=patch, changes=kept, notes=notes)
 

@@ -385,6 +385,12 @@ def test_a_syntax_error_is_noted_with_its_place(apply: Apply) -> None:
     assert applied.notes == ("syntax error after applying: pkg/m.py:6: invalid syntax",)
 
 
+def test_a_syntax_error_in_a_name_that_is_not_utf8_can_be_printed(apply: Apply) -> None:
+    text = b"--- /dev/null\n+++ b/pkg/\xff.py\n@@ -0,0 +1 @@\n+x = = 1\n"
+    applied = apply(text.decode("utf-8", "surrogateescape"))
+    assert applied.notes == (r"syntax error after applying: pkg/\udcff.py:1: invalid syntax",)
+
+
 def test_a_file_that_never_compiled_here_is_not_blamed(apply: Apply) -> None:
     text = (
         "--- a/pkg/old_syntax.py\n+++ b/pkg/old_syntax.py\n@@ -1,2 +1,2 @@\n print 'one'\n"

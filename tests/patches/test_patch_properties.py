@@ -19,7 +19,7 @@ from tests.patches.conftest import hash_tree
 
 #: Each example starts git, on a machine that may be busy.
 many = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 #: Lines that look like parts of a diff are among those that a file can have.
 WORDS = st.sampled_from(
