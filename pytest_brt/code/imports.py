@@ -81,7 +81,7 @@ def find_import(name: str, index: Index, *, near: str = "", fixtures: Collection
 
 
 def _candidates(name: str, index: Index, near: str, fixtures: Collection[str]) -> Iterator[str]:
-    packages = index.layout.packages()
+    packages = index.packages
     if name in packages:
         yield f"import {name}"
     for package in packages:
@@ -125,7 +125,7 @@ def _is_exported(name: str, package: str, index: Index) -> bool:
     foreign = [
         item
         for item in index.imports_of(name)
-        if item.module.partition(".")[0] not in index.layout.packages()
+        if item.module.partition(".")[0] not in index.packages
     ]
     defined = any(d.top and not is_test_path(d.path) for d in index.definitions(name))
     return defined or not foreign

@@ -148,6 +148,7 @@ class Index:
         self._connection = connection
         self._lock = threading.Lock()
         self._exports: dict[str, Exports] = {}
+        self._importers: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -168,6 +169,11 @@ class Index:
     def paths(self) -> TreePaths:
         """Finds the tree's file that a path from elsewhere names."""
         return TreePaths(self.layout)
+
+    @cached_property
+    def packages(self) -> tuple[str, ...]:
+        """The names of the product's own top-level packages and modules, largest first."""
+        return self.layout.packages()
 
     def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
         with self._lock:
@@ -211,7 +217,7 @@ class Index:
         short, or if one of their packages says which it is by exporting it.
         """
         found = [d for d in self.definitions(name) if d.top and not is_test_path(d.path)]
-        own = set(self.layout.packages())
+        own = set(self.packages)
         found = [d for d in found if d.module.partition(".")[0] in own]
         if not found:
             return None
@@ -258,15 +264,14 @@ class Index:
 
     def importers(self, module: str) -> tuple[str, ...]:
         """Return the files that import `module` or something from it or from below it."""
-        last = module.rpartition(".")[2]
-        rows = self._imports("where imports.module like ? or imports.name = ?", f"%{last}%", last)
-        wanted = (module, f"{module}.")
-        found = {
-            i.path
-            for i in rows
-            if f"{i.module}.{i.name}.".startswith(f"{wanted[0]}.") or i.module.startswith(wanted[1])
-        }
-        return tuple(sorted(found))
+        if module not in self._importers:
+            last = module.rpartition(".")[2]
+            rows = self._imports(
+                "where imports.module like ? or imports.name = ?", f"%{last}%", last
+            )
+            found = {i.path for i in rows if f"{i.module}.{i.name}.".startswith(f"{module}.")}
+            self._importers[module] = tuple(sorted(found))
+        return self._importers[module]
 
     def _imports(self, where: str, *values: object) -> tuple[Import, ...]:
         rows = self._rows(

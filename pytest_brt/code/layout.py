@@ -57,6 +57,15 @@ def is_test_file(path: str) -> bool:
     return bool(_COLLECTED_NAME.fullmatch(path.rsplit("/", 1)[-1]))
 
 
+def is_beside(path: str) -> bool:
+    """Return whether `path` lies in a folder that is not what the project is about.
+
+    >>> is_beside("docs/conf.py"), is_beside("pkg/tools/a.py")
+    (True, False)
+    """
+    return path.partition("/")[0] in _BESIDE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """The Python files of a project, and the folders they are imported from.
@@ -119,12 +128,20 @@ class Layout:
             is_package = bool(rest) or path.endswith("/__init__.py")
             root = self.root_of(path)
             lone_module = not is_package and root in self.roots[:1] and top not in _SCRIPTS
-            if top and not is_test_path(path) and (is_package or lone_module):
+            product = not is_test_path(path) and not is_beside(path)
+            if top and product and (is_package or lone_module):
                 sizes[top] = sizes.get(top, 0) + 1
         return tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
 
 
-_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"})
+#: Folders at the root whose packages are not what the project is about.
+_BESIDE = frozenset(
+    {"doc", "docs", "example", "examples", "bench", "benchmarks", "asv_bench"}
+    | {"script", "scripts", "tool", "tools", "utils", "ci", "release"}
+)
+_SCRIPTS = frozenset(
+    {"setup", "setupegg", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"}
+)
 
 
 def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:

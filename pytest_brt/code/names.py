@@ -74,7 +74,7 @@ def _check_module(
         if proper not in (module, "") and not _is_used(module, "", index):
             yield _problem(module, line, f"this tree imports {module!r} as {proper!r}")
         return
-    own = index.layout.path_of(top) or top in index.layout.packages()
+    own = index.layout.path_of(top) or top in index.packages
     if own:
         if index.layout.is_folder(module) or _is_used(module, "", index):
             return
@@ -182,7 +182,11 @@ def _check_attributes(
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     }
-    seen: set[str] = set()
+    seen = {
+        f"{modules.get(_chain(node)[0])}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _chain(node)
+    }
     for node in ast.walk(tree):
         chain = _chain(node)
         if len(chain) < 2 or chain[0] in rebound or chain[0] not in modules:

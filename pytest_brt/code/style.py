@@ -1,0 +1,201 @@
+"""How the tests of a file are written, so that a new one can be written alike."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_brt.code.facts import split_identifier
+from pytest_brt.code.index import Index
+from pytest_brt.code.parsing import parse
+
+
+class HostForm(StrEnum):
+    """How a test file groups its tests."""
+
+    FUNCTIONS = "functions"
+    CLASSES = "classes"
+    UNITTEST = "unittest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostClass:
+    """A class of tests in a file."""
+
+    name: str
+    #: Whether it is a ``unittest.TestCase``, by name.
+    unittest: bool
+    #: 1-based line of ``class``.
+    line: int
+    #: Names of its test methods.
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStyle:
+    """The habits of one test file."""
+
+    form: HostForm
+    classes: tuple[HostClass, ...]
+    #: Names of the test functions outside of classes.
+    functions: tuple[str, ...]
+    #: Fixtures that a test of this file can ask for, pytest's own included.
+    fixtures: frozenset[str]
+    #: Test names are testThing rather than test_thing.
+    camel_case: bool
+    #: What a plain check looks like: "assert" or "self.assertEqual".
+    assertion: str
+    #: How an expected exception is written, as in "pytest.raises" or "raises", or "".
+    raises: str
+
+
+#: Fixtures that come with pytest itself (docs: "Fixtures reference", "Built-in fixtures").
+PYTEST_FIXTURES = frozenset(
+    {"cache", "capfd", "capfdbinary", "caplog", "capsys", "capsysbinary", "capteesys"}
+    | {"doctest_namespace", "monkeypatch", "pytestconfig", "pytester", "record_property"}
+    | {"record_testsuite_property", "record_xml_attribute", "recwarn", "request", "subtests"}
+    | {"testdir", "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory"}
+)
+
+
+def read_style(path: str, index: Index) -> HostStyle:
+    """Return the style of the test file `path`.
+
+    Raises:
+        SyntaxError: the file is not Python for this interpreter.
+        OSError: it cannot be read.
+    """
+    source = index.source(path)
+    tree = parse(source)
+    classes = tuple(_classes(tree))
+    functions = tuple(n.name for n in _functions(tree.body) if n.name.startswith("test"))
+    return HostStyle(
+        form=_form(classes, functions),
+        classes=classes,
+        functions=functions,
+        fixtures=fixtures_in_scope(path, index),
+        camel_case=_is_camel_case([*functions, *(t for c in classes for t in c.tests)]),
+        assertion=_assertion(source),
+        raises=_raises(tree),
+    )
+
+
+def best_class(style: HostStyle, source: str) -> HostClass | None:
+    """Return the class of the file that the test `source` fits into, None when none does.
+
+    It is the one that shares most words with the test; ties go to the last one. A file of
+    functions has none, unless everything in it is in classes.
+    """
+    if style.form is HostForm.FUNCTIONS or not style.classes:
+        return None
+    words = Counter(split_identifier(source))
+    own = {item.name: _class_words(item) for item in style.classes}
+    common = set.intersection(*own.values()) if len(own) > 1 else set()
+
+    def fit(item: HostClass) -> tuple[float, int]:
+        mine = own[item.name] - common
+        return sum(min(words[word], 3) for word in mine) / (1 + len(mine)) ** 0.5, item.line
+
+    return max(style.classes, key=fit)
+
+
+def _class_words(item: HostClass) -> set[str]:
+    names = [item.name, *item.tests]
+    return {word for name in names for word in split_identifier(name)} - {"test", "tests"}
+
+
+def _form(classes: tuple[HostClass, ...], functions: tuple[str, ...]) -> HostForm:
+    in_classes = sum(len(item.tests) for item in classes)
+    if in_classes <= len(functions):
+        return HostForm.FUNCTIONS
+    in_unittest = sum(len(item.tests) for item in classes if item.unittest)
+    return HostForm.UNITTEST if 2 * in_unittest > in_classes else HostForm.CLASSES
+
+
+def _functions(
+    body: Iterable[ast.stmt],
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _classes(tree: ast.Module) -> Iterator[HostClass]:
+    """Yield the classes with tests in them; a base class is followed within the file."""
+    unittests: set[str] = set()
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        bases = [ast.unparse(base) for base in node.bases]
+        is_unittest = any(base.endswith("TestCase") or base in unittests for base in bases)
+        if is_unittest:
+            unittests.add(node.name)
+        tests = tuple(f.name for f in _functions(node.body) if f.name.startswith("test"))
+        if tests and (is_unittest or node.name.startswith("Test")):
+            yield HostClass(name=node.name, unittest=is_unittest, line=node.lineno, tests=tests)
+
+
+def _is_camel_case(names: list[str]) -> bool:
+    camel = sum(1 for name in names if re.match(r"test[A-Z]", name))
+    return camel * 2 > len(names)
+
+
+def _assertion(source: str) -> str:
+    plain = len(re.findall(r"^\s+assert\b", source, re.M))
+    methods = Counter(re.findall(r"\bself\.assert\w+", source))
+    if sum(methods.values()) <= plain:
+        return "assert"
+    return "self.assertEqual" if "self.assertEqual" in methods else methods.most_common(1)[0][0]
+
+
+def _raises(tree: ast.Module) -> str:
+    counts: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if re.search(r"(?:^|\.)(?:raises|assertRaises)$", name):
+                counts[name] += 1
+    return min(counts, key=lambda name: (-counts[name], name), default="")
+
+
+def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:
+    """Return the names of the fixtures that a test in `path` can use.
+
+    Those of the file itself, of the ``conftest.py`` files above it, and of pytest; fixtures
+    of installed plugins are not known.
+    """
+    found = set(PYTEST_FIXTURES)
+    folder = path.rpartition("/")[0]
+    files = [path] if path in index.layout.files else []
+    while True:
+        conftest = f"{folder}/conftest.py" if folder else "conftest.py"
+        if conftest in index.layout.files:
+            files.append(conftest)
+        if not folder:
+            break
+        folder = folder.rpartition("/")[0]
+    for file in files:
+        found.update(_fixtures_of(file, index))
+    return frozenset(found)
+
+
+def _fixtures_of(path: str, index: Index) -> Iterator[str]:
+    try:
+        tree = parse(index.source(path))
+    except (SyntaxError, OSError):
+        return  # pytest itself will tell
+    for node in _functions(tree.body):
+        for decorator in node.decorator_list:
+            call = decorator if isinstance(decorator, ast.Call) else None
+            name = ast.unparse(call.func if call else decorator)
+            if name.rpartition(".")[2] in ("fixture", "yield_fixture"):
+                given = [k.value for k in call.keywords if k.arg == "name"] if call else []
+                known = given[0] if given else None
+                if isinstance(known, ast.Constant) and isinstance(known.value, str):
+                    yield known.value
+                else:
+                    yield node.name

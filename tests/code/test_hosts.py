@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.hosts import code_tokens, rank_hosts
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.style import HostForm, HostStyle, best_class, fixtures_in_scope, read_style
+
+UNITTEST = """\
+import unittest
+
+class Base(unittest.TestCase):
+    def check(self): ...
+
+class ParserTests(Base):
+    def testNumbers(self):
+        self.assertEqual(parse("1"), 1)
+        self.assertRaises(ValueError, parse, "x")
+
+class PrinterTests(Base):
+    def testColour(self):
+        self.assertEqual(show(1), "1")
+"""
+
+FILES = {
+    "pkg/__init__.py": "from .core.shapes import area\nfrom .text import render\n",
+    "pkg/core/__init__.py": "",
+    "pkg/core/shapes.py": "def area(x): ...\n",
+    "pkg/text.py": "def render(x): ...\n",
+    "pkg/_io.py": "def load(x): ...\n",
+    "tests/conftest.py": "import pytest\n\n@pytest.fixture\ndef shape(): ...\n",
+    "tests/test_shapes.py": "from pkg import area\n"
+    "def test_area(shape):\n    assert area(shape) == 1\n",
+    "tests/test_text.py": "from pkg import render, area\nfrom pytest import raises\n"
+    "def test_render():\n    assert render(area(2)) == 'x'\n    with raises(E): pass\n",
+    "tests/test_io.py": "import pytest\n\n@pytest.fixture(name='disk')\ndef _disk(): ...\n\n"
+    "class TestLoad:\n    def test_a(self, disk): ...\n\n"
+    "class TestSave:\n    def test_b(self): ...\n",
+    "tests/test_old.py": UNITTEST,
+    "docs/test_area.py": "def test_area(): assert area(2) == area(3)\n",
+    "tests/broken_test.py": "def test_area(: area\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    for path, text in FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    with open_index(tmp_path) as opened:
+        yield opened
+
+
+def test_file_named_after_what_is_called(index: Index) -> None:
+    source = "from pkg import render\n\ndef test_new():\n    assert render(3) == 'q'\n"
+    best = rank_hosts(source, index)[0]
+    assert best.path == "tests/test_text.py"
+    assert "is named after pkg/text.py" in best.reasons
+
+
+def test_the_traceback_decides(index: Index) -> None:
+    source = "import pkg\n\ndef test_new():\n    assert pkg.run()\n"
+    assert rank_hosts(source, index, suspects=["pkg/_io.py"])[0].path == "tests/test_io.py"
+    assert rank_hosts(source, index, suspects=["pkg/core/shapes.py"])[0].path == (
+        "tests/test_shapes.py"
+    )
+
+
+def test_order_and_limit(index: Index) -> None:
+    source = "from pkg import area\n\ndef test_new():\n    assert area(3) == 9\n"
+    hosts = rank_hosts(source, index)
+    assert [h.score for h in hosts] == sorted((h.score for h in hosts), reverse=True)
+    assert "docs/test_area.py" not in {h.path for h in hosts}
+    assert rank_hosts(source, index, limit=1) == hosts[:1]
+
+
+def test_no_tests_no_hosts(tmp_path: Path) -> None:
+    (tmp_path / "mod.py").write_text("def f(): ...")
+    with open_index(tmp_path) as index:
+        assert rank_hosts("from mod import f\nf()", index) == ()
+
+
+def test_tokens() -> None:
+    assert code_tokens("f(x1, 'a b') + 2.5") == {"f", "x1", "'a b'", "2.5"}
+
+
+def test_style_of_functions(index: Index) -> None:
+    style = read_style("tests/test_text.py", index)
+    assert (style.form, style.functions, style.classes) == (
+        HostForm.FUNCTIONS,
+        ("test_render",),
+        (),
+    )
+    assert (style.assertion, style.raises, style.camel_case) == ("assert", "raises", False)
+    assert "shape" in style.fixtures
+    assert "disk" not in style.fixtures
+    assert "tmp_path" in style.fixtures
+    assert best_class(style, "def test_render_more(): ...") is None
+
+
+def test_style_of_classes(index: Index) -> None:
+    style = read_style("tests/test_io.py", index)
+    assert style.form is HostForm.CLASSES
+    assert "disk" in style.fixtures
+    assert "_disk" not in style.fixtures
+    assert chosen(style, "def test_save_twice(): save()") == "TestSave"
+    assert chosen(style, "def test_load_twice(): load()") == "TestLoad"
+
+
+def test_style_of_unittest(index: Index) -> None:
+    style = read_style("tests/test_old.py", index)
+    assert style.form is HostForm.UNITTEST
+    assert [(c.name, c.unittest, c.tests) for c in style.classes] == [
+        ("ParserTests", True, ("testNumbers",)),
+        ("PrinterTests", True, ("testColour",)),
+    ]
+    assert (style.camel_case, style.assertion, style.raises) == (
+        True,
+        "self.assertEqual",
+        "self.assertRaises",
+    )
+    assert chosen(style, "def test_printer(): show(2)") == "PrinterTests"
+
+
+def test_broken_files_are_told(index: Index) -> None:
+    with pytest.raises(SyntaxError):
+        read_style("tests/broken_test.py", index)
+    assert "shape" in fixtures_in_scope("tests/new/test_x.py", index)
+
+
+def chosen(style: HostStyle, source: str) -> str:
+    best = best_class(style, source)
+    assert best is not None
+    return best.name
