@@ -12,8 +12,8 @@ class Draft:
     """What a rule wants tested."""
 
     kind: OracleKind
-    #: Index of the statement it is about.
-    index: int
+    #: Index of the statement it is about; None when it is about a command.
+    index: int | None
     #: Lines of the test after its set-up.
     body: tuple[str, ...]
     #: One sentence for the docstring.

@@ -21,7 +21,7 @@ from pytest_brt.types import OracleKind
 
 def retold(draft: Draft, replayed: Replayed, engine: Engine) -> Draft | None:
     """Return the draft with the text that a test gets to see, None when it cannot be told."""
-    if draft.kind is not OracleKind.GONE or " != " not in draft.body[-1]:
+    if draft.index is None or draft.kind is not OracleKind.GONE or " != " not in draft.body[-1]:
         return None
     text = draft.body[-1].removeprefix("assert ")
     left = _left(text)

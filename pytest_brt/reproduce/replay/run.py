@@ -14,8 +14,10 @@ from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.notes import miss_notes
 from pytest_brt.reproduce.replay.retell import retold
 from pytest_brt.reproduce.replay.rules import apply_rules
+from pytest_brt.reproduce.replay.rules.tools import tool_drafts
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.tool.play import play
 from pytest_brt.reproduce.replay.watch import Replayed, watch
 from pytest_brt.reproduce.replay.wrap import wrapped
 from pytest_brt.reproduce.replay.write import module, slug
@@ -75,7 +77,7 @@ def replay(
     say(f"running {len(script.steps)} statements of the report")
     replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)
-    drafts = apply_rules(view)
+    drafts = _by_score((*apply_rules(view), *tool_drafts(issue, play(issue, engine))))
     proposals = _proposals(issue, drafts, replayed, engine, settings.most)
     say(f"trying {len(proposals)} tests on the unpatched tree")
     judged = judge_all(proposals, engine, settings.repeat)
@@ -92,6 +94,10 @@ def replay(
         notes=miss_notes(view, tests),
         seconds=time.monotonic() - begin,
     )
+
+
+def _by_score(drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
+    return tuple(sorted(drafts, key=lambda draft: -draft.score))
 
 
 def _silent(_text: str) -> None:
@@ -164,6 +170,8 @@ def _second_chances(
     found: list[Proposal] = []
     for draft in drafts:
         if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
+            continue
+        if draft.index is None:
             continue
         for other in (
             retold(draft, replayed, engine),

@@ -78,6 +78,8 @@ def _pieces(draft: Draft, replayed: Replayed) -> tuple[str, list[str]] | None:
 
 def _setup(draft: Draft, replayed: Replayed) -> list[int]:
     """Return the statements to run first: those the draft depends on that did not fail."""
+    if draft.index is None:
+        return []
     usable = [
         index
         for index in range(len(replayed.seen))

@@ -1,0 +1,255 @@
+"""Oracles about a command: what it prints, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.oracle.compare import squeezed
+from pytest_brt.oracle.priors import PRIORS
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.rules.view import simple
+from pytest_brt.reproduce.replay.steps import Role
+from pytest_brt.reproduce.replay.tool.play import Played, Stage
+from pytest_brt.reproduce.replay.tool.world import Quote
+from pytest_brt.reproduce.replay.write import literal
+from pytest_brt.types import Issue, OracleKind
+
+_CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
+_BAD = re.compile(
+    r"error|warning|fail|exception|invalid|malformed|unexpected|unable|cannot|missing|unknown",
+    re.IGNORECASE,
+)
+_UNSTEADY = re.compile(r"/tmp/|/brt-|\d+\.\d+ ?s\b|\d\d:\d\d|0x[0-9a-f]{4,}| in \d+\.\d+")
+_SUCCEED = re.compile(
+    r"\b(?:should|must|expected to)\b[^.]*\b(?:succeed|pass|work|exit (?:with )?(?:code )?0)\b"
+    r"|\bnot (?:throw|raise|fail|crash|error)\b|\bno (?:errors?|crash|traceback)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z_]{4,}")
+_PLAIN = frozenset(
+    "that this with from when have been will should would could which there their about into also "
+    "only then than both test tests file files line lines output result expected actual running "
+    "using used some same does like just more after before where what them they were".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    kind: OracleKind
+    lines: tuple[str, ...]
+    sentence: str
+    score: float
+    reason: str
+
+
+def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
+    """Return drafts for every command that was run."""
+    found: list[Draft] = []
+    for place, played in enumerate(stage.played):
+        for claim in _claims(issue, stage, played):
+            score = claim.score if played.given else claim.score - 0.05
+            score -= 0.1 * place
+            found.append(_draft(played, claim, score))
+    return tuple(found)
+
+
+def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
+    yield from _no_crash(stage, played)
+    yield from _status(stage, played)
+    yield from _written(stage, played)
+    if not _CRASH.search(played.output):
+        yield from _quoted(issue, stage, played)
+    yield from _wanted(stage, played)
+    yield from _complained(stage, played)
+
+
+def _no_crash(stage: Stage, played: Played) -> Iterator[_Claim]:
+    """A crash of the tool must not happen."""
+    crash = _CRASH.search(played.output)
+    if not crash:
+        return
+    raised = final_exception(played.output)
+    quoted = [final_exception(quote.text) for quote in stage.world.quotes]
+    same = raised and any(q and simple(q.type) == simple(raised.type) for q in quoted)
+    base = PRIORS[OracleKind.NO_RAISE]
+    name = simple(raised.type) if raised else "a traceback"
+    yield _Claim(
+        OracleKind.NO_PRINT,
+        (f"assert {crash[0]!r} not in done.stdout + done.stderr",),
+        f"`{_shown(played)}` must not end in {name}.",
+        base + 0.05 if same else base - 0.3,
+        "the report shows this exception" if same else "another crash than the report shows",
+    )
+
+
+def _status(stage: Stage, played: Played) -> Iterator[_Claim]:
+    """A command that should succeed must end with 0."""
+    words = [text for text in stage.world.expected if _SUCCEED.search(text)]
+    if played.status != 0 and words:
+        yield _Claim(
+            OracleKind.EXIT_STATUS,
+            ("assert done.returncode == 0, done.stdout + done.stderr",),
+            f"`{_shown(played)}` should succeed. Report: \"{words[0]}\"",
+            PRIORS[OracleKind.EXIT_STATUS] + (0.05 if played.given else -0.1),
+            "the report says that it should succeed",
+        )
+
+
+def _written(stage: Stage, played: Played) -> Iterator[_Claim]:
+    """A file that the tool writes must not look as reported."""
+    for path, content in played.written:
+        for quote in stage.world.quotes:
+            if quote.path != path or quote.role is Role.EXPECTED:
+                continue
+            lines = {squeezed(line) for line in quote.text.split("\n") if line.strip()}
+            seen = {squeezed(line) for line in content.split("\n") if line.strip()}
+            if not lines or len(lines & seen) * 2 < len(lines):
+                continue
+            yield _Claim(
+                OracleKind.NO_PRINT,
+                (
+                    f"written = (tmp_path / {path!r}).read_text(encoding='utf-8')",
+                    f"assert written != {literal(content)}",
+                ),
+                f"`{_shown(played)}` must not write {path} as reported.",
+                PRIORS[OracleKind.NO_PRINT],
+                "the report shows this file",
+            )
+
+
+def _quoted(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
+    """Lines that the report quotes, and that still come out, must be gone."""
+    wanted = {
+        squeezed(line)
+        for quote in stage.world.quotes
+        if quote.role in (Role.EXPECTED, Role.CONTRAST)
+        for line in quote.text.split("\n")
+    }
+    title = set(_WORD.findall(issue.title.lower())) - _PLAIN
+    found: dict[str, float] = {}
+    for quote in stage.world.quotes:
+        if quote.role in (Role.EXPECTED, Role.CONTRAST) or quote.path:
+            continue
+        for fragment in _common(quote, played):
+            if squeezed(fragment) in wanted or not _is_telling(fragment):
+                continue
+            weight = 1.0 if _BAD.search(fragment) else 0.0
+            weight += 0.2 * len(title & set(_WORD.findall(fragment.lower())))
+            found[fragment] = max(found.get(fragment, 0.0), weight)
+    best = sorted(found.items(), key=lambda pair: (-pair[1], -len(pair[0])))[:3]
+    for place, (fragment, weight) in enumerate(best):
+        yield _Claim(
+            OracleKind.NO_PRINT,
+            (f"assert {fragment!r} not in done.stdout + done.stderr",),
+            f"`{_shown(played)}` must not print \"{fragment}\" any more.",
+            PRIORS[OracleKind.NO_PRINT] + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
+            "the report shows this line",
+        )
+
+
+def _common(quote: Quote, played: Played) -> Iterator[str]:
+    """Yield what lines of a quotation and of the output have in common."""
+    quoted = [line.strip() for line in quote.text.split("\n") if len(line.strip()) >= 6][:80]
+    for line in played.output.split("\n"):
+        line = line.strip()  # noqa: PLW2901
+        if len(line) < 6:
+            continue
+        for other in quoted:
+            if line == other and not _UNSTEADY.search(line):
+                yield line
+                continue
+            match = difflib.SequenceMatcher(None, line, other, autojunk=False)
+            part = match.find_longest_match()
+            fragment = line[part.a : part.a + part.size].strip(" :,-")
+            if len(fragment) >= 20 and len(fragment) * 2 >= len(other):
+                yield fragment
+
+
+def _is_telling(fragment: str) -> bool:
+    return bool(re.search(r"[A-Za-z]{3,}", fragment)) and not re.fullmatch(
+        r"[\W_]*(?:\w+[\W_]*){1,2}", fragment
+    ) and not _UNSTEADY.search(fragment) and "Python" not in fragment
+
+
+def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
+    """Lines that the report expects must be printed."""
+    number = 0
+    for quote in stage.world.quotes:
+        if quote.role is not Role.EXPECTED or quote.path:
+            continue
+        for line in quote.text.split("\n"):
+            text = line.strip()
+            if len(text) < 8 or not _is_telling(text) or text in played.output or number >= 2:
+                continue
+            number += 1
+            yield _Claim(
+                OracleKind.PRINTS,
+                (f"assert {text!r} in done.stdout + done.stderr",),
+                f"`{_shown(played)}` should print \"{text}\".",
+                PRIORS[OracleKind.PRINTS] - 0.05,
+                "the report shows this line as expected",
+            )
+
+
+def _complained(stage: Stage, played: Played) -> Iterator[_Claim]:
+    """A line of the output that the complaint speaks of must change."""
+    words = {w for text in stage.world.observed for w in _WORD.findall(text.lower())} - _PLAIN
+    best: tuple[int, str] = (0, "")
+    for line in played.output.split("\n"):
+        text = re.sub(r"\s+in \d+\.\d+.*$|^[=\s-]+|[=\s-]+$", "", line).strip()
+        if len(text) < 6 or _UNSTEADY.search(text) or not re.search(r"\d+ [a-z]", text):
+            continue
+        score = len(words & set(_WORD.findall(text.lower())))
+        best = max(best, (score, text))
+    if best[0]:
+        yield _Claim(
+            OracleKind.NO_PRINT,
+            (f"assert {best[1]!r} not in done.stdout",),
+            f"`{_shown(played)}` must not end with \"{best[1]}\" any more.",
+            PRIORS[OracleKind.NO_PRINT] - 0.15,
+            "the report complains of what this line says",
+        )
+
+
+def _shown(played: Played) -> str:
+    return " ".join((played.command.name, *played.command.arguments))[:100]
+
+
+def _draft(played: Played, claim: _Claim, score: float) -> Draft:
+    words = [repr(word) for word in (*played.entry.start, *played.command.arguments)]
+    command = f"command = [sys.executable, {', '.join(words)}]"
+    if len(command) > 90:
+        lines = "\n".join(f"    {word}," for word in words)
+        command = f"command = [\n    sys.executable,\n{lines}\n]"
+    run = (
+        "done = subprocess.run(\n"
+        "    command, cwd=tmp_path, capture_output=True, encoding='utf-8', check=False\n"
+        ")"
+    )
+    return Draft(
+        kind=claim.kind,
+        index=None,
+        body=(*_files(played), command, run, *claim.lines),
+        sentence=claim.sentence,
+        score=max(score, 0.05),
+        reasons=(claim.reason,),
+        fixtures=("tmp_path",),
+        imports=("import subprocess", "import sys"),
+        about=played.command.name,
+    )
+
+
+def _files(played: Played) -> Iterator[str]:
+    made: set[str] = set()
+    for file in played.files:
+        folder = file.path.rpartition("/")[0]
+        if folder and folder not in made:
+            made.add(folder)
+            deep = "parents=True, exist_ok=True" if "/" in folder or len(made) > 1 else ""
+            yield f"(tmp_path / {folder!r}).mkdir({deep})"
+        text = literal(file.content).removeprefix("(").removesuffix(")")
+        yield f"(tmp_path / {file.path!r}).write_text({text}, encoding='utf-8')"

@@ -1,0 +1,248 @@
+"""What a report says of files and commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pytest_brt.issue.prose import sentences
+from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.roles import heading_role, role_of
+from pytest_brt.reproduce.replay.steps import Role
+from pytest_brt.types import Block, BlockKind, Issue
+
+_NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"
+_FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{_NAME})\s*(?:-->)?:?\s*$")
+_IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{_NAME})(?![\w/-])")
+_TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
+_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@?[\w.:~-]*[^$#%\n]{0,60})?[$%❯] ?(?P<rest>.*)$")
+_PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
+_ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file that the report shows."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command line of the project that the report shows."""
+
+    name: str
+    arguments: tuple[str, ...]
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Output, or the content of a written file, that the report shows."""
+
+    text: str
+    role: Role
+    #: The file it is the content of, "" for what a command printed.
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Files, commands and outputs of a report, in document order."""
+
+    files: tuple[File, ...]
+    commands: tuple[Command, ...]
+    quotes: tuple[Quote, ...]
+    #: Sentences that say what happens, and what should.
+    observed: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+def read_world(issue: Issue, names: Collection[str]) -> World:
+    """Read the files, commands (those in `names`) and outputs of a report."""
+    reader = _Reader(names=names)
+    for block in issue.blocks:
+        reader.read(block)
+    return reader.world()
+
+
+class _Reader:
+    """Walks the blocks; what was announced decides what a block is."""
+
+    def __init__(self, *, names: Collection[str]) -> None:
+        self._names = names
+        self._files: dict[str, str] = {}
+        self._commands: dict[tuple[str, tuple[str, ...]], Command] = {}
+        self._quotes: list[Quote] = []
+        self._unnamed: list[Block] = []
+        self._observed: list[str] = []
+        self._expected: list[str] = []
+        self._section = Role.SHOWN
+        self._last = ""
+        self._named = ""
+
+    def read(self, block: Block) -> None:
+        if block.kind is BlockKind.HEADING:
+            self._section, self._last = heading_role(block.text), block.text
+            self._named = _name_in(block.text)
+            self._sentences(block)
+        elif block.kind is BlockKind.PROSE:
+            self._sentences(block)
+            self._last = block.text.strip().split("\n")[-1]
+            self._named = _name_in(self._last)
+        elif block.kind is BlockKind.SHELL:
+            self._shell(block)
+        elif _is_tree(block.text):
+            for path in _tree_paths(block.text):
+                self._files.setdefault(path, "")
+        else:
+            self._content(block)
+
+    def world(self) -> World:
+        self._name_unnamed()
+        return World(
+            files=tuple(File(path=path, content=text) for path, text in self._files.items()),
+            commands=tuple(self._commands.values()),
+            quotes=tuple(self._quotes),
+            observed=tuple(self._observed),
+            expected=tuple(self._expected),
+        )
+
+    def _role(self) -> Role:
+        role = role_of(self._last)
+        return role if role is not Role.SHOWN else self._section
+
+    def _sentences(self, block: Block) -> None:
+        for sentence in sentences(block):
+            role = role_of(sentence.text)
+            if role is Role.SHOWN:
+                role = self._section
+            if role is Role.OBSERVED:
+                self._observed.append(sentence.text)
+            elif role is Role.EXPECTED:
+                self._expected.append(sentence.text)
+            for span in sentence.spans:
+                self._command(span.text, role)
+
+    def _shell(self, block: Block) -> None:
+        output: list[str] = []
+        for line in block.text.split("\n"):
+            prompt = _PROMPT.match(line)
+            rest = prompt["rest"] if prompt else line
+            if self._command(rest, self._role()):
+                self._quote(output)
+                output = []
+            elif prompt is None:
+                output.append(line)
+        self._quote(output)
+        self._last = ""
+
+    def _quote(self, lines: list[str]) -> None:
+        text = "\n".join(lines).strip("\n")
+        if text.strip():
+            self._quotes.append(Quote(text=text, role=self._role()))
+
+    def _command(self, text: str, role: Role) -> bool:
+        """Take `text` as a command when it is one of the project's."""
+        text = text.strip()
+        module = _PYTHON.match(text)
+        text = _ENDS_COMMAND.split(module["rest"] if module else text)[0]
+        try:
+            words = shlex.split(text, comments=True)
+        except ValueError:
+            return False
+        if not words or words[0] not in self._names or len(text) > 400:
+            return False
+        if "--version" in words or "--help" in words or "\n" in text:
+            return True
+        if len(words) == 2 and re.fullmatch(r"v?\d+(?:\.\w+)+,?", words[1]):
+            return True  # what `--version` printed
+        arguments = tuple(words[1:])
+        command = Command(name=words[0], arguments=arguments, role=role)
+        self._commands.setdefault((words[0], arguments), command)
+        return True
+
+    def _content(self, block: Block) -> None:
+        first, _, rest = block.text.partition("\n")
+        marked = _FIRST_LINE.match(first)
+        role = self._role()
+        name = marked["name"] if marked else self._named
+        text = rest if marked else block.text
+        self._named = ""
+        if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
+            self._quotes.append(Quote(text=block.text, role=role))
+        elif name and role in (Role.OBSERVED, Role.EXPECTED) and name not in self._files and (
+            marked and block.kind is not BlockKind.PYTHON
+        ):
+            self._quotes.append(Quote(text=text.strip("\n"), role=role, path=name))
+        elif name:
+            self._files[name] = text.strip("\n") + "\n"
+        elif block.kind in (BlockKind.PYTHON, BlockKind.FILE) and block.language != "diff":
+            self._unnamed.append(block)
+        self._last = ""
+
+    def _name_unnamed(self) -> None:
+        """Name the files that the report shows without one: as commands and outputs do."""
+        known = set(self._files)
+        words = [word for command in self._commands.values() for word in command.arguments]
+        words += [
+            match["name"]
+            for quote in self._quotes
+            if not quote.path
+            for match in _IN_PROSE.finditer(quote.text)
+            if "/" not in match["name"]
+        ]
+        python = list(dict.fromkeys(w for w in words if w.endswith(".py") and w not in known))
+        documents = list(dict.fromkeys(w for w in words if w.endswith(".rst") and w not in known))
+        blocks = [b for b in self._unnamed if b.kind is BlockKind.PYTHON and parses(b.text)]
+        tests = [b for b in blocks if re.search(r"^\s*(?:async )?def test_", b.text, re.MULTILINE)]
+        for block in (tests or blocks)[:3]:
+            name = python.pop(0) if python else self._free(block)
+            self._files[name] = block.text + "\n"
+        for block in self._unnamed:
+            if block.kind is BlockKind.FILE and re.search(r"^\s*\.\. |:\w+:`", block.text, re.MULTILINE):
+                name = documents.pop(0) if documents else "index.rst"
+                self._files.setdefault(name, block.text + "\n")
+
+    def _free(self, block: Block) -> str:
+        stem = "test_reported" if "def test_" in block.text else "reported"
+        number = sum(name.startswith(stem) for name in self._files)
+        return f"{stem}{number + 1 if number else ''}.py"
+
+
+def _name_in(text: str) -> str:
+    """Return the file name that `text` announces: alone on its line, or last before a colon."""
+    text = text.strip()
+    if not text.endswith(":") and not _IN_PROSE.fullmatch(text.strip("`*: ")):
+        return ""
+    names = [match["name"] for match in _IN_PROSE.finditer(text.replace("`", " "))]
+    return names[-1].lstrip("/") if names and ".." not in names[-1] else ""
+
+
+def _is_tree(text: str) -> bool:
+    lines = [line for line in text.split("\n") if line.strip()]
+    drawn = sum(bool(_TREE_LINE.match(line)) for line in lines)
+    return drawn >= 2 and drawn * 3 >= len(lines) * 2
+
+
+def _tree_paths(text: str) -> list[str]:
+    """Return the files of a drawn tree; a folder is a name that others are below."""
+    rows: list[tuple[int, str]] = []
+    for line in text.split("\n"):
+        match = _TREE_LINE.match(line)
+        if match:
+            rows.append((len(match["indent"]), match["name"]))
+    paths: list[str] = []
+    stack: list[tuple[int, str]] = []
+    for number, (depth, name) in enumerate(rows):
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        has_children = number + 1 < len(rows) and rows[number + 1][0] > depth
+        if has_children or name.endswith("/"):
+            stack.append((depth, name.rstrip("/")))
+        else:
+            paths.append("/".join([*(folder for _, folder in stack), name]))
+    return paths
