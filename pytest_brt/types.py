@@ -281,16 +281,33 @@ class Guarded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Varied:
+    """What a candidate test did on a patched tree after one of its literals was changed."""
+
+    #: Id of the candidate.
+    test: str
+    #: The literal that was changed, and the change, as in "5" and "5 → 6".
+    literal: str
+    change: str
+    #: The changed module.
+    source: str
+    #: Whether the test decides by itself; else it only says what value it saw.
+    decides: bool
+    #: What it did on the unpatched tree and on the patched one: "passes", a value, or an
+    #: exception with its message; one line each.
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """An input near the reported one on which a patch shows the bug again."""
 
-    #: The changed test, and what was changed in it, as in "5 → 6".
-    source: str
-    change: str
-    #: What it did on the unpatched tree, and on the patched one; a line each.
-    before: str
-    after: str
-    #: Inputs tried, and how many of them exposed the patch.
+    #: The smallest such change.
+    varied: Varied
+    #: What other patches make of it; "" when none was needed to know better.
+    others: str
+    #: Changed inputs that count, and how many of them expose the patch.
     tried: int
     failed: int
 
@@ -316,7 +333,8 @@ class PatchResult:
     places: tuple[str, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
-    exposures: tuple[Exposure, ...] = ()
+    #: Only for a patch that passes the candidates themselves.
+    varied: tuple[Varied, ...] = ()
 
 
 class Standing(StrEnum):
@@ -354,6 +372,27 @@ class Rank:
     copies: tuple[str, ...] = ()
     #: What moved its score, strongest first, a few words each.
     because: tuple[str, ...] = ()
+    exposure: Exposure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """An input near the report on which leading patches do not agree."""
+
+    #: What is changed in which test, as in "5 → 6".
+    change: str
+    test: str
+    source: str
+    #: What the unpatched tree does.
+    before: str
+    #: What the patches do, and their names; the leading patch's answer first.
+    answers: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def question(self) -> str:
+        """The one thing to ask who knows what the project should do."""
+        said = " or ".join(f"`{answer}`" for answer, _ in self.answers[:3])
+        return f"with {self.change}, which is right: {said}?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
     """Number the groups of patches that behave alike on everything that was run.
 
     Alike means the same verdict on every test both have a valid cell for, the same existing
-    tests newly failing, and the same changed inputs exposing them. A patch that does not apply,
-    or on which nothing ran, is in no group: 0. Numbers start at 1, in order of appearance.
+    tests newly failing, and the same outcome on every changed input. A patch that does not
+    apply, or on which nothing ran, is in no group: 0. Numbers start at 1, in order of appearance.
     """
     seen: dict[tuple[object, ...], int] = {}
     numbers = []
@@ -48,5 +48,5 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     return (
         cells,
         tuple(sorted(regression.test for regression in broken)),
-        tuple(sorted(exposure.change for exposure in result.exposures)),
+        tuple(sorted((varied.test, varied.change, varied.after) for varied in result.varied)),
     )

@@ -11,7 +11,8 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard import touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.types import CandidateTest, Cell, JudgedTest, Patch, PatchResult, TestRun
+from pytest_brt.rank.varying import Varying
+from pytest_brt.types import CandidateTest, Cell, JudgedTest, Patch, PatchResult, TestRun, Varied
 
 
 def target_of(test: CandidateTest) -> TestTarget:
@@ -24,13 +25,15 @@ def run_patch(
     issue: str,
     tests: tuple[JudgedTest, ...],
     engine: Engine,
+    *,
     guarding: Guarding | None = None,
+    varying: Varying | None = None,
 ) -> PatchResult:
     """Run every candidate among `tests` on a private view of the tree with `patch` applied.
 
     Tests that are not candidates have no cell: EPR leaves them out (paper 001). Without any
-    candidate, the patch is still checked to apply. With `guarding`, existing tests near the
-    patch are run as well, when there is a candidate to rank by.
+    candidate, the patch is still checked to apply. With a candidate, existing tests near the
+    patch are run by `guarding`, and candidates with changed inputs by `varying`.
     """
     started = time.perf_counter()
     root = Path(engine.subject.root)
@@ -43,6 +46,7 @@ def run_patch(
     notes = applied.notes
     cells: tuple[Cell, ...] = ()
     guarded = None
+    varied: tuple[Varied, ...] = ()
     if targets:
         row = engine.run(Row(changes=applied.changes, targets=targets))
         cells = tuple(_cell(patch, run) for run in row.runs)
@@ -51,6 +55,8 @@ def run_patch(
             notes += ("no test reached the patched lines",)
         if guarding is not None:
             guarded = guarding.look(applied, touched, tests, row.seconds)
+        if varying is not None:
+            varied = varying.look(applied, tests, cells)
     return PatchResult(
         patch=patch,
         issue=issue,
@@ -61,6 +67,7 @@ def run_patch(
         size=touched.size,
         places=touched.places,
         guarded=guarded,
+        varied=varied,
     )
 
 

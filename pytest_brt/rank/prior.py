@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_brt.rank.groups import copies_of
 from pytest_brt.rank.reliability import logit
-from pytest_brt.types import PatchResult
+from pytest_brt.types import Exposure, PatchResult
 
 #: Share of right ones among candidate patches of published repair systems, roughly.
 RIGHT = 0.3
@@ -40,16 +40,20 @@ class Prior:
     reasons: tuple[tuple[float, str], ...]
 
 
-def priors_of(results: Sequence[PatchResult]) -> tuple[Prior, ...]:
-    """Return the prior of each patch among these."""
+def priors_of(
+    results: Sequence[PatchResult], exposures: Sequence[Exposure | None]
+) -> tuple[Prior, ...]:
+    """Return the prior of each patch among these, with what inputs near the report exposed."""
     copies = copies_of(results)
     return tuple(
-        _prior(result, len(same), _company(result, results))
-        for result, same in zip(results, copies, strict=True)
+        _prior(result, len(same), _company(result, results), exposure)
+        for result, same, exposure in zip(results, copies, exposures, strict=True)
     )
 
 
-def _prior(result: PatchResult, copies: int, company: float | None) -> Prior:
+def _prior(
+    result: PatchResult, copies: int, company: float | None, exposure: Exposure | None
+) -> Prior:
     reasons: list[tuple[float, str]] = []
     if copies:
         reasons.append((COPIES * math.log(copies + 1), f"written {copies + 1} times alike"))
@@ -57,8 +61,8 @@ def _prior(result: PatchResult, copies: int, company: float | None) -> Prior:
         words = f"{company:.0%} of the others change the same definitions"
         reasons.append((COMPANY * (company - 0.5), words))
     reasons += _guard_reasons(result)
-    for exposure in result.exposures[:1]:
-        reasons.append((EXPOSED, f"shows the bug again for {exposure.change}"))
+    if exposure is not None:
+        reasons.append((EXPOSED, f"shows the bug again for {exposure.varied.change}"))
     if result.size:
         reasons.append((LENGTH * math.log2(result.size + 1), f"{result.size} lines changed"))
     return Prior(odds=logit(RIGHT) + sum(moved for moved, _ in reasons), reasons=tuple(reasons))

@@ -9,6 +9,7 @@ from itertools import groupby
 from pytest_brt.rank.cluster import Cluster, clusters_of
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.estimate import Estimate, estimate, evidence
+from pytest_brt.rank.expose import exposures_of
 from pytest_brt.rank.groups import copies_of, groups_of
 from pytest_brt.rank.interval import beta_interval
 from pytest_brt.rank.prior import Prior, priors_of
@@ -36,7 +37,8 @@ def _scored(
 ) -> list[Rank]:
     clusters = _seen_clusters(results, tests)
     matrix = [tuple(_share(result, cluster) for cluster in clusters) for result in results]
-    priors = priors_of(results)
+    exposures = exposures_of(results)
+    priors = priors_of(results, exposures)
     found = estimate(matrix, clusters, [prior.odds for prior in priors])
     copies, groups = copies_of(results), groups_of(results)
     votes = sum(found.reliable)
@@ -48,6 +50,7 @@ def _scored(
             copies=copies[number],
             group=groups[number],
             because=_because(matrix[number], clusters, found, priors[number]),
+            exposure=exposures[number],
         )
         for number, result in enumerate(results)
     ]
@@ -119,10 +122,11 @@ def _rounded(rank: Rank) -> float:
 
 def _unranked(ranks: list[Rank]) -> list[Rank]:
     """Order those without evidence by what is known of them all the same."""
+    results = [rank.result for rank in ranks]
     odds = dict(
         zip(
             (rank.result.patch.name for rank in ranks),
-            (prior.odds for prior in priors_of([rank.result for rank in ranks])),
+            (prior.odds for prior in priors_of(results, [None] * len(results))),
             strict=True,
         )
     )

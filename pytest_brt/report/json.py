@@ -67,7 +67,6 @@ def result_json(result: PatchResult) -> Json:
         "size": result.size,
         "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
-        "exposures": [_exposure_json(exposure) for exposure in result.exposures],
         "cells": [_cell_json(cell) for cell in result.cells],
     }
 
@@ -105,6 +104,7 @@ def _rank_json(rank: Rank) -> Json:
         "group": rank.group or None,
         "copies": list(rank.copies),
         "because": list(rank.because),
+        "exposure": _exposure_json(rank.exposure),
     }
 
 
@@ -130,14 +130,18 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
     }
 
 
-def _exposure_json(exposure: Exposure) -> Json:
+def _exposure_json(exposure: Exposure | None) -> Json | None:
+    if exposure is None:
+        return None
     return {
-        "change": exposure.change,
-        "before": exposure.before,
-        "after": exposure.after,
+        "test": exposure.varied.test,
+        "change": exposure.varied.change,
+        "before": exposure.varied.before,
+        "after": exposure.varied.after,
+        "others": exposure.others,
         "tried": exposure.tried,
         "failed": exposure.failed,
-        "source": exposure.source,
+        "source": exposure.varied.source,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.types import Guarded, Rank
+from pytest_brt.types import Difference, Guarded, Rank
 
 #: Regressions named per patch; the reports name all.
 NAMED = 3
@@ -67,8 +67,8 @@ def note(rank: Rank) -> str:
         parts.append("no evidence")
     if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")
-    for exposure in result.exposures[:1]:
-        parts.append(f"shows the bug again for {exposure.change}")
+    if rank.exposure is not None:
+        parts.append(f"shows the bug again for {rank.exposure.varied.change}")
     return "; ".join([*parts, *result.notes])
 
 
@@ -109,13 +109,27 @@ def reasons(ranks: Sequence[Rank]) -> Iterator[str]:
 def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
     """Yield the counterexample of each patch that shows the bug again near the report."""
     for rank in ranks:
-        for exposure in rank.result.exposures[:1]:
-            yield (
-                f"{rank.result.patch.name} shows the bug again for {exposure.change} "
-                f"({exposure.failed} of {exposure.tried} inputs near the report):"
-            )
-            yield f"    without it: {shortened(exposure.before, 120)}"
-            yield f"    with it:    {shortened(exposure.after, 120)}"
+        exposure = rank.exposure
+        if exposure is None:
+            continue
+        yield (
+            f"{rank.result.patch.name} shows the bug again for {exposure.varied.change} "
+            f"({exposure.failed} of {exposure.tried} inputs near the report):"
+        )
+        yield f"    without it: {shortened(exposure.varied.before, 120)}"
+        yield f"    with it:    {shortened(exposure.varied.after, 120)}"
+        if exposure.others:
+            yield f"    {shortened(exposure.others, 130)}"
+
+
+def question(difference: Difference | None) -> Iterator[str]:
+    """Yield an input on which the leading patches differ, and the question that decides."""
+    if difference is None:
+        return
+    yield f"the leading patches differ with {difference.change} in {difference.test}:"
+    for answer, names in difference.answers:
+        yield f"    {', '.join(names)}: {shortened(answer, 120)}"
+    yield f"    {difference.question}"
 
 
 def shortened(text: str, cut: int | None) -> str:

@@ -10,8 +10,8 @@ from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.standing import verdict_of
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.types import Exposure, OracleKind, PatchResult, Rank, Standing
-from tests.rank.rows import broken, judged, row
+from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
+from tests.rank.rows import broken, judged, row, varied
 
 TESTS = tuple(judged(number) for number in range(6))
 
@@ -49,8 +49,9 @@ def test_a_regression_breaks_a_tie_and_says_so() -> None:
 
 
 def test_a_patch_that_special_cases_the_report_falls_behind() -> None:
-    exposure = Exposure(source="", change="5 → 6", before="", after="", tried=8, failed=8)
-    ranks = rank_by_weight((row("a", "p", exposures=(exposure,)), row("b", "p")), TESTS)
+    shown = varied("ValueError: no", "ValueError: no", decides=True)
+    fixed = varied("ValueError: no", "passes", decides=True)
+    ranks = rank_by_weight((row("a", "p", varied=shown), row("b", "p", varied=fixed)), TESTS)
     assert names(ranks) == ["b", "a"]
 
 

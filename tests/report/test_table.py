@@ -7,20 +7,17 @@ from dataclasses import replace
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.report.table import exposures, reasons, regressions, table
-from pytest_brt.types import Exposure
-from tests.rank.rows import broken, judged, row
+from tests.rank.rows import broken, judged, row, varied
 
 TESTS = (judged(0), judged(1))
-EXPOSURE = Exposure(
-    source="", change="5 → 6", before="assert 0 == 6", after="assert 0 == 6", tried=8, failed=7
-)
+SHOWN = varied("ValueError: no", "ValueError: no", decides=True)
 
 
 def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     results = (
         row("right.diff", "pp", guarded=broken(0)),
         row("half.diff", "pf", guarded=broken(2)),
-        row("literal.diff", "pp", guarded=broken(0), exposures=(EXPOSURE,)),
+        row("literal.diff", "pp", guarded=broken(0), varied=SHOWN),
         row("stale.diff", applies=False, reason="does not apply: " + "x" * 200),
     )
     lines = list(table(rank_by_weight(results, TESTS)))
@@ -31,7 +28,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     assert first.startswith("1        right.diff    1.00")
     assert first.endswith("separated")
     assert " 2/2     0/20 " in first
-    assert "shows the bug again for 5 → 6" in second
+    assert "shows the bug again for 0 → 1" in second
     assert "half.diff" in third
     assert " 2/20 " in third
     assert last.startswith("-        stale.diff       -  -")
@@ -66,11 +63,11 @@ def test_what_existing_tests_said() -> None:
 
 
 def test_the_counterexample_is_shown() -> None:
-    ranks = rank_by_weight((row("a", "p", exposures=(EXPOSURE,)),), TESTS)
+    ranks = rank_by_weight((row("a", "p", varied=SHOWN),), TESTS)
     assert list(exposures(ranks)) == [
-        "a shows the bug again for 5 → 6 (7 of 8 inputs near the report):",
-        "    without it: assert 0 == 6",
-        "    with it:    assert 0 == 6",
+        "a shows the bug again for 0 → 1 (6 of 6 inputs near the report):",
+        "    without it: ValueError: no",
+        "    with it:    ValueError: no",
     ]
 
 

@@ -1,0 +1,73 @@
+"""Patches that treat the reported input as a special case: decided by what is next to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pytest_brt.types import Exposure, PatchResult, Varied
+
+#: Inputs near the report that must show the bug, before a patch alone is held to special-case.
+ENOUGH = 4
+#: Different other patches that must agree on what has to change.
+WITNESSES = 2
+
+
+def exposures_of(results: Sequence[PatchResult]) -> tuple[Exposure | None, ...]:
+    """Return, per patch, the proof that it only special-cases the reported input, if there is one.
+
+    A special case is one of a single literal: only changes of the same one are looked at together.
+    A test that decides by itself exposes a patch on which every changed input that shows the bug
+    still shows it, in the same words. A test that only tells values cannot know which of them are
+    wrong: it exposes a patch that leaves every value as it was which other patches that pass the
+    candidate, at least two different ones and most of them, agree to change.
+    """
+    return tuple(_exposure(result, results) for result in results)
+
+
+def _exposure(result: PatchResult, results: Sequence[PatchResult]) -> Exposure | None:
+    lifted = dict.fromkeys((varied.test, varied.literal) for varied in result.varied)
+    for place in lifted:
+        own = [varied for varied in result.varied if (varied.test, varied.literal) == place]
+        found = _alone(own) or _among(own, _others(result, results))
+        if found is not None:
+            return found
+    return None
+
+
+def _alone(own: Sequence[Varied]) -> Exposure | None:
+    deciding = [varied for varied in own if varied.decides]
+    if len(deciding) < ENOUGH or any(varied.before != varied.after for varied in deciding):
+        return None
+    return Exposure(varied=deciding[0], others="", tried=len(deciding), failed=len(deciding))
+
+
+def _among(own: Sequence[Varied], others: Sequence[PatchResult]) -> Exposure | None:
+    agreed = []
+    for varied in own:
+        seen = [
+            other.after
+            for result in others
+            for other in result.varied
+            if (other.test, other.change) == (varied.test, varied.change)
+        ]
+        common = Counter(after for after in seen if after != varied.before).most_common(1)
+        if common and common[0][1] >= WITNESSES and common[0][1] > len(seen) / 2:
+            agreed.append((varied, *common[0]))
+    if len(agreed) < WITNESSES or any(v.before != v.after for v, _, _ in agreed):
+        return None
+    varied, after, count = agreed[0]
+    words = f"{count} other patches: {after}"
+    return Exposure(varied=varied, others=words, tried=len(agreed), failed=len(agreed))
+
+
+def _others(result: PatchResult, results: Sequence[PatchResult]) -> list[PatchResult]:
+    """Return the other patches, those that are equal after normalisation once."""
+    seen = {result.normal} if result.normal else set()
+    others = []
+    for other in results:
+        if other is result or (other.normal and other.normal in seen):
+            continue
+        seen.add(other.normal)
+        others.append(other)
+    return others

@@ -1,0 +1,162 @@
+"""Runs changed candidate tests on the unpatched tree and on the patches that pass the original."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.rank.cluster import clusters_of
+from pytest_brt.rank.vary import SAW, Lifted, Variant, lift, outcome_words
+from pytest_brt.types import AppliedPatch, Cell, JudgedTest, TestRun, Varied, Verdict
+
+#: Candidates that are varied: the most reliable ones of different clusters.
+MOST_TESTS = 2
+#: Changed inputs per candidate.
+MOST_VARIANTS = 16
+#: Seconds that a changed input may take, and how much longer than the reported one it may.
+_SECONDS = 2.0
+_LONGER = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A variant that means something, and what it does on the unpatched tree."""
+
+    judged: JudgedTest
+    variant: Variant
+    before: str
+
+
+class Varying:
+    """The variants of the candidates of one issue; safe to call from many threads.
+
+    They are drawn, and run on the unpatched tree, once: when the first patch passes a candidate.
+    """
+
+    def __init__(self, engine: Engine, *, seed: int) -> None:
+        self._engine = engine
+        self._seed = seed
+        self._lock = Lock()
+        self._kept: tuple[_Kept, ...] | None = None
+
+    def look(
+        self, applied: AppliedPatch, tests: Sequence[JudgedTest], cells: Sequence[Cell]
+    ) -> tuple[Varied, ...]:
+        """Return what the variants of the candidates that pass on a patch do on it.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        passing = {cell.test for cell in cells if cell.verdict is Verdict.PASS}
+        if not passing:
+            return ()
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._prepare(tests)
+        kept = [entry for entry in self._kept if entry.judged.test.id in passing]
+        runs = self._run(applied, kept)
+        return tuple(
+            Varied(
+                test=entry.judged.test.id,
+                literal=entry.variant.literal,
+                change=entry.variant.change,
+                source=entry.variant.source,
+                decides=entry.variant.decides,
+                before=entry.before,
+                after=outcome(runs[entry.variant.id]),
+            )
+            for entry in kept
+            if entry.variant.id in runs
+        )
+
+    def _prepare(self, tests: Sequence[JudgedTest]) -> tuple[_Kept, ...]:
+        from pytest_brt.rank.near import variants_of
+
+        drawn = [
+            _Kept(judged=judged, variant=variant, before="")
+            for judged, lifted in _liftable(tests)
+            for variant in variants_of(lifted, MOST_VARIANTS, self._seed)
+        ]
+        runs = self._run(None, drawn)
+        return tuple(
+            _Kept(judged=entry.judged, variant=entry.variant, before=outcome(run))
+            for entry in drawn
+            if (run := runs.get(entry.variant.id)) and _means_something(entry, run)
+        )
+
+    def _run(self, applied: AppliedPatch | None, kept: Sequence[_Kept]) -> dict[str, TestRun]:
+        if not kept:
+            return {}
+        row = Row(
+            changes=applied.changes if applied else (),
+            targets=tuple(
+                TestTarget(
+                    id=entry.variant.id,
+                    path=entry.judged.test.path,
+                    source=entry.variant.source,
+                    node=entry.judged.test.name,
+                )
+                for entry in kept
+            ),
+            test_seconds=max(_SECONDS, *(_LONGER * _seconds(entry.judged) for entry in kept)),
+        )
+        return {run.test: run for run in self._engine.run(row).runs}
+
+
+def can_vary() -> bool:
+    """Say whether Hypothesis, which draws the variants, is installed."""
+    return importlib.util.find_spec("hypothesis") is not None
+
+
+def outcome(run: TestRun) -> str:
+    """Return what a run did in words that can be compared between trees."""
+    if run.verdict is Verdict.PASS:
+        return "passes"
+    if run.raised is None:
+        return outcome_words(f"{run.verdict}: {run.reason}")
+    if run.raised.message.startswith(SAW):
+        return outcome_words(run.raised.message.removeprefix(SAW))
+    name = run.raised.type.rpartition(".")[2]
+    return outcome_words(f"{name}: {run.raised.message}")
+
+
+def _liftable(tests: Sequence[JudgedTest]) -> list[tuple[JudgedTest, Lifted]]:
+    by_id = {judged.test.id: judged for judged in tests}
+    clusters = sorted(clusters_of(tests), key=lambda cluster: -cluster.reliability)
+    chosen = []
+    for cluster in clusters:
+        for judged in (by_id[test] for test in cluster.tests):
+            lifted = lift(judged.test)
+            if lifted is not None:
+                chosen.append((judged, lifted))
+                break
+    return chosen[:MOST_TESTS]
+
+
+def _means_something(entry: _Kept, run: TestRun) -> bool:
+    """Say whether what a variant does on the unpatched tree can tell patches apart.
+
+    A test that decides must fail as the original does, so that the input is one of the bug's; one
+    that only tells a value must come that far.
+    """
+    if not entry.variant.decides:
+        return run.raised is not None and run.raised.message.startswith(SAW)
+    first = entry.judged.judgement.runs
+    original = first[0].raised if first else None
+    if run.verdict is not Verdict.FAIL or run.raised is None or original is None:
+        return False
+    return (run.raised.type, _place(run)) == (original.type, _place(first[0]))
+
+
+def _place(run: TestRun) -> tuple[str, str]:
+    """Return the deepest project frame of a failure."""
+    frames = [frame for frame in run.raised.frames if frame.project] if run.raised else []
+    return (frames[-1].path, frames[-1].function) if frames else ("", "")
+
+
+def _seconds(judged: JudgedTest) -> float:
+    return max((run.seconds for run in judged.judgement.runs), default=0.0)

@@ -1,0 +1,115 @@
+"""Changing the inputs of a test, and what is drawn for them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.rank.near import near, variants_of
+from pytest_brt.rank.vary import Lifted, can_change, lift
+from pytest_brt.types import CandidateTest, OracleKind
+from tests.rank.rows import judged
+
+EQUALS = '''\
+from interval import clamp
+
+
+def test_a():
+    """The report says 5, not 0."""
+    low = 0
+    assert clamp(5, low, 10) == 5
+'''
+
+
+def candidate(source: str, kind: OracleKind = OracleKind.EQUALS) -> CandidateTest:
+    return replace(judged(0, kind=kind).test, source=source)
+
+
+def lifted(source: str, kind: OracleKind = OracleKind.EQUALS) -> Lifted:
+    found = lift(candidate(source, kind))
+    assert found is not None
+    return found
+
+
+def test_the_expected_value_and_the_docstring_are_no_inputs() -> None:
+    found = lifted(EQUALS)
+    assert found.literals == (0, 5, 10)
+    assert not found.decides
+    variant = found.variant(5, 6)
+    assert variant.change == "5 → 6"
+    assert "raise AssertionError('saw ' + repr(clamp(6, low, 10))[:2000])" in variant.source
+    assert "The report says 5" in variant.source
+
+
+@pytest.mark.parametrize(
+    ("claim", "subject"),
+    [
+        ("9 == f(1)", "f(1)"),
+        ("f(1) != 9", "f(1)"),
+        ("not f(1)", "f(1)"),
+        ("f(1)", "f(1)"),
+        ("'x' not in str(f(1))", "str(f(1))"),
+        ("x[0] == 3", "x[0]"),
+    ],
+)
+def test_what_is_asked_about_is_told(claim: str, subject: str) -> None:
+    found = lift(candidate(f"def test_a():\n    x = [1]\n    assert {claim}\n"))
+    assert found is not None
+    assert f"repr({subject})" in found.variant(99, 100).source
+
+
+def test_a_test_that_decides_keeps_its_claim() -> None:
+    found = lifted("def test_a():\n    assert f(1) == g(1)\n", OracleKind.AGREE)
+    assert found.decides
+    assert "assert f(2) == g(2)" in found.variant(1, 2).source
+
+
+def test_what_cannot_be_lifted() -> None:
+    for source in ("def test_a(:\n", "def test_a():\n    f()\n", "def test_b():\n    f(1)\n"):
+        assert lift(candidate(source, OracleKind.NO_RAISE)) is None
+    assert lift(candidate(EQUALS, OracleKind.MUST_RAISE)) is None
+    assert lift(replace(candidate(EQUALS), source=None)) is None
+
+
+def test_names_of_options_and_truth_values_are_no_data() -> None:
+    source = "def test_a():\n    f('minutes', True, None, 'A b', k=3)\n"
+    assert lifted(source, OracleKind.NO_RAISE).literals == ("A b", 3)
+
+
+def test_variants_are_near_different_and_always_the_same() -> None:
+    found = lifted(EQUALS)
+    first = variants_of(found, 12, seed=1)
+    assert first == variants_of(found, 12, seed=1)
+    assert len({variant.source for variant in first}) == len(first) >= 9
+    assert [variant.distance for variant in first] == sorted(v.distance for v in first)
+    changed = {variant.change.partition(" ")[0] for variant in first}
+    assert changed == {"0", "5", "10"}
+    for variant in first:
+        ast.parse(variant.source)
+
+
+@given(
+    st.one_of(
+        st.integers(-(10**6), 10**6),
+        st.floats(-1e6, 1e6).filter(lambda value: abs(value) > 1e-3),
+        st.text(min_size=1, max_size=40).filter(can_change),
+    ),
+    st.data(),
+)
+def test_what_is_near_has_the_same_type_and_is_another_value(
+    literal: float | str, data: st.DataObject
+) -> None:
+    value = data.draw(near(literal))
+    assert value != literal
+    if isinstance(literal, int):
+        assert isinstance(value, int)
+        assert (value >= 0) == (literal >= 0) or value == 0
+    elif isinstance(literal, float):
+        assert isinstance(value, float)
+    else:
+        assert isinstance(value, str)
+        assert abs(len(value) - len(literal)) <= 3

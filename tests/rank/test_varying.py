@@ -1,0 +1,148 @@
+"""Changed inputs on a real small project: special cases are exposed, right patches are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.patches import read_patches
+from pytest_brt.rank.differ import difference_of
+from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.varying import Varying, can_vary
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.reproduce.judge import Proposal, judge_all
+from pytest_brt.types import (
+    CandidateTest,
+    JudgedTest,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    Rank,
+    Standing,
+)
+from tests.conftest import FIXES, SOURCE, diff_of
+from tests.execute.projects import open_on
+
+MEAN = "    return sum(values) / len(values)\n"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    root = tmp_path_factory.mktemp("varying") / "project"
+    (root / "interval").mkdir(parents=True)
+    (root / "interval" / "__init__.py").write_text(SOURCE, encoding="utf-8")
+    (root / "tests").mkdir()
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+def candidate(
+    engine: Engine, kind: OracleKind, body: str, expects: Raised | None = None
+) -> tuple[JudgedTest, ...]:
+    test = CandidateTest(
+        id="t",
+        name="test_a",
+        issue="",
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=kind, sentence="", prior=0.6),
+        path="tests/test_brt_a.py",
+        source=f"from interval import clamp, mean\n\n\ndef test_a():\n    {body}\n",
+        expects=expects,
+    )
+    judged = judge_all([Proposal(test=test, score=0.6)], engine, 1)
+    assert judged[0].judgement.candidate, judged[0].judgement
+    return judged
+
+
+def ranked(
+    engine: Engine, tests: tuple[JudgedTest, ...], fixes: dict[str, str], folder: Path
+) -> dict[str, Rank]:
+    for name, after in fixes.items():
+        (folder / f"{name}.diff").write_text(diff_of(after), encoding="utf-8")
+    varying = Varying(engine, seed=7)
+    rows = tuple(
+        run_patch(patch, "", tests, engine, varying=varying) for patch in read_patches(folder)
+    )
+    ranks = rank_by_weight(rows, tests)
+    return {rank.result.patch.name.removesuffix(".diff"): rank for rank in ranks}
+
+
+def test_hypothesis_is_there_for_these_tests() -> None:
+    assert can_vary()
+
+
+def test_a_value_that_only_one_input_gets_is_exposed_by_what_others_agree_on(
+    engine: Engine, tmp_path: Path
+) -> None:
+    tests = candidate(engine, OracleKind.EQUALS, "assert clamp(5, 0, 10) == 5")
+    clamp = "    return max(low, min(value, low))\n"
+    fixes = {name: SOURCE.replace(clamp, fix) for name, fix in FIXES.items()}
+    ranks = ranked(engine, tests, fixes, tmp_path)
+    assert [name for name, rank in ranks.items() if rank.exposure] == ["b-literal"]
+    exposure = ranks["b-literal"].exposure
+    assert exposure is not None
+    assert exposure.varied.before == exposure.varied.after == "0"
+    assert exposure.varied.change.startswith("5 → ")
+    assert exposure.others.startswith("2 other patches: ")
+    assert list(ranks)[:2] == ["a-right", "d-right-too"]
+    assert ranks["a-right"].standing is Standing.TIED
+    assert ranks["b-literal"].standing is Standing.SEPARATED
+    assert ranks["c-wrong"].result.varied == ()
+
+
+def test_a_crash_that_only_one_input_is_spared_needs_no_witness(
+    engine: Engine, tmp_path: Path
+) -> None:
+    expects = Raised(type="TypeError", message="")
+    body = "mean([3, '4 x'])"
+    tests = candidate(engine, OracleKind.NO_RAISE, body, expects)
+    fixes = {
+        "literal": SOURCE.replace(MEAN, f"    if values == [3, '4 x']:\n        return 0\n{MEAN}"),
+        "right": SOURCE.replace(
+            MEAN,
+            "    values = [v for v in values if not isinstance(v, str)]\n"
+            "    return sum(values) / len(values)\n",
+        ),
+    }
+    ranks = ranked(engine, tests, fixes, tmp_path)
+    assert list(ranks) == ["right", "literal"]
+    exposure = ranks["literal"].exposure
+    assert exposure is not None
+    assert exposure.failed == exposure.tried >= 4
+    assert exposure.varied.after.startswith("TypeError: ")
+    assert ranks["right"].exposure is None
+
+
+def test_leading_patches_that_differ_are_told_apart_by_one_question(
+    engine: Engine, tmp_path: Path
+) -> None:
+    tests = candidate(engine, OracleKind.EQUALS, "assert clamp(5, 0, 10) == 5")
+    clamp = "    return max(low, min(value, low))\n"
+    fixes = {
+        "bounded": SOURCE.replace(clamp, "    return max(low, min(value, high))\n"),
+        "unbounded": SOURCE.replace(clamp, "    return max(low, value)\n"),
+    }
+    ranks = ranked(engine, tests, fixes, tmp_path)
+    difference = difference_of(tuple(ranks.values()))
+    assert difference is not None
+    assert {names for _, names in difference.answers} == {("bounded.diff",), ("unbounded.diff",)}
+    assert difference.question.startswith(f"with {difference.change}, which is right: `")
+    assert {rank.exposure for rank in ranks.values()} == {None}
+
+
+def test_nothing_is_left_in_the_working_folder(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    patches = tmp_path / "patches"
+    work.mkdir()
+    patches.mkdir()
+    monkeypatch.chdir(work)
+    tests = candidate(engine, OracleKind.EQUALS, "assert clamp(5, 0, 10) == 5")
+    ranked(engine, tests, {"right": SOURCE.replace("low))", "high))")}, patches)
+    assert list(work.iterdir()) == []
