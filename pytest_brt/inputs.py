@@ -21,6 +21,7 @@ from pytest_brt.issue import load_issue
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.epr import Ranker, rank_by_epr
+from pytest_brt.rank.varying import can_vary
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
@@ -68,6 +69,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         rank=rank,
         accept=_accept(config),
         guard=options.guard,
+        vary=options.vary and can_vary(),
     )
     workbench = Workbench(
         engine=engine,

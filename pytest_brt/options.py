@@ -68,6 +68,8 @@ class Options:
     #: Seconds for the existing tests on all patches: 0 for none, None for as long as the
     #: ranking itself takes.
     guard: float | None
+    #: Whether candidates are run with inputs near the reported ones too.
+    vary: bool
     #: Patches to select: the best so many, or those whose EPR is at least so much.
     top: int | None
     threshold: float | None
@@ -284,6 +286,14 @@ SPECS = (
         "(auto, default), not at all, or for SECONDS in all",
     ),
     Spec(
+        flag="--brt-vary",
+        metavar="{auto,no}",
+        read=_one_of("auto", "no"),
+        default="auto",
+        help="run the tests with inputs near the reported ones too, on patches that pass them: "
+        "when Hypothesis is installed (auto, default), or not at all",
+    ),
+    Spec(
         flag="--brt-top",
         metavar="K",
         read=_at_least(1, int),
@@ -359,6 +369,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         executor=str(values["brt_executor"]),
         ranker=str(values["brt_ranker"]),
         guard=_guard_seconds(values["brt_guard"]),
+        vary=values["brt_vary"] == "auto",
         top=_number(values["brt_top"], int),
         threshold=_number(values["brt_threshold"], float),
         json=Path(str(json)) if json else None,

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TypeVar
 
+from pytest_brt.codec import content_id
 from pytest_brt.guard import Guard
 from pytest_brt.rank.epr import Ranker
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.varying import Varying
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import (
     Attempt,
@@ -73,6 +75,8 @@ class Plan:
     #: Seconds for running existing tests on the patches; 0 is none, None as long as the
     #: ranking itself takes.
     guard: float | None = 0.0
+    #: Whether candidates are run with changed inputs too, on patches that pass them.
+    vary: bool = False
 
     def keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the attempts at `case`, in order."""
@@ -102,6 +106,7 @@ class Run:
         self._given: Future[tuple[JudgedTest, ...]] | None = None
         self._guard = Guard(workbench.engine)
         self._guardings: dict[str, Guarding] = {}
+        self._varyings: dict[str, Varying] = {}
 
     def attempt(self, key: AttemptKey) -> Future[Attempt]:
         """Return the future of one attempt."""
@@ -171,7 +176,20 @@ class Run:
             tests += given.result()
         spent = sum(attempt.seconds for attempt in _results(attempts))
         guarding = self._guarding(case, spent)
-        return run_patch(patch, case.issue_id, tests, self.workbench.engine, guarding)
+        engine = self.workbench.engine
+        return run_patch(
+            patch, case.issue_id, tests, engine, guarding=guarding, varying=self._varying(case)
+        )
+
+    def _varying(self, case: Case) -> Varying | None:
+        """Return what changes the inputs of a case's candidates, the same for all patches."""
+        if not self.plan.vary:
+            return None
+        with self._lock:
+            if case.issue_id not in self._varyings:
+                seed = int(content_id(case.issue_id), 16) % 2**32
+                self._varyings[case.issue_id] = Varying(self.workbench.engine, seed=seed)
+            return self._varyings[case.issue_id]
 
     def _guarding(self, case: Case, spent: float) -> Guarding | None:
         """Return the guard of a case's patches, the same for all of them."""

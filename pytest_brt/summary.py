@@ -11,8 +11,9 @@ from pytest_brt.code.edits import Edit
 from pytest_brt.inputs import Inputs
 from pytest_brt.options import Options, Write
 from pytest_brt.rank.choose import at_least, top_k
+from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of
-from pytest_brt.report.table import exposures, reasons, regressions, table
+from pytest_brt.report.table import exposures, question, reasons, regressions, table
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
 #: Longest reason that is shown on one line; -v shows all of it.
@@ -122,7 +123,8 @@ class Summary:
                 reporter.write_line(f"  {line.text}", green=line.good)
             if any(rank.standing for rank in ranks):
                 reporter.write_line(f"  {verdict_of(ranks)}", bold=True)
-            for text in (*regressions(ranks), *exposures(ranks)):
+            difference = difference_of(ranks)
+            for text in (*regressions(ranks), *exposures(ranks), *question(difference)):
                 reporter.write_line(f"  {text}")
             for text in reasons(ranks) if self.verbose else ():
                 reporter.write_line(f"  {text}")
