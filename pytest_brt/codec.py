@@ -6,6 +6,7 @@ Decoding checks every field and names the path of the first one that is wrong.
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TypeVar
 
 import msgspec
@@ -18,9 +19,14 @@ T = TypeVar("T")
 def to_json(value: object, *, indent: int = 0) -> str:
     """Return `value` (a dataclass, or plain data) as JSON text.
 
-    With `indent` above 0 the text is laid out for people.
+    With `indent` above 0 the text is laid out for people. Text that no UTF-8 can hold (bytes
+    kept as lone surrogates) is escaped, and comes back by `from_json`.
     """
-    raw = msgspec.json.encode(value, order="deterministic")
+    try:
+        raw = msgspec.json.encode(value, order="deterministic")
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(value, order="deterministic")
+        return json.dumps(plain, indent=indent or None)
     if indent:
         raw = msgspec.json.format(raw, indent=indent)
     return raw.decode()
@@ -34,7 +40,17 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.ValidationError as error:
+        raise StoreProblem(f"not a {kind.__name__}: {error}") from error
+    except msgspec.DecodeError:
+        return _from_escaped(text, kind)
+
+
+def _from_escaped(text: str | bytes, kind: type[T]) -> T:
+    """Decode what msgspec refuses although it is JSON: escapes of lone surrogates."""
+    try:
+        return msgspec.convert(json.loads(text), type=kind)
+    except (ValueError, msgspec.ValidationError) as error:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error
 
 

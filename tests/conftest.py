@@ -93,10 +93,14 @@ def diff_of(after: str, path: str = "interval/__init__.py", before: str = SOURCE
 
 
 def tree_hash(root: Path) -> str:
-    """Return a digest of every path and byte below `root`, caches of tools left out."""
+    """Return a digest of every path and byte below `root`.
+
+    What the outer pytest and pytester themselves put there is left out.
+    """
+    others = {".pytest_cache", "__pycache__", "stdout", "stderr", "runpytest-0", "runpytest-1"}
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*")):
-        if path.is_file() and not {".pytest_cache", "__pycache__"} & set(path.parts):
+        if path.is_file() and not others & set(path.relative_to(root).parts):
             digest.update(path.relative_to(root).as_posix().encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()

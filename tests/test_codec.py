@@ -17,6 +17,7 @@ from pytest_brt.types import (
     Oracle,
     OracleKind,
     Origin,
+    Patch,
     TestRun,
     Verdict,
 )
@@ -64,6 +65,14 @@ def test_decode_encode_is_the_same(
 def test_bytes_survive(content: bytes) -> None:
     change = FileChange(path="a", content=content)
     assert from_json(to_json(change), FileChange) == change
+
+
+@given(st.binary())
+def test_bytes_that_are_no_text_survive_as_text(content: bytes) -> None:
+    text = content.decode("utf-8", "surrogateescape")
+    patch = Patch(id="p", name=text, text=text)
+    assert from_json(to_json(patch), Patch) == patch
+    assert from_json(to_json(patch, indent=2), Patch) == patch
 
 
 def test_a_wrong_field_is_named() -> None:

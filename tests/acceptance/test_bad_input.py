@@ -19,7 +19,7 @@ def issue_with(snippet: str) -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "no such file"),
+        (None, "no such issue file"),
         (b"", "empty"),
         (b"  \n\n", "empty"),
         (b"\x00\x01\x02\xff\xfe" * 40, "binary"),
