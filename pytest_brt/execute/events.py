@@ -62,6 +62,12 @@ class Event:
     states: tuple[tuple[str, str, str], ...] = ()
     #: Whether a changed line was executed; None when that was not watched.
     lines: bool | None = None
+    #: What `inside/check.py` could do: write outside and inside, signal a process outside.
+    outside: bool = False
+    inside: bool = False
+    signal: bool = False
+    visible: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
 
 
 def read_event(line: bytes) -> Event:

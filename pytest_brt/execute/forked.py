@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.environment import inner_environment
+from pytest_brt.execute.events import Event
 from pytest_brt.execute.observation import Observation, Program
-from pytest_brt.execute.plain import observation, statement_deadlines
+from pytest_brt.execute.plain import STARTUP, observation, statement_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import CellOrder, Conversation, RowDied, RowRun, Setting
@@ -23,6 +25,7 @@ from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.views import CopiedView, MountedView, View
 from pytest_brt.execute.worker import Worker, WorkerGone
+from pytest_brt.types import FileChange
 
 #: Oldest pytest whose collection can be forked; below it each test gets a new process.
 FORKABLE = (6, 2)
@@ -48,9 +51,13 @@ class _Slot:
 class ForkEngine:
     """Runs rows in sandboxes; see `Engine`."""
 
-    def __init__(self, subject: Subject, sandbox: Sandbox, limits: Limits, jobs: int) -> None:
+    def __init__(
+        self, subject: Subject, sandbox: Sandbox, *, limits: Limits, jobs: int, remark: str = ""
+    ) -> None:
+        """Start nothing yet; `remark` is for the header."""
         self.subject = subject
         self.level = sandbox.level
+        self.remark = remark
         self._sandbox = sandbox
         self._setting = Setting(
             subject=subject, limits=limits, level=sandbox.level, processes=sandbox.processes
@@ -68,11 +75,12 @@ class ForkEngine:
         """Run the targets of `row`; see `Engine.run`."""
         begin = time.monotonic()
         with self._slot() as slot:
-            run = RowRun(self._setting, row, forkable=self._is_forkable())
+            run = RowRun(self._setting, row)
             notes: list[str] = []
             for attempt in range(3):
                 try:
-                    run.go_on(self._worker(slot, row.hash_seed), slot.view)
+                    worker = self._worker(slot, row.hash_seed)
+                    run.go_on(worker, slot.view, forkable=self._is_forkable(worker))
                     break
                 except WorkerGone as error:
                     self._drop(slot, row.hash_seed)
@@ -84,7 +92,7 @@ class ForkEngine:
                 self._modules = run.modules
         return RowResult(
             runs=run.runs(),
-            notes=tuple(dict.fromkeys(notes)),
+            notes=tuple(dict.fromkeys((*notes, *run.notes))),
             seconds=time.monotonic() - begin,
         )
 
@@ -98,7 +106,7 @@ class ForkEngine:
             in_work=True,
         )
         with self._slot() as slot:
-            ended = self._cell(slot, order, program)
+            ended = self._cell(slot, order, program.changes)
             return observation(program, ended, self._setting.places(slot.view.tree))
 
     def close(self) -> None:
@@ -110,12 +118,12 @@ class ForkEngine:
                 worker.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _cell(self, slot: _Slot, order: CellOrder, program: Program) -> Ended:
+    def _cell(self, slot: _Slot, order: CellOrder, changes: Sequence[FileChange]) -> Ended:
         """Run one cell in a new interpreter, on another worker if the first one goes."""
         for attempt in range(2):
             try:
                 talk = Conversation(self._worker(slot, 0), slot.view, self._setting)
-                talk.begin(kind="exec", changes=program.changes)
+                talk.begin(kind="exec", changes=changes)
                 ended = talk.cell(order)
                 talk.end()
                 return ended
@@ -125,7 +133,42 @@ class ForkEngine:
                     return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
         raise AssertionError("not reached")
 
-    def _is_forkable(self) -> bool:
+    def check(self) -> Event:
+        """Return what code in the sandbox could do of what it is to be kept from.
+
+        Raises:
+            SandboxProblem, SubjectProblem: nothing could be run at all.
+        """
+        outside = self._scratch / "outside"
+        outside.mkdir(mode=0o777, exist_ok=True)
+        outside.chmod(0o777)
+        order = CellOrder(
+            deadlines=Deadlines(start=STARTUP, total=STARTUP),
+            script=str(INSIDE / "check.py"),
+            spec={
+                "outside": str(outside / "x"),
+                "root": self._tree_of_first_slot(),
+                "signal": os.getpid(),
+                "hidden": [str(self._scratch)],
+            },
+        )
+        with self._slot() as slot:
+            ended = self._cell(slot, order, ())
+        for event in ended.events:
+            if event.event == "checked":
+                return event
+        raise SandboxProblem(f"a first trial failed: {ended.tail.strip() or ended.manner()}")
+
+    def _tree_of_first_slot(self) -> str:
+        with self._slot() as slot:
+            return slot.view.tree
+
+    def _is_forkable(self, worker: Worker) -> bool:
+        """Return whether rows can be forked: pytest can, and is not the subject itself."""
+        ready = worker.ready
+        return self._may_fork() and not ready.in_tree and ready.threads == 1
+
+    def _may_fork(self) -> bool:
         return self.subject.pytest_version >= FORKABLE and self._sandbox.forks
 
     def _worker(self, slot: _Slot, seed: int) -> Worker:
@@ -159,7 +202,7 @@ class ForkEngine:
         specification = self._sandbox.specification(
             self.subject, tree=tree, writable=[str(slot.folder), "/dev/shm"], env=env
         )
-        config = self._sandbox.configuration(self.subject, tree=tree, fork=self._is_forkable())
+        config = self._sandbox.configuration(self.subject, tree=tree, fork=self._may_fork())
         try:
             worker = Worker(specification, config, slot.folder / "log")
         except WorkerGone as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.forked import ForkEngine
+from pytest_brt.execute.ladder import climb
 from pytest_brt.execute.plain import PlainEngine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject
@@ -13,9 +15,9 @@ LEVELS = ("ns", "landlock", "process", "none")
 
 _WORDS = {
     "ns": "namespaces: private file system, processes and network",
-    "landlock": "landlock: files outside are read-only",
+    "landlock": "landlock: files outside cannot be written, private ones not read",
     "process": "process: own process, private copy of the tree, limits; other files can be written",
-    "none": "none: own process and private copy of the tree, no limits but time",
+    "none": "none: own process and private copy of the tree, nothing else",
 }
 
 
@@ -39,17 +41,17 @@ def open_engine(
     Raises:
         UsageProblem: an unknown level or network.
         SandboxProblem: the level that was asked for cannot be had here.
+        SubjectProblem: the subject's interpreter cannot be started.
     """
     if sandbox not in (*LEVELS, "auto"):
-        raise UsageProblem(
-            f"--brt-sandbox: unknown level {sandbox!r} (one of auto, {', '.join(LEVELS)})"
-        )
+        known = ", ".join(("auto", *LEVELS))
+        raise UsageProblem(f"--brt-sandbox: unknown level {sandbox!r} (one of {known})")
     if net not in ("none", "host"):
         raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
-    level = "none" if sandbox == "none" else "process"
-    return PlainEngine(subject, level=level, limits=limits, jobs=jobs)
+    return climb(subject, sandbox=sandbox, net=net, limits=limits, jobs=jobs)
 
 
 def describe_level(engine: Engine) -> str:
     """Return one line for the header: the isolation level and what it means."""
-    return _WORDS[engine.level]
+    remark = engine.remark if isinstance(engine, ForkEngine | PlainEngine) else ""
+    return f"{_WORDS[engine.level]} ({remark})" if remark else _WORDS[engine.level]

@@ -144,7 +144,7 @@ class Launcher:
         child = os.fork()
         if child == 0:
             # Over exec only ambient capabilities stay with a user that is not root.
-            self.calls.set_capabilities((self.calls.CAP_SYS_ADMIN,), ambient=True)
+            self.calls.set_capabilities(self.calls.FOR_MOUNTING, ambient=True)
             return
         os.close(self.control)
         while True:

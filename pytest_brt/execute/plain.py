@@ -36,9 +36,13 @@ RESTARTS = 200
 class PlainEngine:
     """Runs each target in a process of its own, on one of a few private copies of the tree."""
 
-    def __init__(self, subject: Subject, *, level: str, limits: Limits, jobs: int) -> None:
+    def __init__(
+        self, subject: Subject, *, level: str, limits: Limits, jobs: int, remark: str = ""
+    ) -> None:
+        """Start nothing yet; `remark` is for the header."""
         self.subject = subject
         self.level = level
+        self.remark = remark
         self._limits = limits
         self._slots = threading.BoundedSemaphore(max(1, jobs))
         self._lock = threading.Lock()
@@ -96,7 +100,7 @@ class PlainEngine:
         node = f"{target.path}::{target.node}" if target.node else target.path
         args = [
             node, "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler",
-            "--rootdir", str(tree.place),
+            "--rootdir", str(tree.place), "--confcutdir", str(tree.place),
             "--tb=short", "-q", *self.subject.pytest_args,
             *(f"--deselect={name}" for name in skip),
         ]  # fmt: skip
@@ -220,7 +224,7 @@ def resource_limits(limits: Limits) -> dict[str, int]:
 
 def copy_files(folder: Path, files: Sequence[FileChange]) -> None:
     """Put the files of a program in (or beside) its working directory."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         path = Path(os.path.normpath(folder / file.path))
         if not path.is_relative_to(folder.parent):

@@ -163,29 +163,30 @@ class Conversation:
 class RowRun:
     """Takes the targets of a row through conversations, keeping what is done."""
 
-    def __init__(self, setting: Setting, row: Row, *, forkable: bool) -> None:
+    def __init__(self, setting: Setting, row: Row) -> None:
         self.setting = setting
         self.row = row
         self.limits = limits_of(row, setting.limits)
-        self.forkable = forkable
         subject = setting.subject
         self.touched = touched_files(Path(subject.root), subject.source_roots, row.changes)
         #: What each target did, by its place in the row.
         self.done: dict[int, tuple[TestRun, ...]] = {}
         self.notes: list[str] = []
+        #: Targets that were running when a row or a worker ended.
+        self.blamed: set[int] = set()
         self.modules: tuple[str, ...] = ()
         self.last = time.monotonic() + setting.limits.row_seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
 
-    def go_on(self, worker: Worker, view: View) -> None:
-        """Run what is not done yet.
+    def go_on(self, worker: Worker, view: View, *, forkable: bool) -> None:
+        """Run what is not done yet, forked from one process where that can be.
 
         Raises:
             WorkerGone: the worker ended meanwhile; another may go on.
         """
         for group in self._groups():
-            fork = self.forkable
+            fork = forkable
             while any(number not in self.done for number in group):
                 left = [number for number in group if number not in self.done]
                 talk = Conversation(worker, view, self.setting)
@@ -226,12 +227,12 @@ class RowRun:
         number = self.current
         if number is None:
             return
-        if f"row ended in test {number}" in self.notes:
+        if number in self.blamed:
             target = self.row.targets[number]
             reason = f"ended the process of its row ({why})"
             run = TestRun(test=target.id, node=target.node, verdict=Verdict.CRASH, reason=reason)
             self.done[number] = (run,)
-        self.notes.append(f"row ended in test {number}")
+        self.blamed.add(number)
 
     def _groups(self) -> Iterable[list[int]]:
         """Yield targets that lie in one folder: these share pytest's configuration."""
@@ -257,6 +258,8 @@ class RowRun:
                 self.modules = talk.modules
                 return True
             if reply.event != "not_importable" or not imports:
+                why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event
+                self.notes.append(f"a new interpreter for each test: {why}")
                 return False
         return False
 
@@ -342,6 +345,7 @@ def pytest_options(subject: Subject, tree: str) -> list[str]:
     """Return pytest's options for every run: the project's own, without its selection."""
     options = [
         "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--rootdir", tree,
+        "--confcutdir", tree,
         "--tb=short", "-q", *subject.pytest_args,
     ]  # fmt: skip
     if not subject.ini:

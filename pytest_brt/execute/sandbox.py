@@ -82,9 +82,19 @@ def drop_to() -> int | None:
     return NOBODY if hasattr(os, "getuid") and os.getuid() == 0 else None
 
 
+def can_keep_signals_in() -> bool:
+    """Return whether the kernel's Landlock can confine signals."""
+    try:
+        from landlockpy import Scope, abi_version, scope_for_abi
+    except ImportError:
+        return False
+    return bool(scope_for_abi(abi_version()) & Scope.SIGNAL)
+
+
 def hidden_folders() -> list[str]:
     """Return the folders whose content code of the subject has no business with."""
-    homes = {os.path.expanduser("~"), pwd.getpwuid(os.getuid()).pw_dir}
+    homes = {os.path.expanduser("~")}
+    homes.update(entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid())
     found = {os.path.realpath(home) for home in homes if os.path.isdir(home)} - {"/"}
     found.update(folder for folder in SHARED_FOLDERS if os.path.isdir(folder))
     return sorted(found)

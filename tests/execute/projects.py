@@ -31,7 +31,7 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def open_on(root: Path, *, seconds: float = 10.0, sandbox: str = "process") -> Engine:
+def open_on(root: Path, *, seconds: float = 10.0, sandbox: str = "auto") -> Engine:
     """Return an engine for the project in `root`."""
     subject = find_subject(root, python=None, env={})
     return open_engine(subject, sandbox=sandbox, limits=Limits(seconds=seconds))

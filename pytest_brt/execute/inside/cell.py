@@ -33,7 +33,6 @@ class Cell:
         os.close(null)
         for number in (1, 2):
             os.dup2(self.output, number)
-        os.close(self.output)
         os.environ.update(self.request["env"])
         self._write_files()
         os.chdir(self.request["cwd"])
@@ -93,8 +92,11 @@ class Cell:
         capture = config.pluginmanager.getplugin("capturemanager")
         if capture is not None:
             capture.stop_global_capturing()
+            for number in (1, 2):  # to where they led when the row began: not here
+                os.dup2(self.output, number)
             capture.start_global_capturing()
             capture.suspend_global_capture()
+        os.close(self.output)
         config.args[:] = self.request["args"]
         if self.request["deselect"]:
             config.option.deselect = list(self.request["deselect"])
@@ -110,6 +112,8 @@ class Cell:
         if touched.files:
             states, lines = touched.report()
             self.wire.send("touched", states=states, lines=lines)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
         self.wire.send("finish", code=code)
         threading._shutdown()
         atexit._run_exitfuncs()

@@ -281,8 +281,7 @@ def run_pytest(row, touched):
 
     describe = row.load("describe")
     own_files = row.load("load").own_files()
-    wire = row.load("wire").Wire(-1)
-    probe = row.load("probe").Probe(wire, describe.describe, row.config["packages"], own_files)
+    probe = row.load("probe").Probe(None, describe.describe, row.config["packages"], own_files)
     args = row.request["args"]
     sys.argv[:] = ["pytest"] + args
     row.probe = probe

@@ -96,6 +96,8 @@ class Zygote:
             code = 1
             try:
                 code = self.load("row").run_row(self, request, me)
+            except BaseException as error:  # ours, or what the project did to us: tell it
+                self.control.send("row_error", text="%s: %s" % (type(error).__name__, error))
             finally:
                 os._exit(code)
         _, status = os.waitpid(pid, 0)

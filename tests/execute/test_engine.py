@@ -13,9 +13,21 @@ from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_on(make_project(tmp_path_factory.mktemp("plain") / "project"), seconds=3)
+LEVELS = [
+    "ns",
+    "none",
+    pytest.param("landlock", marks=pytest.mark.slow),
+    pytest.param("process", marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    root = make_project(tmp_path_factory.mktemp("engine") / "project")
+    engine = open_on(root, seconds=3, sandbox=request.param)
+    assert engine.level == request.param
     yield engine
     engine.close()
 
@@ -254,3 +266,26 @@ def test_a_row_may_allow_its_tests_less_time(engine: Engine) -> None:
     assert (hurried.verdict, "0.5 s" in hurried.reason) == (Verdict.TIMEOUT, True)
     patient = engine.run(Row(targets=(target,), test_seconds=100)).runs[0]
     assert patient.verdict is Verdict.PASS
+
+
+def test_tests_of_a_row_are_forked_and_not_started_anew(engine: Engine) -> None:
+    """The notes of a row say when each test had to get a new interpreter."""
+    targets = tuple(
+        TestTarget(id=str(number), path="tests/test_fork.py", source=PARENT, node="test_a")
+        for number in range(2)
+    )
+    result = engine.run(Row(targets=targets))
+    assert result.notes == ()
+    said = {run.reason for run in result.runs}
+    if engine.level == "none":
+        assert any("run_tests.py" in reason for reason in said), said
+    else:
+        assert all("zygote.py" in reason for reason in said), said
+
+
+PARENT = """\
+import sys
+def test_a():
+    with open("/proc/self/cmdline") as stream:
+        raise ValueError(stream.read().replace(chr(0), " "))
+"""

@@ -1,0 +1,57 @@
+"""Tries what a sandbox is to forbid: ``python check.py SPEC.json``. Python 3.8+."""
+
+import json
+import os
+import sys
+
+
+def is_written(path):
+    """Return whether a file could be written, and take it away again."""
+    try:
+        with open(path, "w") as stream:
+            stream.write("x")
+    except OSError:
+        return False
+    os.unlink(path)
+    return True
+
+
+def can_signal(pid):
+    """Return whether a process outside can be signalled."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def interfaces():
+    """Return the names of the network interfaces."""
+    try:
+        with open("/proc/net/dev") as stream:
+            return sorted(line.split(":")[0].strip() for line in stream if ":" in line)
+    except OSError:
+        return []
+
+
+def main():
+    """Tell what could be done."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    with open(sys.argv[1]) as stream:
+        spec = json.load(stream)
+    answer = {
+        "event": "checked",
+        "pid": os.getpid(),
+        "outside": is_written(spec["outside"]),
+        "inside": is_written(os.path.join(spec["root"], "brt-check")),
+        "signal": can_signal(spec["signal"]),
+        "visible": [path for path in spec["hidden"] if os.path.exists(path)],
+        "interfaces": interfaces(),
+    }
+    os.write(spec["fd"], json.dumps(answer).encode("ascii") + b"\n")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
