@@ -56,6 +56,10 @@ class Grammar:
     gbnf: str
     #: JSON schema (as text) when the answer is one JSON value and nothing else, or "".
     schema: str = ""
+    #: Names of the header's fields, in order, for each shape it may have.
+    keys: tuple[tuple[str, ...], ...] = ()
+    #: Language of the fenced blocks.
+    language: str = "python"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

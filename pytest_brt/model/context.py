@@ -59,9 +59,10 @@ class Context:
         self.cells = int(lib.llama_n_ctx(self.context))
         self.memory = lib.llama_get_memory(self.context)
         if adapter:
-            loaded = (ctypes.c_void_p * 1)(weights.adapter(adapter))
+            loaded = (lib.llama_adapter_lora_p_ctypes * 1)(weights.adapter(adapter))
             scale = (ctypes.c_float * 1)(1.0)
-            lib.llama_set_adapters_lora(self.context, loaded, 1, scale)
+            if lib.llama_set_adapters_lora(self.context, loaded, 1, scale):
+                raise ModelProblem(f"llama.cpp cannot apply the LoRA adapter {adapter!r}")
         self._make_batch(batch)
         self._make_brake()
 

@@ -90,7 +90,12 @@ def grammar_for(*shapes: Shape, lead: Sequence[str] = ()) -> Grammar:
         )
     start = _quote("{") + (f" {first}" if first else "")
     rules.add("root", f"{start} ({' | '.join(choices)})")
-    return Grammar(gbnf=rules.text(), schema=_schema(shapes))
+    return Grammar(
+        gbnf=rules.text(),
+        schema=_schema(shapes),
+        keys=tuple(tuple(name for name, _ in fields) for fields in heads),
+        language=shapes[0].language,
+    )
 
 
 def choice_grammar(words: Sequence[str]) -> Grammar:
@@ -108,7 +113,7 @@ def block_grammar(language: str = "python", *, lines: int = _LINES) -> Grammar:
     """Return the grammar of an answer that is one fenced block of code."""
     rules = _Rules()
     rules.add("root", f"{_quote(f'```{language}' + chr(10))} {_code(lines, rules)}")
-    return Grammar(gbnf=rules.text())
+    return Grammar(gbnf=rules.text(), language=language)
 
 
 class _Rules:

@@ -33,7 +33,8 @@ class _Process:
     """One life of the worker."""
 
     def __init__(self, start: Start) -> None:
-        self.waiting: dict[int, Future[Answer]] = {0: Future()}
+        self.started: Future[Answer] = Future()
+        self.waiting: dict[int, Future[Answer]] = {0: self.started}
         self.lock = threading.Lock()
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self.popen = subprocess.Popen(
@@ -93,7 +94,7 @@ class _Process:
             _settle(future, WorkerDied(self.dead))
 
     def _last_words(self) -> str:
-        """Return the last line it printed, without Python's and OpenMP's decoration."""
+        """Return the last line it printed."""
         size = self.said.seek(0, os.SEEK_END)
         self.said.seek(max(0, size - _LAST_WORDS))
         lines = self.said.read().decode("utf-8", "replace").split("\n")
@@ -192,9 +193,7 @@ class Host:
 
     def _wait_for_start(self, process: _Process) -> Answer:
         try:
-            return process.waiting[0].result()
-        except KeyError:
-            raise ModelProblem(f"the model's worker did not start ({process.dead})") from None
+            return process.started.result()
         except WorkerDied as died:
             self._abandon(process)
             raise ModelProblem(

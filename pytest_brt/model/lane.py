@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.picker import Picker
+from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.sequences import Sequence as Tokens
 
 #: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
@@ -158,28 +159,6 @@ class Lane:
             tokens=self.made,
             seconds=time.monotonic() - self.started,
         )
-
-
-def split_thinking(text: str) -> tuple[str, str]:
-    r"""Return the answer in `text` and the thoughts before it.
-
-    >>> split_thinking("<think>hm</think>\n\nyes")
-    ('yes', 'hm')
-    >>> split_thinking("hm</think>yes")
-    ('yes', 'hm')
-    >>> split_thinking("no thoughts")
-    ('no thoughts', '')
-    >>> split_thinking("<think>cut sho")
-    ('', 'cut sho')
-    """
-    start = text.lstrip()
-    if start.startswith("<think>"):
-        thinking, closed, answer = start.removeprefix("<think>").partition("</think>")
-        return (answer.lstrip("\n"), thinking) if closed else ("", thinking)
-    thinking, closed, answer = text.partition("</think>")
-    if closed and "<think>" not in thinking:
-        return answer.lstrip("\n"), thinking
-    return text, ""
 
 
 def repeats(ids: Sequence[int]) -> bool:

@@ -40,19 +40,23 @@ def read_reply(text: str, *kinds: type[T]) -> Reply[T]:
     Raises:
         ReplyProblem: no JSON object, or its fields are wrong; the message names the first one.
     """
-    value, end = _first_object(text)
+    value, rest = first_object(text)
     raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "ignore")
     try:
         # Built at run time: a union of the kinds has no static name.
         header: T = msgspec.json.decode(raw, type=Union[tuple(kinds)])  # noqa: UP007
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
         raise ReplyProblem(f"the header is not as asked for: {error}") from error
-    blocks, closed = fenced_blocks(_after_fence(text, end))
+    blocks, closed = fenced_blocks(rest)
     return Reply(header=header, blocks=blocks, closed=closed)
 
 
-def _first_object(text: str) -> tuple[dict[str, Any], int]:
-    """Return the first JSON object in `text` and where it ends."""
+def first_object(text: str) -> tuple[dict[str, Any], str]:
+    """Return the first JSON object in `text` and what comes after it.
+
+    Raises:
+        ReplyProblem: there is none.
+    """
     decoder = json.JSONDecoder(strict=False)
     problem = "no '{' in it"
     at = text.find("{")
@@ -62,7 +66,7 @@ def _first_object(text: str) -> tuple[dict[str, Any], int]:
         except (ValueError, RecursionError) as error:
             problem = problem if problem.startswith("JSON") else f"JSON error: {error}"
         else:
-            return value, end
+            return value, _after_fence(text, end)
         at = text.find("{", at + 1)
     raise ReplyProblem(f"no JSON header in the reply ({problem}): {text[:80]!r}")
 
@@ -99,3 +103,25 @@ def fenced_blocks(text: str) -> tuple[tuple[str, ...], bool]:
 
 def _joined(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    r"""Return the answer in `text` and the thoughts before it.
+
+    >>> split_thinking("<think>hm</think>\n\nyes")
+    ('yes', 'hm')
+    >>> split_thinking("hm</think>yes")
+    ('yes', 'hm')
+    >>> split_thinking("no thoughts")
+    ('no thoughts', '')
+    >>> split_thinking("<think>cut sho")
+    ('', 'cut sho')
+    """
+    start = text.lstrip()
+    if start.startswith("<think>"):
+        thinking, closed, answer = start.removeprefix("<think>").partition("</think>")
+        return (answer.lstrip("\n"), thinking) if closed else ("", thinking)
+    thinking, closed, answer = text.partition("</think>")
+    if closed and "<think>" not in thinking:
+        return answer.lstrip("\n"), thinking
+    return text, ""

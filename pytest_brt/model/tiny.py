@@ -7,11 +7,12 @@ Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 
 from __future__ import annotations
 
+import functools
 import random
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 Scalar = str | int | float | bool
@@ -107,6 +108,7 @@ class Weights:
         for size in shape:
             count *= size
 
+        @functools.cache
         def fill() -> bytes:
             return array("f", (draw() for _ in range(count))).tobytes()
 
@@ -161,7 +163,10 @@ def write_llama(
     words: Mapping[str, Value] | None = None,
     layers: int = 2,
 ) -> Path:
-    """Write an attention model of two layers ("llama" or "qwen2") to `path`, about 430 kB."""
+    """Write an attention model ("llama" or "qwen2") to `path`, about 430 kB with two layers.
+
+    More layers repeat the weights of the second: they cost time, which some tests want.
+    """
     width, heads, kv_heads, inner = 64, 4, 2, 128
     head = width // heads
     words = vocabulary() if words is None else words
@@ -189,9 +194,13 @@ def write_llama(
         make.ones("output_norm.weight", width),
         make.normal("output.weight", size, width),
     ]
+    last: list[Tensor] = []
     for layer in range(layers):
         p = f"blk.{layer}."
-        tensors += [
+        if layer > 1:
+            tensors += [replace(tensor, name=tensor.name.replace("blk.1.", p)) for tensor in last]
+            continue
+        last = [
             make.ones(p + "attn_norm.weight", width),
             make.ones(p + "ffn_norm.weight", width),
             make.normal(p + "attn_q.weight", width, width),
@@ -203,11 +212,12 @@ def write_llama(
             make.normal(p + "ffn_down.weight", width, inner),
         ]
         if a == "qwen2":
-            tensors += [
+            last += [
                 make.vector(p + "attn_q.bias", width),
                 make.vector(p + "attn_k.bias", kv_heads * head),
                 make.vector(p + "attn_v.bias", kv_heads * head),
             ]
+        tensors += last
     return write_gguf(path, {**keys, **words}, tensors)
 
 
@@ -253,3 +263,21 @@ def write_mamba(path: Path, *, seed: int = 0, words: Mapping[str, Value] | None 
             make.normal(p + "ssm_out.weight", width, inner),
         ]
     return write_gguf(path, {**keys, **words}, tensors)
+
+
+def write_lora(path: Path, *, architecture: str = "llama", seed: int = 1) -> Path:
+    """Write a LoRA adapter of rank 4 for the models of `write_llama` to `path`."""
+    width, rank, layers = 64, 4, 2
+    keys: dict[str, Value] = {
+        "general.type": "adapter",
+        "general.architecture": architecture,
+        "adapter.type": "lora",
+        "adapter.lora.alpha": 8.0,
+    }
+    make = Weights(seed, scale=0.5)
+    tensors = []
+    for layer in range(layers):
+        name = f"blk.{layer}.attn_q.weight"
+        tensors.append(make.normal(f"{name}.lora_a", rank, width))
+        tensors.append(make.normal(f"{name}.lora_b", width, rank))
+    return write_gguf(path, keys, tensors)

@@ -10,6 +10,7 @@ import os
 import queue
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import BinaryIO
 
@@ -167,7 +168,15 @@ def main() -> None:
     """
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    Worker(sys.stdin.buffer, answers).run()
+    status = 0
+    try:
+        Worker(sys.stdin.buffer, answers).run()
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stderr.flush()
+    # Not exit(): the reading thread holds stdin, and llama.cpp's threads need no farewell.
+    os._exit(status)
 
 
 if __name__ == "__main__":

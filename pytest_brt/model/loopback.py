@@ -1,0 +1,160 @@
+"""HTTP to this machine and nowhere else: no proxies, no redirects, no other host."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_brt.errors import ModelProblem
+
+#: Bytes of a response that are read at most.
+_MOST_BYTES = 32 << 20
+
+
+class Unreachable(ModelProblem):
+    """The server did not answer, or not to the end: it may be worth another try."""
+
+
+class TooLate(ModelProblem):
+    """The time for an answer was over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """What a server answered."""
+
+    status: int
+    #: The JSON value of the body; None when it is no JSON.
+    body: Any
+    #: The beginning of the body, for messages.
+    text: str
+
+
+class Loopback:
+    """A server on this machine, by its URL."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        """Accept `url` when it leads to this machine.
+
+        Raises:
+            ModelProblem: it is no http URL, or another machine's.
+        """
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            raise ModelProblem(
+                f"not an http URL: {url!r} (as in --brt-model server:http://127.0.0.1:8080)"
+            )
+        try:
+            self.port = parts.port or 80
+        except ValueError as error:
+            raise ModelProblem(f"no such port in {url!r}: {error}") from error
+        self.host = _loopback_address(parts.hostname, self.port, url)
+        self.url = f"http://{parts.netloc}"
+        self.prefix = parts.path.rstrip("/").removesuffix("/chat/completions")
+        self.headers = {"Content-Type": "application/json", **(headers or {})}
+        self._live: set[http.client.HTTPConnection] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def get(self, path: str, seconds: float) -> Response:
+        """GET `path`.
+
+        Raises:
+            Unreachable: no answer, or half of one.
+            TooLate: `seconds` were over before it was complete.
+        """
+        return self._request("GET", path, None, seconds)
+
+    def post(self, path: str, body: Mapping[str, object], seconds: float) -> Response:
+        """POST `body` as JSON to `path`; raises as `get` does."""
+        return self._request("POST", path, json.dumps(body).encode(), seconds)
+
+    def _request(self, method: str, path: str, body: bytes | None, seconds: float) -> Response:
+        end = time.monotonic() + seconds
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=max(seconds, 0.001))
+        with self._lock:
+            if self._closed:
+                raise ModelProblem(f"the connection to {self.url!r} was closed")
+            self._live.add(connection)
+        # A server that drips would outlast a timeout that counts between two bytes.
+        alarm = threading.Timer(max(seconds, 0.001), _cut, (connection,))
+        alarm.daemon = True
+        alarm.start()
+        try:
+            connection.request(method, path, body, self.headers)
+            response = connection.getresponse()
+            raw = response.read(_MOST_BYTES)
+            status = response.status
+            # read(n) is silent about a body that ends early
+            if response.length:
+                raise http.client.IncompleteRead(raw, response.length)
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+            # ValueError and AttributeError: the socket was closed by another thread meanwhile.
+            if self._closed:
+                raise ModelProblem(f"the connection to {self.url!r} was closed") from error
+            if time.monotonic() >= end - 0.01:
+                raise TooLate(f"{self.url!r} did not answer within {seconds:.0f} s") from error
+            raise Unreachable(f"{self.url!r}: {_reason(error)}") from error
+        finally:
+            alarm.cancel()
+            with self._lock:
+                self._live.discard(connection)
+            connection.close()
+        text = raw.decode("utf-8", "replace")
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        return Response(status=status, body=value, text=" ".join(text[:300].split()))
+
+    def close(self) -> None:
+        """Cut every connection; requests under way end in ModelProblem."""
+        with self._lock:
+            self._closed = True
+            live = list(self._live)
+        for connection in live:
+            _cut(connection)
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    sock = connection.sock
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def _loopback_address(host: str, port: int, url: str) -> str:
+    """Return the numeric loopback address of `host`; names other than localhost are not asked."""
+    refusal = ModelProblem(
+        f"{url!r} is not on this machine, and nothing is ever sent elsewhere "
+        "(use http://127.0.0.1:PORT; for another machine, forward its port: ssh -L)"
+    )
+    if host == "localhost" or host.endswith(".localhost"):
+        with suppress(OSError):
+            for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+                if family == socket.AF_INET and ipaddress.ip_address(address[0]).is_loopback:
+                    return str(address[0])
+        return "127.0.0.1"
+    try:
+        numeric = ipaddress.ip_address(host)
+    except ValueError:
+        raise refusal from None
+    mapped = getattr(numeric, "ipv4_mapped", None)
+    if not (mapped or numeric).is_loopback:
+        raise refusal
+    return host

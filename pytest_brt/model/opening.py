@@ -1,0 +1,157 @@
+"""Makes models out of what the user writes: `gguf:…`, `server:…`, `scripted:…`, `none`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.errors import ModelProblem, UsageProblem
+from pytest_brt.model.base import Completion, Model, Prompt, Settings
+from pytest_brt.model.catalogue import check_unchanged, find_model, model_files, models_folder
+
+#: Makes a model out of what follows "scheme:".
+Factory = Callable[[str, Settings], Model]
+_EXTRA = re.compile(r"\+(lora|template):")
+
+
+class NoModel:
+    """Stands for the absence of a model."""
+
+    name = "none"
+    context = 0
+    exact = False
+    notes: tuple[str, ...] = ()
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        """Raise ModelProblem."""
+        raise ModelProblem(
+            "this needs a model and none was chosen (--brt-model gguf:FILE, or 'pytest-brt "
+            "models' for what there is)"
+        )
+
+    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Raise ModelProblem."""
+        raise ModelProblem("nothing to count with: no model was chosen (--brt-model gguf:FILE)")
+
+    def measure(self, prompt: Prompt) -> int:
+        """Raise ModelProblem."""
+        return self.count([])[0]
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GgufSpec:
+    """What stands after "gguf:", taken apart."""
+
+    path: str
+    lora: str = ""
+    template: str = ""
+
+
+def parse_gguf(rest: str) -> GgufSpec:
+    """Take "PATH-or-name[+lora:PATH][+template:FILE]" apart.
+
+    >>> parse_gguf("a.gguf+lora:b.gguf+template:c.jinja")
+    GgufSpec(path='a.gguf', lora='b.gguf', template='c.jinja')
+
+    Raises:
+        UsageProblem: the file is missing, or something is given twice.
+    """
+    path, *extras = _EXTRA.split(rest)
+    given: dict[str, str] = {}
+    for kind, value in zip(extras[::2], extras[1::2], strict=True):
+        if kind in given or not value:
+            raise UsageProblem(f"'+{kind}:' needs one file: {rest!r}")
+        given[kind] = value
+    if not path:
+        raise UsageProblem(f"'gguf:' needs a file or a name: {rest!r} (run 'pytest-brt models')")
+    return GgufSpec(path=path, lora=given.get("lora", ""), template=given.get("template", ""))
+
+
+def _open_gguf(rest: str, settings: Settings) -> Model:
+    from pytest_brt.model.local import open_gguf
+
+    spec = parse_gguf(rest)
+    path = find_model(spec.path, models_folder(settings.models_dir))
+    model = open_gguf(str(path), settings, template=spec.template, adapter=spec.lora)
+    changed = check_unchanged(path)
+    if changed:
+        model.notes = (*model.notes, changed)
+    return model
+
+
+def _open_server(rest: str, settings: Settings) -> Model:
+    from pytest_brt.model.server import ServerModel
+
+    return ServerModel(rest, settings)
+
+
+def _open_scripted(rest: str, settings: Settings) -> Model:
+    from pytest_brt.model.scripted import ScriptedModel
+
+    return ScriptedModel(rest, settings)
+
+
+def builtin_factories() -> dict[str, Factory]:
+    """Return the schemes that need no plugin."""
+    return {"gguf": _open_gguf, "server": _open_server, "scripted": _open_scripted}
+
+
+def default_spec(settings: Settings) -> str:
+    """Return the spec when none is given: the only GGUF in the model folder, else "none"."""
+    files = model_files(models_folder(settings.models_dir))
+    return f"gguf:{files[0]}" if len(files) == 1 else "none"
+
+
+def open_model(
+    spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
+) -> Model:
+    """Return the model that `spec` names; nothing is loaded or connected yet.
+
+    Raises:
+        UsageProblem: the spec names no scheme that `factories` (default: the built-in) has.
+        ModelProblem: its file or server cannot be used.
+    """
+    if spec == "none":
+        return NoModel()
+    known = builtin_factories() if factories is None else factories
+    scheme, colon, rest = spec.partition(":")
+    if colon and scheme in known:
+        return known[scheme](rest, settings)
+    if spec.endswith(".gguf") and "gguf" in known:
+        return known["gguf"](spec, settings)
+    raise UsageProblem(
+        f"--brt-model: not a model: {spec!r} (known are {', '.join(f'{s}:…' for s in known)}, none)"
+    )
+
+
+def open_models(
+    spec: str, edit_spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
+) -> tuple[Model, Model]:
+    """Return the reasoning model and the one that edits code, the same one without `edit_spec`.
+
+    Two specs of one GGUF file that differ in their adapters share one worker and its weights.
+    """
+    if edit_spec in ("", spec):
+        model = open_model(spec, settings, factories)
+        return model, model
+    first, second = (s.removeprefix("gguf:") for s in (spec, edit_spec))
+    if factories is None and spec.startswith("gguf:") and edit_spec.startswith("gguf:"):
+        one, two = parse_gguf(first), parse_gguf(second)
+        folder = models_folder(settings.models_dir)
+        path = find_model(one.path, folder)
+        if path == find_model(two.path, folder) and one.template == two.template:
+            from pytest_brt.model.local import open_pair
+
+            return open_pair(
+                str(path), settings, template=one.template, adapters=(one.lora, two.lora)
+            )
+    model = open_model(spec, settings, factories)
+    try:
+        return model, open_model(edit_spec, settings, factories)
+    except BaseException:
+        model.close()
+        raise

@@ -1,0 +1,103 @@
+"""A server that speaks chat completions and misbehaves as a plan says; run as a process.
+
+chat_server.py FOLDER: writes its port to FOLDER/port; takes the next step of the JSON list in
+FOLDER/plan.json for each chat request (the last one for ever); appends each request to FOLDER/log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(sys.argv[1]) if __name__ == "__main__" else Path()
+LOCK = threading.Lock()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, status: int, body: bytes, *, announce: int | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body) if announce is None else announce))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        names = json.loads((FOLDER / "models.json").read_text(encoding="utf-8"))
+        data = [{"id": name, "object": "model"} for name in names]
+        self.answer(200, json.dumps({"object": "list", "data": data}).encode())
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request["authorization"] = self.headers.get("Authorization", "")
+        with LOCK:
+            with (FOLDER / "log").open("a", encoding="utf-8") as log:
+                log.write(json.dumps(request) + "\n")
+            plan = json.loads((FOLDER / "plan.json").read_text(encoding="utf-8"))
+            step = plan[0]
+            if len(plan) > 1:
+                (FOLDER / "plan.json").write_text(json.dumps(plan[1:]), encoding="utf-8")
+        self.behave(request, step)
+
+    def behave(self, request: dict[str, Any], step: dict[str, Any]) -> None:
+        if step.get("drop"):
+            self.close_connection = True
+            self.connection.close()
+            return
+        time.sleep(step.get("wait", 0))
+        if "redirect" in step:
+            self.send_response(302)
+            self.send_header("Location", step["redirect"])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if step.get("refuses") in request:
+            text = f"Unknown field: {step['refuses']}"
+            self.answer(400, json.dumps({"error": {"message": text}}).encode())
+            return
+        if "status" in step:
+            self.answer(step["status"], json.dumps({"error": {"message": "no, sorry"}}).encode())
+            return
+        text = step.get("text", "")
+        if step.get("obeys") and "response_format" in request:
+            text = step["obeys"]
+        if step.get("seeded"):
+            text = f"seed {request['seed']}"
+        message = {"role": "assistant", "content": text, **step.get("message", {})}
+        choice = {"index": 0, "finish_reason": step.get("finish", "stop"), "message": message}
+        usage = step.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
+        body = json.dumps({"choices": [choice], "usage": usage}).encode()
+        body = step["body"].encode() if "body" in step else body
+        if step.get("half"):
+            self.answer(200, body[: len(body) // 2], announce=len(body))
+            self.close_connection = True
+            return
+        if step.get("drip"):
+            self.answer(200, b"", announce=len(body))
+            for byte in body:
+                time.sleep(step["drip"])
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+            return
+        self.answer(200, body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def handle(self) -> None:
+        with contextlib.suppress(OSError):  # the client has gone
+            super().handle()
+
+
+if __name__ == "__main__":
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    (FOLDER / "port.part").write_text(str(server.server_port), encoding="ascii")
+    (FOLDER / "port.part").rename(FOLDER / "port")
+    server.serve_forever()

@@ -1,0 +1,327 @@
+"""The worker process: what ends it must not end us."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model import tiny
+from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.local import LocalModel, open_gguf, open_pair
+
+FAST = Settings(threads=1)
+
+
+def prompt(text: str = "hello", *, samples: int = 1, max_tokens: int = 20, **how: object) -> Prompt:
+    return Prompt(
+        messages=(Message(role=Role.USER, text=text),),
+        samples=samples,
+        sampling=Sampling(max_tokens=max_tokens),
+        **how,  # type: ignore[arg-type]  # test shorthand
+    )
+
+
+@pytest.fixture
+def model(weights: Path) -> Iterator[LocalModel]:
+    opened = open_gguf(str(weights / "llama.gguf"), FAST)
+    yield opened
+    opened.close()
+
+
+def kill(pid: int) -> None:
+    """Kill a worker; 0, which stands for none, would mean this very process group."""
+    if pid > 0:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_it_answers_counts_and_measures(model: LocalModel) -> None:
+    assert model.name == "llama.gguf"
+    assert model.exact
+    assert model.count(["hello", "", "a <|im_end|> b"]) == (5, 0, 14)
+    assert model.measure(prompt("hello")) == model.complete(prompt("hello"))[0].prompt_tokens
+    assert [done.seed for done in model.complete(prompt(samples=3))] == [0, 1, 2]
+
+
+def test_many_threads_ask_at_once(model: LocalModel) -> None:
+    with ThreadPoolExecutor(12) as pool:
+        asked = list(pool.map(lambda n: model.complete(prompt(f"q{n}")), range(40)))
+    again = [model.complete(prompt(f"q{n}")) for n in range(40)]
+    assert [a[0].text for a in asked] == [b[0].text for b in again]
+
+
+def test_nothing_starts_before_the_first_prompt(weights: Path) -> None:
+    model = open_gguf(str(weights / "llama.gguf"), FAST)
+    assert model.host.pid == 0
+    model.close()
+
+
+def test_close_ends_the_process_and_what_it_was_asked(model: LocalModel) -> None:
+    model.count(["x"])
+    pid = model.host.pid
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(model.complete, prompt(max_tokens=3000, samples=8)) for _ in range(3)]
+        time.sleep(0.2)
+        start = time.monotonic()
+        model.close()
+        for future in asked:
+            if not isinstance(future.exception(), ModelProblem):
+                assert future.exception() is None  # it was done before
+        assert time.monotonic() - start < 1
+    assert gone(pid)
+    with pytest.raises(ModelProblem, match="was closed"):
+        model.complete(prompt())
+
+
+def test_a_killed_worker_is_replaced_and_the_answer_says_so(model: LocalModel) -> None:
+    (before,) = model.complete(prompt())
+    pid = model.host.pid
+    kill(pid)
+    (after,) = model.complete(prompt())
+    assert after.text == before.text
+    assert model.host.pid not in (0, pid)
+
+
+def test_a_prompt_that_is_underway_survives_a_kill(model: LocalModel) -> None:
+    question = prompt(max_tokens=1500, samples=8)
+    want = [done.text for done in model.complete(question)]
+    pid = model.host.pid
+    threading.Timer(0.1, kill, (pid,)).start()
+    got = model.complete(question)
+    if model.host.restarts:
+        assert [done.text for done in got] == want
+        assert any("died (SIGKILL" in note for note in got[0].notes)
+
+
+# Ends llama.cpp's own parser: the pre-check cannot see it, since it is the check that dies.
+DEEP = Grammar(gbnf="root ::= " + "(" * 90_000 + '"a"' + ")" * 90_000)
+
+
+def test_a_prompt_that_kills_is_found_and_the_others_live(model: LocalModel) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        good = [pool.submit(model.complete, prompt(f"q{n}", max_tokens=300)) for n in range(4)]
+        bad = pool.submit(model.complete, prompt(grammar=DEEP))
+        error = bad.exception()
+        assert isinstance(error, ModelProblem)
+        assert "died twice over this prompt" in str(error)
+        assert "SIG" in str(error)
+        for future in good:
+            assert future.result()[0].tokens
+    assert model.complete(prompt())[0].tokens
+
+
+def test_a_bad_grammar_is_one_line(model: LocalModel) -> None:
+    with pytest.raises(ModelProblem, match="cannot parse the grammar") as caught:
+        model.complete(prompt(grammar=Grammar(gbnf="root ::= missing")))
+    assert "\n" not in str(caught.value)
+    assert model.host.restarts == 0
+
+
+def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\nos.write(1, b'noise from a start-up hook\\n') if 0 else None\n"
+        "import sys\nprint('to stderr', file=sys.stderr)\n"
+    )
+    code = (
+        "import sys; from pytest_brt.model.local import open_gguf\n"
+        "from pytest_brt.model.base import *\n"
+        f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
+        "print(m.count(['hello'])); m.close()"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path.cwd())])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "(5,)\n"
+
+
+def test_a_fork_after_use_does_not_hang(model: LocalModel) -> None:
+    model.complete(prompt())
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)  # what a zygote's child does with us
+    assert os.waitpid(pid, 0)[1] == 0
+    assert model.complete(prompt())[0].tokens
+
+
+def test_two_models_side_by_side(weights: Path) -> None:
+    first = open_gguf(str(weights / "llama.gguf"), FAST)
+    second = open_gguf(str(weights / "mamba.gguf"), FAST)
+    assert first.complete(prompt())[0].text != second.complete(prompt())[0].text
+    assert first.host.pid != second.host.pid
+    first.close()
+    assert second.complete(prompt())[0].tokens
+    second.close()
+
+
+def test_a_lora_adapter_beside_the_model_it_was_made_for(weights: Path, tmp_path: Path) -> None:
+    adapter = tiny.write_lora(tmp_path / "lora.gguf")
+    plain, tuned = open_pair(str(weights / "llama.gguf"), FAST, adapters=("", str(adapter)))
+    with ThreadPoolExecutor(2) as pool:
+        base = pool.submit(plain.complete, prompt(max_tokens=60))
+        edit = pool.submit(tuned.complete, prompt(max_tokens=60))
+    assert base.result()[0].text != edit.result()[0].text
+    assert plain.host.pid == tuned.host.pid
+    assert tuned.name == "llama.gguf+lora.gguf"
+    plain.close()
+    alone = open_gguf(str(weights / "llama.gguf"), FAST, adapter=str(adapter))
+    assert alone.complete(prompt(max_tokens=60))[0].text == edit.result()[0].text
+    alone.close()
+
+
+def test_an_adapter_for_another_model(weights: Path, tmp_path: Path) -> None:
+    adapter = tiny.write_lora(tmp_path / "lora.gguf", architecture="qwen2")
+    model = open_gguf(str(weights / "llama.gguf"), FAST, adapter=str(adapter))
+    with pytest.raises(ModelProblem, match=r"LoRA adapter .* does not fit"):
+        model.complete(prompt())
+    model.close()
+    with pytest.raises(ModelProblem, match="no such model file"):
+        open_gguf(str(weights / "llama.gguf"), FAST, adapter="missing.gguf")
+
+
+def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path) -> None:
+    words = tiny.vocabulary()
+    keys: dict[str, tiny.Value] = {
+        "general.architecture": "martian",
+        "martian.context_length": 4096,
+        "martian.block_count": 1,
+        **words,
+    }
+    path = tiny.write_gguf(tmp_path / "m.gguf", keys, [tiny.Weights().normal("w", 4, 4)])
+    model = open_gguf(str(path), FAST)
+    with pytest.raises(ModelProblem, match=r"cannot load .*martian") as caught:
+        model.complete(prompt())
+    assert "\n" not in str(caught.value)
+    model.close()
+
+
+def test_no_chat_template_names_the_way_to_give_one(tmp_path: Path) -> None:
+    path = tiny.write_llama(tmp_path / "m.gguf", words=tiny.vocabulary(template=""))
+    with pytest.raises(ModelProblem, match=r"no chat template .*\+template:FILE"):
+        open_gguf(str(path), FAST)
+    template = tmp_path / "chat.jinja"
+    with pytest.raises(ModelProblem, match="no such chat template"):
+        open_gguf(str(path), FAST, template=str(template))
+    template.write_text(tiny.CHATML, encoding="utf-8")
+    model = open_gguf(str(path), FAST, template=str(template))
+    assert model.complete(prompt())[0].tokens
+    model.close()
+    template.write_text("{% if %}", encoding="utf-8")
+    model = open_gguf(str(path), FAST, template=str(template))
+    with pytest.raises(ModelProblem, match=r"chat template .* cannot be read"):
+        model.complete(prompt())
+    model.close()
+
+
+def test_too_large_a_context(weights: Path) -> None:
+    with pytest.raises(ModelProblem, match=r"4000000: .* trained for 4096 tokens"):
+        open_gguf(str(weights / "llama.gguf"), Settings(context=4_000_000))
+
+
+def test_flipped_bytes_before_the_weights(weights: Path, tmp_path: Path) -> None:
+    raw = (weights / "llama.gguf").read_bytes()
+    random_ = random.Random(5)
+    for number in range(6):
+        at = random_.randrange(30, 9000)
+        path = tmp_path / f"{number}.gguf"
+        path.write_bytes(raw[:at] + bytes(b ^ 0x55 for b in raw[at : at + 10]) + raw[at + 10 :])
+        with contextlib.suppress(ModelProblem):
+            model = open_gguf(str(path), FAST)
+            with contextlib.closing(model):
+                model.complete(prompt(max_tokens=3))
+
+
+SCRIPT = """
+import signal, sys, threading
+from pytest_brt.model.base import *
+from pytest_brt.model.local import open_gguf
+model = open_gguf({path!r}, Settings(threads=1, context=4096))
+text = "word " * {words}
+model.count(["x"])
+print(model.host.pid, flush=True)
+try:
+    model.complete(Prompt(messages=(Message(role=Role.USER, text=text),), samples={samples},
+                          sampling=Sampling(max_tokens={tokens})))
+except KeyboardInterrupt:
+    model.close()
+    print("interrupted", flush=True)
+"""
+
+
+def start_script(path: Path, *, words: int, samples: int, tokens: int) -> subprocess.Popen[str]:
+    code = SCRIPT.format(path=str(path), words=words, samples=samples, tokens=tokens)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
+    )
+
+
+@pytest.mark.parametrize(("words", "samples", "tokens"), [(600, 1, 20), (5, 16, 3000)])
+def test_ctrl_c_stops_within_a_second(
+    tmp_path: Path, words: int, samples: int, tokens: int
+) -> None:
+    # Wide enough that the prompt, or the answers, take many seconds.
+    path = tiny.write_llama(tmp_path / "slow.gguf", layers=200)
+    with start_script(path, words=words, samples=samples, tokens=tokens) as process:
+        assert process.stdout is not None
+        worker = int(process.stdout.readline())
+        time.sleep(0.5)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - start < 1
+        assert gone(worker)
+
+
+def test_a_killed_parent_takes_the_worker_with_it(weights: Path) -> None:
+    with start_script(weights / "llama.gguf", words=5, samples=16, tokens=3000) as process:
+        assert process.stdout is not None
+        worker = int(process.stdout.readline())
+        process.kill()
+        process.wait()
+    end = time.monotonic() + 5
+    while not gone(worker) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert gone(worker)
+
+
+@pytest.mark.slow
+def test_200_kills_at_random_points(weights: Path) -> None:
+    model = open_gguf(str(weights / "llama.gguf"), FAST)
+    chance = random.Random(11)
+    pids = set()
+    answered = 0
+    want = [done.text for done in model.complete(prompt(samples=4, max_tokens=60))]
+    for _ in range(200):
+        pid = model.host.pid
+        pids.add(pid)
+        timer = threading.Timer(chance.random() * 0.25, kill, (pid,))
+        timer.start()
+        for _ in range(3):
+            with contextlib.suppress(ModelProblem):
+                got = model.complete(prompt(samples=4, max_tokens=60))
+                assert [done.text for done in got] == want
+                answered += 1
+        timer.join()
+    model.close()
+    assert answered > 400
+    assert all(gone(pid) for pid in pids if pid)
