@@ -51,7 +51,7 @@ class ServerModel:
         self.base = self.server.prefix or "/v1"
         self.name = f"server:{self.server.url}" + (f"#{self.chosen}" if self.chosen else "")
         self.context = settings.context or _CONTEXT
-        self.notes = (
+        self.notes: tuple[str, ...] = (
             ()
             if settings.context
             else (f"context taken as {_CONTEXT} tokens (the server's own: --brt-context N)",)
