@@ -1,0 +1,261 @@
+"""How often replay writes a test that fails on the bug and passes with the true fix.
+
+INDEX is a JSON list, one object per bug report:
+
+    instance_id   name of the report                 repo      "owner/name", for the tables
+    issue         path of the report                 python    interpreter that runs the project
+    base, fixed   trees without and with the fix     envvars   environment of the tests
+    pythonpath    import path relative to a tree
+
+Replay is given the report and the tree `base`, nothing else. Each test it holds to be a
+candidate is then run as a pytest file, by this project's engine, on `base` and on `fixed`: it
+is fail-to-pass (F→P) when it fails on the first every time and passes on the second. Printed
+are, per repository and over all, the shares of reports with a candidate and with an F→P test at
+rank 1, in the top 3, in the top 5 and at all; the precision of each oracle; how far the
+confidence can be believed; and seconds per report. The last line is one JSON object of shares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pytest_brt.errors import BrtError
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.issue import load_issue
+from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.types import JudgedTest, Verdict
+
+QUICK = 6
+BUCKETS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A candidate and what the true fix makes of it."""
+
+    rule: str
+    confidence: float
+    f2p: bool
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one report."""
+
+    report: str
+    repo: str
+    tried: tuple[Tried, ...]
+    #: Wall-clock seconds that replay took, and the CPU seconds of this process meanwhile.
+    seconds: float
+    problem: str = ""
+
+    def first(self) -> int:
+        """Return the rank of the first F→P test, 0 when there is none."""
+        return next((rank for rank, one in enumerate(self.tried, 1) if one.f2p), 0)
+
+
+def main() -> int:
+    """Run replay on every report of the index and print the tables."""
+    arguments = _arguments()
+    entries = json.loads(Path(arguments.index).read_text(encoding="utf-8"))
+    chosen = [
+        e for e in entries if any(part in e["instance_id"] for part in arguments.only or [""])
+    ]
+    if arguments.quick:
+        chosen = _spread(chosen, QUICK)
+    outcomes: list[Outcome] = []
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for outcome in pool.map(lambda entry: _measure(entry, arguments), chosen):
+            outcomes.append(outcome)
+            print(_line(outcome), flush=True)
+            if arguments.tests:
+                for rank, one in enumerate(outcome.tried, 1):
+                    mark = "F→P" if one.f2p else "   "
+                    print(f"    {rank:2} {mark} {one.confidence:.2f} {one.rule:18} {one.name}")
+    _tables(outcomes)
+    print(json.dumps(_shares(outcomes)))
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "index",
+        nargs="?",
+        default=os.environ.get("PYTEST_BRT_BENCH"),
+        help="the list of reports (default: the environment's PYTEST_BRT_BENCH)",
+    )
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} reports, of many projects")
+    parser.add_argument("--only", action="append", metavar="PART", help="reports with PART in id")
+    parser.add_argument("--jobs", type=int, default=2, help="reports at a time (default 2)")
+    parser.add_argument("--repeat", type=int, default=2, help="runs that must agree (default 2)")
+    parser.add_argument("--keep", type=int, help="keep so many candidates per report")
+    parser.add_argument("--sandbox", default="auto", help="isolation level (default auto)")
+    parser.add_argument("--tests", action="store_true", help="list every candidate")
+    arguments = parser.parse_args()
+    if not arguments.index:
+        parser.error("no INDEX given, and PYTEST_BRT_BENCH is not set")
+    if not Path(arguments.index).is_file():
+        parser.error(f"no such file: {arguments.index!r}")
+    return arguments
+
+
+def _spread(entries: list[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """Return `count` entries, of as many repositories as can be."""
+    by_repo: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for entry in entries:
+        by_repo[entry["repo"]].append(entry)
+    queues = [list(queue) for queue in by_repo.values()]
+    found: list[Mapping[str, Any]] = []
+    while len(found) < count and any(queues):
+        for queue in queues:
+            if queue and len(found) < count:
+                found.append(queue.pop(0))
+    return found
+
+
+def _measure(entry: Mapping[str, Any], arguments: argparse.Namespace) -> Outcome:
+    begin = time.monotonic()
+    tried: tuple[Tried, ...] = ()
+    problem = ""
+    try:
+        tests, seconds = _candidates(entry, arguments)
+        passing = _passing(entry, tests, arguments)
+        tried = tuple(
+            Tried(
+                rule=str(item.test.oracle.kind),
+                confidence=item.judgement.confidence,
+                f2p=item.test.id in passing,
+                name=item.test.name,
+            )
+            for item in tests
+        )
+    except BrtError as error:
+        problem, seconds = str(error), time.monotonic() - begin
+    return Outcome(
+        report=entry["instance_id"],
+        repo=entry["repo"],
+        tried=tried,
+        seconds=seconds,
+        problem=problem,
+    )
+
+
+def _candidates(
+    entry: Mapping[str, Any], arguments: argparse.Namespace
+) -> tuple[list[JudgedTest], float]:
+    issue = load_issue(entry["issue"], sys.stdin.buffer)
+    engine = _engine(entry, "base", arguments)
+    try:
+        settings = ReplaySettings(repeat=arguments.repeat, keep=arguments.keep)
+        attempt = replay(issue, engine=engine, settings=settings)
+    finally:
+        engine.close()
+    return [item for item in attempt.tests if item.judgement.candidate], attempt.seconds
+
+
+def _passing(
+    entry: Mapping[str, Any], tests: Sequence[JudgedTest], arguments: argparse.Namespace
+) -> set[str]:
+    """Return the ids of the tests that pass on the tree with the true fix."""
+    if not tests:
+        return set()
+    engine = _engine(entry, "fixed", arguments)
+    targets = tuple(
+        TestTarget(
+            id=item.test.id, path=item.test.path, source=item.test.source, node=item.test.name
+        )
+        for item in tests
+    )
+    try:
+        runs = engine.run(Row(targets=targets)).runs
+    finally:
+        engine.close()
+    return {run.test for run in runs if run.verdict is Verdict.PASS}
+
+
+def _engine(entry: Mapping[str, Any], tree: str, arguments: argparse.Namespace) -> Engine:
+    root = Path(entry[tree])
+    path = os.pathsep.join(str((root / part).resolve()) for part in entry.get("pythonpath", ["."]))
+    env = {**entry.get("envvars", {}), "PYTHONPATH": path}
+    subject = find_subject(root, python=entry["python"], env=env)
+    return open_engine(subject, sandbox=arguments.sandbox, limits=Limits())
+
+
+def _line(outcome: Outcome) -> str:
+    rank = outcome.first()
+    found = f"F→P at {rank}" if rank else ("no F→P" if outcome.tried else "no candidate")
+    note = f"  {outcome.problem}" if outcome.problem else ""
+    return (
+        f"{outcome.report:40} {found:12} of {len(outcome.tried):2} {outcome.seconds:6.1f} s{note}"
+    )
+
+
+def _tables(outcomes: Sequence[Outcome]) -> None:
+    print("\nrepository                n  candidate  rank 1  top 3  top 5    any")
+    for name, row in _shares(outcomes).items():
+        print(
+            f"{name:22} {row['n']:4.0f}  {row['candidate']:9.0%}  {row['at1']:6.0%}"
+            f"  {row['at3']:5.0%}  {row['at5']:5.0%}  {row['any']:5.0%}"
+        )
+    tried = [one for outcome in outcomes for one in outcome.tried]
+    print("\noracle              candidates  F→P  precision")
+    for rule in sorted({one.rule for one in tried}):
+        of_rule = [one for one in tried if one.rule == rule]
+        right = sum(one.f2p for one in of_rule)
+        print(f"{rule:19} {len(of_rule):10}  {right:3}  {right / len(of_rule):9.2f}")
+    print("\nconfidence    candidates  mean  F→P share")
+    for low, high in pairwise(BUCKETS):
+        inside = [one for one in tried if low <= one.confidence < high]
+        if inside:
+            mean = sum(one.confidence for one in inside) / len(inside)
+            share = sum(one.f2p for one in inside) / len(inside)
+            print(f"{low:.1f} to {min(high, 1):.1f}  {len(inside):11}  {mean:.2f}  {share:9.2f}")
+    seconds = sorted(outcome.seconds for outcome in outcomes)
+    if seconds:
+        print(f"\nseconds per report: median {median(seconds):.1f}, longest {seconds[-1]:.1f}\n")
+
+
+def _shares(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    groups: dict[str, list[Outcome]] = {"all": list(outcomes)}
+    for outcome in sorted(outcomes, key=lambda one: one.repo):
+        groups.setdefault(outcome.repo, []).append(outcome)
+    return {name: _share(group) for name, group in groups.items()}
+
+
+def _share(group: Sequence[Outcome]) -> dict[str, float]:
+    ranks = [outcome.first() for outcome in group]
+
+    def part(hits: Iterable[bool]) -> float:
+        return round(sum(hits) / len(group), 4) if group else 0.0
+
+    return {
+        "n": len(group),
+        "candidate": part(bool(outcome.tried) for outcome in group),
+        "at1": part(rank == 1 for rank in ranks),
+        "at3": part(1 <= rank <= 3 for rank in ranks),
+        "at5": part(1 <= rank <= 5 for rank in ranks),
+        "any": part(rank > 0 for rank in ranks),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
