@@ -25,7 +25,7 @@ from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
 from pytest_brt.report.json import record_json
 from pytest_brt.run import Run
-from pytest_brt.store import save_last_run, write_text
+from pytest_brt.store import save_last_run, write_bytes, write_text
 from pytest_brt.summary import Summary
 from pytest_brt.types import RunRecord
 
@@ -187,22 +187,28 @@ class Session:
             write_text(self.options.json, to_json(record_json(record), indent=2) + "\n")
             self.closing.append(f"JSON report: {self.options.json}")
 
-    def _keep_tests(self, record: RunRecord) -> None:
+    def _cache(self) -> Path | None:
+        """Return the folder for what may vanish; None without pytest's cache."""
         cache: Any = getattr(self.config, "cache", None)
+        return Path(cache.mkdir("brt")) if cache is not None else None
+
+    def _keep_tests(self, record: RunRecord) -> None:
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
-        if cache is None or not any(judged.judgement.candidate for judged in tests):
+        if not any(judged.judgement.candidate for judged in tests):
             return
         try:
-            save_last_run(Path(cache.mkdir("brt")), tests)
+            folder = self._cache()
+            if folder is not None:
+                save_last_run(folder, tests)
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
 
     def _land(self, record: RunRecord) -> None:
         root = Path(self.inputs.workbench.engine.subject.root)
-        self.edits = plan_edits(record, self.options, root)
+        self.edits = plan_edits(record, self.options, root, self._cache())
         if self.options.write in (Write.NEW, Write.INTO):
             for edit in self.edits:
-                write_text(root / edit.path, edit.after)
+                write_bytes(root / edit.path, edit.after)
                 self.closing.append(f"written: {edit.path}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -45,18 +45,24 @@ def load_last_run(folder: Path) -> tuple[JudgedTest, ...]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` whole or not at all, so that a full disk loses nothing.
+    """Write `text` to `path`; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write `data` to `path` whole or not at all, so that a full disk loses nothing.
 
     Raises:
         StoreProblem: it cannot be written; an earlier file at `path` is as it was.
     """
-    handle = name = None
+    name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode if path.exists() else 0o644
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except OSError as error:
         if name:
