@@ -18,6 +18,8 @@ from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, Test
 
 #: Tests run together, so that the clock is looked at between batches.
 _BATCH = 12
+#: Newly failing tests that are run a second time, with another hash seed.
+_CONFIRMED = 6
 #: Verdicts that, after a PASS, mean that something broke.
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 
@@ -161,13 +163,18 @@ class Guard:
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[ExistingTest]
     ) -> frozenset[str]:
-        """Return those that fail again with the changes and pass again without them."""
+        """Return those that fail again with the changes and pass again without them.
+
+        Beyond the first few they are taken as they are: so much does not fail by chance.
+        """
+        rest = frozenset(test.name for test in tests[_CONFIRMED:])
+        tests = tests[:_CONFIRMED]
         again = self._runs(changes, tests, seed=1)
         still = [
             test for test in tests if test.name in again and again[test.name].verdict in _BROKEN
         ]
         base = self._runs((), still, seed=1)
-        return frozenset(name for name, run in base.items() if run.verdict is Verdict.PASS)
+        return rest | {name for name, run in base.items() if run.verdict is Verdict.PASS}
 
     def _runs(
         self,
