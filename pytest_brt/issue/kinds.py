@@ -64,11 +64,13 @@ def classify(text: str, language: str, before: str) -> BlockKind:
 
 
 def _guess(text: str, lines: list[str], before: str) -> BlockKind:
+    if _INI.search(text):
+        return BlockKind.FILE  # which may parse as Python, too
     announced = bool(_OUTPUT_CUE.search(before.rstrip()))
     strength = code_strength(text)
     if strength >= 2 or (strength == 1 and not announced):
         return BlockKind.PYTHON
-    if _RST.search(text) or _INI.search(text):
+    if _RST.search(text):
         return BlockKind.FILE
     if strength == 0 and not announced and _mostly_code(lines):
         return BlockKind.PYTHON

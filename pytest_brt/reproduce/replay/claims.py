@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pytest_brt.issue.prose import Sentence
 from pytest_brt.reproduce.replay.mend import parses
@@ -117,6 +118,11 @@ _ENGLISH = frozenset(
 )
 
 
+_ORDINALS = MappingProxyType(
+    {"first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "last": -1, "latter": -1}
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What a sentence says, and of which code."""
@@ -124,6 +130,8 @@ class Claim:
     #: Source of the expression it speaks of; "" for the code before (or after) the sentence.
     subject: str
     said: Said
+    #: Which of the results above it speaks of: 1 for "the first", -1 for "the last", 0 unsaid.
+    ordinal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +238,7 @@ def _verb_claims(
         return [_raises(subject, exception, role, sentence)]
     if _RAISING.search(verb) or "Warning" in text:
         return []
-    found = [_value(subject, text, role, sentence)]
+    found = [replace(_value(subject, text, role, sentence), ordinal=_ordinal(masked, match))]
     instead = _INSTEAD.match(sentence.text[end:].lstrip(" `,"))
     if instead:
         start = sentence.text.index(instead[0], end) + len(instead[0])
@@ -239,6 +247,13 @@ def _verb_claims(
             flipped = Role.EXPECTED if role is not Role.EXPECTED else Role.OBSERVED
             found.append(_value(subject, other, flipped, sentence))
     return found
+
+
+def _ordinal(masked: str, match: re.Match[str]) -> int:
+    """Return which result the clause before the verb names, 0 when it names none."""
+    before = masked[: match.start()].lower()
+    words = re.findall(r"\w+", re.split(r"[,;:.]|\band\b|\bbut\b", before)[-1])
+    return next((_ORDINALS[word] for word in reversed(words) if word in _ORDINALS), 0)
 
 
 def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:

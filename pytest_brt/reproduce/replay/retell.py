@@ -67,8 +67,8 @@ def _in_own_process(draft: Draft, replayed: Replayed, statement: str, seen: str)
         body=(
             f"script = {code}",
             f"reported = {reported}",
-            "command = [sys.executable, '-c', script]",
-            "done = subprocess.run(command, capture_output=True, encoding='utf-8', check=True)",
+            'command = [sys.executable, "-c", script]',
+            'done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)',
             "assert done.stdout != reported",
         ),
         fixtures=(),

@@ -168,7 +168,16 @@ def _give(reading: _Reading, claim: Claim, sentence: Sentence, *, ahead: bool) -
         plain = said.kind is SaidKind.VALUE and said.role is Role.OBSERVED
         if plain and reading.latest_role is Role.CONTRAST:
             said = replace(said, role=Role.CONTRAST)
-        _say(reading, reading.latest[-1], said)
+        _say(reading, _meant(reading, claim.ordinal), said)
+
+
+def _meant(reading: _Reading, ordinal: int) -> int:
+    """Return the statement of the last block that "the first", "the second" … means."""
+    shown = [index for index in reading.latest if _displays(reading.steps[index].source)]
+    place = ordinal - 1 if ordinal > 0 else ordinal
+    if ordinal and -len(shown) <= place < len(shown):
+        return shown[place]
+    return reading.latest[-1]
 
 
 def _inline(reading: _Reading, source: str, line: int, said: tuple[Said, ...]) -> None:

@@ -34,10 +34,10 @@ def _words(text: str) -> str:
 
 def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     """Return the source of the test module, or None when a name in it cannot be bound."""
-    pieces = _pieces(draft, replayed)
-    if pieces is None:
+    parts_found = _pieces(draft, replayed)
+    if parts_found is None:
         return None
-    header, body = pieces
+    header, body = parts_found
     arguments = ", ".join(draft.fixtures)
     parts = [f"def {name}({arguments}):", *_docstring(draft.sentence)]
     parts += [textwrap.indent(line, "    ") for line in body]
@@ -48,10 +48,10 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
 
 def script(draft: Draft, replayed: Replayed) -> str | None:
     """Return the same as a script, without a function around it."""
-    pieces = _pieces(draft, replayed)
-    if pieces is None:
+    parts_found = _pieces(draft, replayed)
+    if parts_found is None:
         return None
-    header, body = pieces
+    header, body = parts_found
     return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
 
 
@@ -199,11 +199,21 @@ def literal(text: str) -> str:
     """Return a Python string literal for `text`; several lines as adjacent literals.
 
     >>> literal("a")
-    "'a'"
+    '"a"'
     """
+    if "\n" not in text or len(text) <= 60:
+        return quoted(text)
+    return "(\n" + "\n".join(f"    {part}" for part in pieces(text)) + "\n)"
+
+
+def pieces(text: str) -> list[str]:
+    """Return one string literal per line of `text`."""
     lines = text.split("\n")
-    if len(lines) == 1 or len(text) <= 60:
-        return repr(text)
-    parts = [repr(line + "\n") for line in lines[:-1]]
-    parts += [repr(lines[-1])] if lines[-1] else []
-    return "(\n" + "\n".join(f"    {part}" for part in parts) + "\n)"
+    parts = [quoted(line + "\n") for line in lines[:-1]]
+    return [*parts, quoted(lines[-1])] if lines[-1] else parts
+
+
+def quoted(text: str) -> str:
+    """Return a string literal in double quotes, unless that needs more backslashes."""
+    plain = repr(text)
+    return plain if '"' in text or plain[0] == '"' else f'"{plain[1:-1]}"'

@@ -15,7 +15,7 @@ from pytest_brt.reproduce.replay.rules.view import simple
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
 from pytest_brt.reproduce.replay.tool.world import Quote
-from pytest_brt.reproduce.replay.write import literal
+from pytest_brt.reproduce.replay.write import literal, pieces, quoted
 from pytest_brt.types import Issue, OracleKind
 
 _CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
@@ -73,13 +73,13 @@ def _no_crash(stage: Stage, played: Played) -> Iterator[_Claim]:
     if not crash:
         return
     raised = final_exception(played.output)
-    quoted = [final_exception(quote.text) for quote in stage.world.quotes]
-    same = raised and any(q and simple(q.type) == simple(raised.type) for q in quoted)
+    shown = [final_exception(quote.text) for quote in stage.world.quotes]
+    same = raised and any(q and simple(q.type) == simple(raised.type) for q in shown)
     base = PRIORS[OracleKind.NO_RAISE]
     name = simple(raised.type) if raised else "a traceback"
     yield _Claim(
         OracleKind.NO_PRINT,
-        (f"assert {crash[0]!r} not in done.stdout + done.stderr",),
+        (f"assert {quoted(crash[0])} not in done.stdout + done.stderr",),
         f"`{_shown(played)}` must not end in {name}.",
         base + 0.05 if same else base - 0.3,
         "the report shows this exception" if same else "another crash than the report shows",
@@ -112,7 +112,7 @@ def _written(stage: Stage, played: Played) -> Iterator[_Claim]:
             yield _Claim(
                 OracleKind.NO_PRINT,
                 (
-                    f"written = (tmp_path / {path!r}).read_text(encoding='utf-8')",
+                    f'written = (tmp_path / {quoted(path)}).read_text(encoding="utf-8")',
                     f"assert written != {literal(content)}",
                 ),
                 f"`{_shown(played)}` must not write {path} as reported.",
@@ -144,7 +144,7 @@ def _quoted(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
     for place, (fragment, weight) in enumerate(best):
         yield _Claim(
             OracleKind.NO_PRINT,
-            (f"assert {fragment!r} not in done.stdout + done.stderr",),
+            (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
             f"`{_shown(played)}` must not print \"{fragment}\" any more.",
             PRIORS[OracleKind.NO_PRINT] + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
             "the report shows this line",
@@ -153,12 +153,12 @@ def _quoted(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
 
 def _common(quote: Quote, played: Played) -> Iterator[str]:
     """Yield what lines of a quotation and of the output have in common."""
-    quoted = [line.strip() for line in quote.text.split("\n") if len(line.strip()) >= 6][:80]
+    lines = [line.strip() for line in quote.text.split("\n") if len(line.strip()) >= 6][:80]
     for line in played.output.split("\n"):
         line = line.strip()  # noqa: PLW2901
         if len(line) < 6:
             continue
-        for other in quoted:
+        for other in lines:
             if line == other and not _UNSTEADY.search(line):
                 yield line
                 continue
@@ -188,7 +188,7 @@ def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
             number += 1
             yield _Claim(
                 OracleKind.PRINTS,
-                (f"assert {text!r} in done.stdout + done.stderr",),
+                (f"assert {quoted(text)} in done.stdout + done.stderr",),
                 f"`{_shown(played)}` should print \"{text}\".",
                 PRIORS[OracleKind.PRINTS] - 0.05,
                 "the report shows this line as expected",
@@ -208,7 +208,7 @@ def _complained(stage: Stage, played: Played) -> Iterator[_Claim]:
     if best[0]:
         yield _Claim(
             OracleKind.NO_PRINT,
-            (f"assert {best[1]!r} not in done.stdout",),
+            (f"assert {quoted(best[1])} not in done.stdout",),
             f"`{_shown(played)}` must not end with \"{best[1]}\" any more.",
             PRIORS[OracleKind.NO_PRINT] - 0.15,
             "the report complains of what this line says",
@@ -220,14 +220,14 @@ def _shown(played: Played) -> str:
 
 
 def _draft(played: Played, claim: _Claim, score: float) -> Draft:
-    words = [repr(word) for word in (*played.entry.start, *played.command.arguments)]
+    words = [quoted(word) for word in (*played.entry.start, *played.command.arguments)]
     command = f"command = [sys.executable, {', '.join(words)}]"
     if len(command) > 90:
         lines = "\n".join(f"    {word}," for word in words)
         command = f"command = [\n    sys.executable,\n{lines}\n]"
     run = (
         "done = subprocess.run(\n"
-        "    command, cwd=tmp_path, capture_output=True, encoding='utf-8', check=False\n"
+        '    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False\n'
         ")"
     )
     return Draft(
@@ -250,6 +250,11 @@ def _files(played: Played) -> Iterator[str]:
         if folder and folder not in made:
             made.add(folder)
             deep = "parents=True, exist_ok=True" if "/" in folder or len(made) > 1 else ""
-            yield f"(tmp_path / {folder!r}).mkdir({deep})"
-        text = literal(file.content).removeprefix("(").removesuffix(")")
-        yield f"(tmp_path / {file.path!r}).write_text({text}, encoding='utf-8')"
+            yield f"(tmp_path / {quoted(folder)}).mkdir({deep})"
+        text = literal(file.content)
+        target = f"(tmp_path / {quoted(file.path)}).write_text"
+        if text.startswith("(") or len(text) + len(target) > 70:
+            lines = "\n".join(f"    {part}" for part in pieces(file.content))
+            yield f'{target}(\n{lines},\n    encoding="utf-8",\n)'
+        else:
+            yield f'{target}({text}, encoding="utf-8")'
