@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,12 @@ from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run import Case, Plan
 from pytest_brt.store import load_last_run
 from pytest_brt.types import Issue, JudgedTest, Patch
+
+
+def absolutepath(path: str | Path) -> Path:
+    """Return `path` from the root of the file system, ``..`` taken out, as pytest names it."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+
 
 Given = Callable[[], tuple[JudgedTest, ...]]
 
@@ -82,7 +89,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
 
 
 def _issue_path(source: str, scratch: Path) -> Path:
-    path = scratch / "stdin.md" if source == "-" else Path(source).absolute()
+    path = scratch / "stdin.md" if source == "-" else absolutepath(source)
     if "[" in str(path) or "::" in str(path):
         raise UsageProblem(
             f"--brt-issue: pytest reads '[' and '::' in a path as part of a test's name: "
@@ -193,7 +200,7 @@ def _paths(
     for case in cases:
         for patch in case.patches:
             assert options.patches is not None, "there are patches"
-            path = (options.patches / patch.name).absolute()
+            path = absolutepath(options.patches / patch.name)
             if not path.exists():  # one of several in a mailbox: "box.mbox#2"
                 path = path.with_name(path.name.rpartition("#")[0])
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))

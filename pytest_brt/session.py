@@ -19,7 +19,7 @@ import pytest
 from pytest_brt.code.edits import Edit
 from pytest_brt.codec import to_json
 from pytest_brt.errors import BrtError, StoreProblem
-from pytest_brt.inputs import Inputs, read_inputs
+from pytest_brt.inputs import Inputs, absolutepath, read_inputs
 from pytest_brt.items import AttemptItem, IssueFile, Missed, PatchFile, PatchItem, Work
 from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
@@ -83,7 +83,7 @@ class Session:
         selected = []
         for argument in asked:
             file, separator, node = argument.partition("::")
-            path = (self.config.rootpath / file).resolve()
+            path = absolutepath(self.config.rootpath / file)
             if path not in self.inputs.paths:
                 raise pytest.UsageError(
                     f"{argument!r}: our modes choose what runs; give test files with --brt-tests"
