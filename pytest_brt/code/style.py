@@ -69,7 +69,15 @@ def read_style(path: str, index: Index) -> HostStyle:
         SyntaxError: the file is not Python for this interpreter.
         OSError: it cannot be read.
     """
-    source = index.source(path)
+    return style_of(index.source(path), fixtures_in_scope(path, index))
+
+
+def style_of(source: str, fixtures: frozenset[str] = PYTEST_FIXTURES) -> HostStyle:
+    """Return the style of a test file with the text `source`.
+
+    Raises:
+        SyntaxError: it is not Python for this interpreter.
+    """
     tree = parse(source)
     classes = tuple(_classes(tree))
     functions = tuple(n.name for n in _functions(tree.body) if n.name.startswith("test"))
@@ -77,7 +85,7 @@ def read_style(path: str, index: Index) -> HostStyle:
         form=_form(classes, functions),
         classes=classes,
         functions=functions,
-        fixtures=fixtures_in_scope(path, index),
+        fixtures=fixtures,
         camel_case=_is_camel_case([*functions, *(t for c in classes for t in c.tests)]),
         assertion=_assertion(source),
         raises=_raises(tree),

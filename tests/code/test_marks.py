@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_brt.code.marks import mark_xfail, unmark
+from pytest_brt.errors import EditProblem
+
+HOST = b"""\
+import pytest
+
+@decorate
+def test_a():
+    pass
+
+class TestX:
+    def test_a(self): ...
+
+    @pytest.mark.xfail(reason="old")
+    def test_b(self): ...
+"""
+
+
+def test_mark_and_unmark() -> None:
+    marked = mark_xfail("t.py", HOST, "TestX::test_a", 'says "no"\nand more')
+    assert (
+        b'    @pytest.mark.xfail(strict=True, reason="says \\"no\\" and more")\n'
+        b"    def test_a(self): ...\n"
+    ) in marked
+    assert mark_xfail("t.py", marked, "TestX::test_a", "again") == marked
+    assert unmark("t.py", marked, "TestX::test_a") == HOST
+    assert unmark("t.py", HOST, "test_a") == HOST
+
+
+def test_above_other_decorators() -> None:
+    marked = mark_xfail("t.py", HOST, "test_a[1-x]", "why")
+    assert b'\n@pytest.mark.xfail(strict=True, reason="why")\n@decorate\ndef test_a' in marked
+    assert unmark("t.py", marked, "test_a") == HOST
+
+
+def test_pytest_is_imported() -> None:
+    marked = mark_xfail("t.py", b"import os\r\ndef test_a(): ...\r\n", "test_a", "why")
+    assert marked.startswith(b"import os\r\nimport pytest\r\n\r\n@pytest.mark.xfail(")
+    assert marked.count(b"\n") == marked.count(b"\r\n")
+
+
+def test_marks_that_are_not_ours_stay() -> None:
+    assert unmark("t.py", HOST, "TestX::test_b") == HOST
+    assert mark_xfail("t.py", HOST, "TestX::test_b", "x") == HOST
+
+
+@pytest.mark.parametrize("node", ["test_c", "TestY::test_a", "TestX::test_c", ""])
+def test_unknown_test(node: str) -> None:
+    with pytest.raises(EditProblem, match="has no test"):
+        mark_xfail("t.py", HOST, node, "why")
+
+
+@settings(max_examples=30)
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"])))
+def test_any_reason(reason: str) -> None:
+    marked = mark_xfail("t.py", HOST, "test_a", reason)
+    compile(marked, "t.py", "exec")
+    assert unmark("t.py", marked, "test_a") == HOST
