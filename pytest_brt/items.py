@@ -14,6 +14,7 @@ from pytest_brt.codec import to_json
 from pytest_brt.errors import BrtError
 from pytest_brt.report.json import attempt_json, result_json
 from pytest_brt.run import AttemptKey, Case, Run
+from pytest_brt.syntax import PARSING
 from pytest_brt.types import Patch
 
 T = TypeVar("T")
@@ -55,7 +56,8 @@ class Work(pytest.Item):
         """Show our own errors as one line, and anything else in full: it is a defect."""
         if isinstance(excinfo.value, BrtError):
             return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        with PARSING:  # pytest parses the source of every frame, while our threads parse too
+            return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""

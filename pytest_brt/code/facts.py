@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.code.parsing import parse
+from pytest_brt.syntax import parse
 
 #: Characters; what is longer is generated data, and is read as text.
 LONGEST_PARSED = 600_000

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.names import NameProblem
-from pytest_brt.code.parsing import parse
 from pytest_brt.code.scope import UndefinedName, undefined_names
+from pytest_brt.syntax import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

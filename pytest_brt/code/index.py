@@ -19,9 +19,10 @@ from typing import Self
 from pytest_brt.code.database import connect, refresh
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
-from pytest_brt.code.parsing import decode, parse
+from pytest_brt.code.parsing import decode
 from pytest_brt.code.tree import declared_roots
 from pytest_brt.errors import StoreProblem
+from pytest_brt.syntax import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

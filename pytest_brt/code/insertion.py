@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from pytest_brt.code.parsing import parse
 from pytest_brt.code.splice import indent_code, split_lines
+from pytest_brt.syntax import parse
 
 
 def insert_at_end(text: str, code: str, newline: str) -> str:

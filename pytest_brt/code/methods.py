@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Sequence
 
-from pytest_brt.code.parsing import parse
 from pytest_brt.code.splice import indent_code, split_lines
+from pytest_brt.syntax import parse
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pytest_brt.code.index import Import, Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.parsing import parse
+from pytest_brt.syntax import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

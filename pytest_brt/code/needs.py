@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pytest_brt.code.header import NeededImport
 from pytest_brt.code.methods import FunctionNode
-from pytest_brt.code.parsing import parse
 from pytest_brt.code.pieces import Piece, Pieces, statement_of
 from pytest_brt.code.scope import bound_names
+from pytest_brt.syntax import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

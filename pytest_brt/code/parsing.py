@@ -1,30 +1,9 @@
-"""Python text → `ast`, without the warnings that old code causes when it is compiled."""
+"""Bytes of a Python file → text."""
 
 from __future__ import annotations
 
-import ast
 import io
-import threading
 import tokenize
-import warnings
-
-# `warnings.catch_warnings` swaps the filters of the whole process.
-_QUIET = threading.Lock()
-
-
-def parse(text: str) -> ast.Module:
-    """Return the syntax tree of `text`.
-
-    Raises:
-        SyntaxError: it is not Python of this interpreter's version; also for null bytes and
-            for nesting too deep to be parsed.
-    """
-    with _QUIET, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error)) from error
 
 
 def decode(data: bytes) -> str:

@@ -9,8 +9,8 @@ import re
 import tokenize
 from dataclasses import dataclass
 
-from pytest_brt.code.parsing import parse
 from pytest_brt.errors import EditProblem
+from pytest_brt.syntax import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pytest_brt.code.facts import split_identifier
 from pytest_brt.code.index import Index
-from pytest_brt.code.parsing import parse
+from pytest_brt.syntax import parse
 
 
 class HostForm(StrEnum):

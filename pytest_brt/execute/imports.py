@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from pytest_brt.syntax import parse
+
 
 def project_imports(source: str, packages: Iterable[str]) -> frozenset[str]:
     r"""Return the modules of `packages` that a module's top level imports, parents included.
@@ -14,7 +16,7 @@ def project_imports(source: str, packages: Iterable[str]) -> frozenset[str]:
     """
     wanted = frozenset(packages)
     try:
-        body = ast.parse(source).body
+        body = parse(source).body
     except (SyntaxError, ValueError):
         return frozenset()
     found: set[str] = set()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.execute.layout import is_test_file
+from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange
 
 
@@ -97,7 +98,7 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
 def _statement_starts(source: str, lines: set[int]) -> set[int]:
     """Return the first line of the innermost statement around each line."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError):
         return set()
     best: dict[int, ast.stmt] = {}

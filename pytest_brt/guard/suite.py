@@ -6,13 +6,13 @@ import ast
 import math
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
+from pytest_brt.syntax import parse
 
 _TEST = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -73,12 +73,10 @@ def read_suite(root: Path) -> Suite:
 
 def read_tests(path: str, text: str) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about escapes in other people's strings
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            return ()
+    try:
+        tree = parse(text)
+    except (SyntaxError, ValueError):
+        return ()
     lines = text.splitlines()
     return tuple(_tests(tree, path, lines, ""))
 

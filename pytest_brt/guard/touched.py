@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.patches import canonical_diff, touched_lines
+from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -71,7 +72,7 @@ def _definitions(path: Path, after: bytes | None, lines: tuple[int, ...]) -> Ite
 
 def _parse(content: bytes) -> ast.Module | None:
     try:
-        return ast.parse(content)
+        return parse(content)
     except (SyntaxError, ValueError):
         return None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
+from pytest_brt.syntax import parse
 from pytest_brt.types import BlockKind
 
 _PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})
@@ -80,9 +80,7 @@ def _guess(text: str, lines: list[str], before: str) -> BlockKind:
 def code_strength(text: str) -> int:
     """Say how surely `text` is Python: 2 surely, 1 an expression to run, 0 not or a bare value."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return 0
     if not tree.body:

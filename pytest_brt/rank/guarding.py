@@ -10,6 +10,7 @@ from threading import Lock
 
 from pytest_brt.guard import Guard, Touched
 from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch, Guarded, JudgedTest
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -77,7 +78,7 @@ def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
     for judged in tests:
         source = judged.test.source or ""
         try:
-            tree = ast.parse(source)
+            tree = parse(source)
         except (SyntaxError, ValueError):
             words.update(_WORD.findall(source))
             continue

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from textwrap import dedent
 
 from pytest_brt.guard.suite import ExistingTest
+from pytest_brt.syntax import parse
 from pytest_brt.types import JudgedTest, OracleKind, Raised
 
 #: Oracles by which the value seen on the unpatched tree is the reported wrong one.
@@ -72,12 +72,10 @@ def _pins(source: str, claims: Sequence[tuple[frozenset[str], str]]) -> bool:
 
 def _assertions(source: str) -> Iterator[ast.AST]:
     """Yield what a test asserts: assert statements, ``raises`` blocks, calls of assert methods."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(dedent(source))
-        except (SyntaxError, ValueError):
-            return
+    try:
+        tree = parse(dedent(source))
+    except (SyntaxError, ValueError):
+        return
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             yield node
@@ -92,7 +90,7 @@ def _assertions(source: str) -> Iterator[ast.AST]:
 
 def _calls(source: str) -> frozenset[str]:
     try:
-        return _called(ast.parse(source)) - {"raises", "isinstance", "len", "repr", "str"}
+        return _called(parse(source)) - {"raises", "isinstance", "len", "repr", "str"}
     except (SyntaxError, ValueError):
         return frozenset()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from pytest_brt.codec import content_id
+from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, OracleKind
 
 #: Oracles whose assertion holds for the reported input only: of changed ones the value is told.
@@ -57,7 +58,7 @@ class Lifted:
 
     def variant(self, old: Literal, new: Literal) -> Variant:
         """Return the test with `old` replaced by `new`."""
-        tree = _observing(ast.parse(self.test.source or ""), self.test, decides=self.decides)
+        tree = _observing(parse(self.test.source or ""), self.test, decides=self.decides)
         for node in _constants(tree, self.test):
             if type(node.value) is type(old) and node.value == old:
                 node.value = new
@@ -82,7 +83,7 @@ def lift(test: CandidateTest) -> Lifted | None:
         return None
     decides = kind in _OF_MANY
     try:
-        tree = _observing(ast.parse(test.source), test, decides=decides)
+        tree = _observing(parse(test.source), test, decides=decides)
     except (SyntaxError, ValueError):
         return None
     literals = dict.fromkeys(
@@ -102,7 +103,7 @@ def _observing(tree: ast.Module, test: CandidateTest, *, decides: bool) -> ast.M
         if isinstance(statement, ast.Assert):
             seen = _subject(statement.test)
             told = f"raise AssertionError({SAW!r} + repr({ast.unparse(seen)})[:{LONGEST}])"
-            function.body[place:] = ast.parse(told).body
+            function.body[place:] = parse(told).body
             return tree
     raise ValueError("no assertion at the top level of the test")
 

@@ -30,7 +30,7 @@ def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[Test
     Raises:
         UsageProblem: a path does not exist, cannot be read as text, or holds no test file.
     """
-    targets = []
+    targets: list[TestTarget] = []
     for path in paths:
         given = Path(path)
         if not given.exists():

@@ -7,18 +7,27 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.oracle.polarity import pinned
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
     Judgement,
-    OracleKind,
     Raised,
     TestRun,
     Verdict,
 )
 
 #: Raised by the isolation, not by the project.
-_SANDBOX = ("Network is unreachable", "Read-only file system", "Operation not permitted")
+_SANDBOX = (
+    "Network is unreachable",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "nodename nor servname provided",
+    "Failed to resolve",
+    "getaddrinfo failed",
+    "Read-only file system",
+    "Operation not permitted",
+)
 _CLAIMS = ("AssertionError", "Failed")
 
 
@@ -31,6 +40,11 @@ class Proposal:
     score: float
     #: Few words each, for the judgement's reason.
     reasons: tuple[str, ...] = ()
+    #: Right already: it is to pass, and never a candidate.
+    guard: bool = False
+    #: Values and exceptions that the report complains about; a test must not demand them.
+    wrong: tuple[str, ...] = ()
+    raised: tuple[str, ...] = ()
 
 
 def judge_all(proposals: Sequence[Proposal], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
@@ -67,10 +81,13 @@ def judge(proposal: Proposal, runs: tuple[TestRun, ...]) -> JudgedTest:
     elif len(verdicts) > 1 or _differ(runs):
         seen = ", ".join(run.verdict for run in runs)
         judgement = _no(Verdict.FLAKY, f"runs on the same tree differ: {seen}", runs)
+    elif proposal.guard:
+        judgement = _no(runs[0].verdict, "; ".join(proposal.reasons), runs)
     elif runs[0].verdict is not Verdict.FAIL:
         judgement = _no(runs[0].verdict, _not_failing(runs[0]), runs)
     else:
-        wrong = _wrong_reason(test, runs[0].raised)
+        pins = pinned(test.source or "", proposal.wrong, proposal.raised)
+        wrong = pins or _wrong_reason(test, runs[0].raised)
         if wrong:
             judgement = _no(Verdict.FAIL, wrong, runs)
         else:
@@ -105,10 +122,10 @@ def _wrong_reason(test: CandidateTest, raised: Raised | None) -> str:
     """Say why the failure is not the reported one, "" when it is."""
     if raised is None:
         return "failed without an exception that could be read"
-    if any(mark in raised.message for mark in _SANDBOX) and test.expects is None:
-        return f"caused by the isolation: {raised.message}"
+    if is_isolation(raised):
+        return f"caused by the isolation: {_line(raised)}"
     name = raised.type.rsplit(".", 1)[-1]
-    if test.oracle.kind is OracleKind.NO_RAISE and test.expects is not None:
+    if test.expects is not None:
         wanted = test.expects.type.rsplit(".", 1)[-1]
         if name != wanted:
             return f"raises {name}, not the {wanted} that was seen: {_line(raised)}"
@@ -118,10 +135,15 @@ def _wrong_reason(test: CandidateTest, raised: Raised | None) -> str:
     return ""
 
 
+def is_isolation(raised: Raised) -> bool:
+    """Say whether an exception comes from the isolation: no network, nothing to write to."""
+    return any(mark in raised.message for mark in _SANDBOX)
+
+
 def _right_reason(test: CandidateTest, raised: Raised | None) -> str:
     if raised is None:
         return "fails"
-    if test.oracle.kind is OracleKind.NO_RAISE:
+    if test.expects is not None:
         name = raised.type.rsplit(".", 1)[-1]
         project = [frame for frame in raised.frames if frame.project]
         where = f" in {project[-1].path}, {project[-1].function}" if project else ""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pytest_brt.syntax import parse
 from pytest_brt.types import JudgedTest, OracleKind, Verdict
 
 #: Order of those that are no candidates: nearest to one first.
@@ -51,7 +52,7 @@ def _distinct(items: list[JudgedTest]) -> list[JudgedTest]:
 
 def _skeleton(source: str) -> str:
     """Return the code without names of tests and docstrings."""
-    tree = ast.parse(source)
+    tree = parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             node.name = "test"

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from pytest_brt.issue.prose import Sentence
+from pytest_brt.issue.prose import Sentence, sentence
 from pytest_brt.reproduce.replay.mend import parses
-from pytest_brt.reproduce.replay.names import parse
 from pytest_brt.reproduce.replay.roles import is_complaint, role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.syntax import parse
 from pytest_brt.types import Raised
 
 EXCEPTION = re.compile(
@@ -141,17 +141,17 @@ class _Code:
     end: int
 
 
-def claims(sentence: Sentence) -> tuple[Claim, ...]:
-    """Return what `sentence` says about code."""
-    codes = code_in(sentence)
+def claims(given: Sentence) -> tuple[Claim, ...]:
+    """Return what a sentence says about code."""
+    codes = code_in(given)
     found: list[Claim] = []
-    masked = _masked(sentence.text, codes)
+    masked = _masked(given.text, codes)
     for match in _VERB.finditer(masked):
-        found += _verb_claims(sentence, codes, masked, match)
-    found += _label_claims(sentence, codes, masked)
+        found += _verb_claims(given, codes, masked, match)
+    found += _label_claims(given, codes, masked)
     runnable = [code for code in codes if is_runnable(code.text)]
     subject = runnable[0].text if runnable else ""
-    found += _general(sentence, subject, found)
+    found += _general(given, subject, found)
     return tuple(dict.fromkeys(found))
 
 
@@ -346,6 +346,16 @@ def _value(subject: str, text: str, role: Role, sentence: Sentence) -> Claim:
     return Claim(subject=subject, said=said)
 
 
+def _spoken(text: str) -> tuple[Said, ...]:
+    """Return the values that a comment names in a sentence: "gives 3, should be 4"."""
+    found = claims(sentence(text, 0))
+    return tuple(
+        replace(claim.said, direct=True)
+        for claim in found
+        if claim.said.kind is SaidKind.VALUE and not claim.subject
+    )
+
+
 _ARROW = re.compile(r"^(?:[-=]*>|→|=+|Out(?:\[\d+\])?:?)\s*")
 _COMMENT_VERB = re.compile(
     r"^(?P<modal>(?:i |we |one )?(?:would )?(?:should(?: be| return| give| print)?|expected|expects?"
@@ -378,6 +388,10 @@ def comment_said(text: str) -> tuple[Said, ...]:
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)
     value = rest[words.end() :].strip().rstrip(".") if words else rest
+    if re.search(r"\bshould\b|\bexpected\b|\binstead of\b", value):
+        spoken = _spoken(text)
+        if spoken:
+            return spoken
     marked = bool(arrow or (words and words[0].strip()))
     if value and len(value) < 300 and (_is_literal(value) or (marked and parses(value))):
         expected = bool(words and words["modal"])
@@ -394,6 +408,9 @@ def comment_said(text: str) -> tuple[Said, ...]:
         )
     if role is Role.CONTRAST:
         return (Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)
+    spoken = _spoken(text)
+    if spoken:
+        return spoken
     if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
         return (Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True),)
     return ()

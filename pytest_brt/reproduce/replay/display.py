@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.oracle.compare import is_steady
-from pytest_brt.reproduce.replay.names import parse
 from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.reproduce.replay.write import literal
+from pytest_brt.syntax import parse
 
 _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"

@@ -30,5 +30,7 @@ class Draft:
     imports: tuple[str, ...] = ()
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
+    #: Right on the buggy tree, and to stay so.
+    guard: bool = False
     #: Has to do with the name of the test: the function at fault.
     about: str = ""

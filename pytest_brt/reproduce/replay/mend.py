@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from dataclasses import dataclass
+
+from pytest_brt.syntax import parse
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
@@ -39,9 +40,7 @@ class Statement:
 def parses(source: str) -> bool:
     """Say whether `source` is Python of the version that runs us."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(source)
+        parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -73,20 +72,31 @@ class _Piece:
 
 
 def _whole(text: str) -> list[_Piece] | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(text)
+    tree = parse(text)
     lines = text.split("\n")
     pieces = []
-    for node in tree.body:
+    for node in _without_main(tree.body):
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) - 1
         end = node.end_lineno or node.lineno
         chunk = lines[first:end]
         segment = ast.get_source_segment(text, node) or ""
-        source = segment if first == node.lineno - 1 else "\n".join(chunk)
+        source = segment if first == node.lineno - 1 else textwrap.dedent("\n".join(chunk))
+        if node.col_offset and not parses(source):
+            source = ast.unparse(node)
         tail = _comment_in(lines[end - 1], source.split("\n")[-1])
         pieces.append(_Piece(source.rstrip(), first, end, False, tail))
     return pieces
+
+
+def _without_main(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements with those below `if __name__ == "__main__"` in its place."""
+    found: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) and not node.orelse:
+            found += node.body
+        else:
+            found.append(node)
+    return found
 
 
 def _comment_in(line: str, source: str) -> str:
@@ -132,7 +142,7 @@ def _longest(lines: list[str], start: int) -> _Piece | None:
 
 
 def _is_one(source: str) -> bool:
-    return len(ast.parse(source).body) >= 1
+    return len(parse(source).body) >= 1
 
 
 def _as_is(chunk: str) -> tuple[str, str]:

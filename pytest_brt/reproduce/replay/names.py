@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pytest_brt.syntax import parse
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "_", "__"}
 
@@ -22,13 +23,6 @@ class Names:
     changed: frozenset[str]
     #: Modules imported with a star.
     stars: tuple[str, ...] = ()
-
-
-def parse(source: str) -> ast.Module:
-    """Parse without warnings; `source` is known to parse."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(source)
 
 
 def names_of(source: str) -> Names:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pytest_brt.execute.subject import Subject
 from pytest_brt.reproduce.replay.mend import parses
-from pytest_brt.reproduce.replay.names import names_of, parse
+from pytest_brt.reproduce.replay.names import names_of
+from pytest_brt.syntax import parse
 
 _SKIPPED = frozenset(
     {".git", ".hg", ".tox", ".nox", ".venv", "venv", "env", "build", "dist", "node_modules"}

@@ -92,7 +92,9 @@ class Resolver:
 
     def _far(self, name: str, bindings: Bindings) -> list[tuple[str, ...]]:
         usual = bindings.usual.get(name, ())
-        ways = [(way,) for way in usual if way.startswith(("from ", "import "))][:3]
+        ways: list[tuple[str, ...]] = [
+            (way,) for way in usual if way.startswith(("from ", "import "))
+        ][:3]
         modules = bindings.defined.get(name, ())
         if len(modules) == 1 or (modules and len(name) > 2):
             ways += [(f"from {module} import {name}",) for module in modules[:2]]

@@ -16,6 +16,7 @@ from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.watch import Replayed
 from pytest_brt.reproduce.replay.write import literal, module, script
+from pytest_brt.syntax import parse_expression
 from pytest_brt.types import OracleKind
 
 
@@ -81,7 +82,7 @@ def _in_own_process(draft: Draft, replayed: Replayed, statement: str, seen: str)
 def _left(text: str) -> str:
     if not parses(text):
         return ""
-    node = ast.parse(text, mode="eval").body
+    node = parse_expression(text)
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.NotEq):
         return ast.get_source_segment(text, node.left) or ""
     return ""

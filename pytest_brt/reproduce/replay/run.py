@@ -17,6 +17,7 @@ from pytest_brt.reproduce.replay.rules import apply_rules
 from pytest_brt.reproduce.replay.rules.tools import tool_drafts
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.steps import Role, SaidKind
 from pytest_brt.reproduce.replay.tool.play import play
 from pytest_brt.reproduce.replay.watch import Replayed, watch
 from pytest_brt.reproduce.replay.wrap import wrapped
@@ -138,7 +139,38 @@ def _proposal(
         source=source,
         expects=draft.expects,
     )
-    return Proposal(test=test, score=draft.score, reasons=draft.reasons)
+    wrong, raised = complained(replayed)
+    return Proposal(
+        test=test,
+        score=draft.score,
+        reasons=draft.reasons,
+        guard=draft.guard,
+        wrong=wrong if draft.kind is OracleKind.EQUALS else (),
+        raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
+    )
+
+
+def complained(replayed: Replayed) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the values and the exceptions that the report complains about."""
+    values: dict[str, None] = {}
+    raised: dict[str, None] = {}
+    wanted: set[str] = set()
+    for seen in replayed.seen:
+        for said in seen.step.said:
+            if said.kind is SaidKind.VALUE and said.role is Role.OBSERVED:
+                values.setdefault(said.text)
+            elif said.kind is SaidKind.RAISES and said.raised and said.raised.type:
+                name = said.raised.type.rsplit(".", 1)[-1]
+                if said.role is Role.OBSERVED:
+                    raised.setdefault(name)
+                else:
+                    wanted.add(name)
+            if said.kind is SaidKind.VALUE and said.role is Role.EXPECTED:
+                wanted.add(said.text)
+    return (
+        tuple(text for text in values if text not in wanted),
+        tuple(name for name in raised if name not in wanted),
+    )
 
 
 def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
@@ -171,7 +203,7 @@ def _second_chances(
     for draft in drafts:
         if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
             continue
-        if draft.index is None:
+        if draft.index is None or draft.guard:
             continue
         for other in (
             retold(draft, replayed, engine),

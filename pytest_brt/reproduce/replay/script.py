@@ -18,9 +18,10 @@ from pytest_brt.reproduce.replay.claims import (
     is_runnable,
 )
 from pytest_brt.reproduce.replay.mend import Statement, statements
-from pytest_brt.reproduce.replay.names import names_of, parse
+from pytest_brt.reproduce.replay.names import names_of
 from pytest_brt.reproduce.replay.roles import heading_role, role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Script, Step
+from pytest_brt.syntax import parse
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 
 _AHEAD = re.compile(r"\b(?:following|below|next|these|here)\b|:\s*$", re.IGNORECASE)
@@ -216,7 +217,9 @@ def _session(reading: _Reading, block: Block) -> None:
             last = number == len(parts) - 1
             said = list(_comments(statement))
             if last and exchange.output.strip():
-                said.append(_displayed(exchange.output, role, sentence))
+                output, remark = _split_remark(exchange.output)
+                said.append(_displayed(output, role, sentence))
+                said += comment_said(remark)
             added.append(
                 _add(reading, statement, block.line + exchange.line, tuple(said), session=True)
             )
@@ -226,6 +229,14 @@ def _session(reading: _Reading, block: Block) -> None:
                 f"{exchange.source.splitlines()[0]!r}"
             )
     _close(reading, added)
+
+
+def _split_remark(output: str) -> tuple[str, str]:
+    """Split a comment or an arrow with a remark from a line of output."""
+    match = re.search(r"[ \t]+(?:#+|<[-=]+|←)[ \t]*(?P<remark>[^#\n]*)$", output)
+    if match is None or "\n" in output or output.lstrip().startswith(("'", '"')):
+        return output, ""
+    return output[: match.start()], match["remark"].strip()
 
 
 def _displayed(output: str, role: Role, sentence: str) -> Said:
@@ -250,6 +261,7 @@ def _python(reading: _Reading, block: Block) -> None:
     parts = statements(block.text)
     if not parts:
         reading.notes.append(f"line {block.line}: code that does not parse")
+    parts = _with_calls(parts)
     added: list[int] = []
     for number, statement in enumerate(parts):
         before = parts[number - 1] if number else None
@@ -261,6 +273,23 @@ def _python(reading: _Reading, block: Block) -> None:
     if role is Role.CONTRAST and added:
         _say(reading, added[-1], Said(kind=SaidKind.WORKS, role=role, sentence=sentence))
     _close(reading, added)
+
+
+def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Call the tests that a snippet defines, right after their definition."""
+    found: list[Statement] = []
+    for statement in parts:
+        found.append(statement)
+        node = parse(statement.source).body[-1]
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name.startswith("test_")
+            and not ast.unparse(node.args)
+            and not node.decorator_list
+        ):
+            call = replace(statement, source=f"{node.name}()", above="", beside="", below="")
+            found.append(call)
+    return tuple(found)
 
 
 def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, ...]) -> bool:

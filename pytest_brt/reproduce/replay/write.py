@@ -8,8 +8,9 @@ import textwrap
 
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
-from pytest_brt.reproduce.replay.names import names_of, needed, parse
+from pytest_brt.reproduce.replay.names import names_of, needed
 from pytest_brt.reproduce.replay.watch import Replayed
+from pytest_brt.syntax import parse
 
 _WIDTH = 96
 _GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
@@ -38,12 +39,35 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     if parts_found is None:
         return None
     header, body = parts_found
+    definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
     parts = [f"def {name}({arguments}):", *_docstring(draft.sentence)]
     parts += [textwrap.indent(line, "    ") for line in body]
     source = "\n".join(parts) + "\n"
-    source = f"{header}\n\n\n{source}" if header else source
+    source = "\n\n\n".join(part for part in (header, *definitions, source) if part)
     return source if parses(source) else None
+
+
+def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
+    """Split off the functions and classes that need nothing of the test: to the module's top.
+
+    There they are what they were in the report: they can be pickled, and found by name.
+    """
+    have = set(names_of(header).bound) if header else set()
+    above: list[str] = []
+    rest: list[str] = []
+    for line in body:
+        node = parse(line).body[0] if parses(line) else None
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and names_of(line).used <= have
+            and (not node.name.startswith("test") and not node.name.startswith("Test"))
+        ):
+            above.append(line)
+            have.add(node.name)
+        else:
+            rest.append(line)
+    return (above, rest) if rest else ([], body)
 
 
 def script(draft: Draft, replayed: Replayed) -> str | None:
@@ -113,7 +137,12 @@ def _is_idle(source: str) -> bool:
 def _tidy(source: str) -> str:
     """Return the statement without comments, on lines that are not too long."""
     plain = ast.unparse(parse(source))
-    if "#" not in source and all(len(line) <= _WIDTH for line in source.split("\n")):
+    if (
+        "#" not in source
+        and '"""' not in source
+        and "'''" not in source
+        and all(len(line) <= _WIDTH for line in source.split("\n"))
+    ):
         return source.strip()
     return plain
 

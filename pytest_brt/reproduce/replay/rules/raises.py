@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_brt.oracle.priors import PRIORS
+from pytest_brt.reproduce.judge import is_isolation
 from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import View, called, messages_agree, quote, simple
@@ -21,7 +22,7 @@ def no_raise(view: View) -> Iterator[Draft]:
     """An exception that the report complains about must not be raised."""
     for index, seen in enumerate(view.seen):
         raised = seen.did.raised if seen.did else None
-        if raised is None or seen.missing:
+        if raised is None or seen.missing or is_isolation(raised):
             continue
         score, reasons, said = _no_raise_score(view, seen, raised)
         if score <= 0:
@@ -53,6 +54,8 @@ def _no_raise_score(
     if _is_sound(view, seen, about):
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
+    if simple(raised.type) == "AssertionError" and own:
+        return 0.6, ("the report's own assertion fails",), None
     base = PRIORS[OracleKind.NO_RAISE]
     same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
     exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]

@@ -31,9 +31,55 @@ _SUCCEED = re.compile(
 )
 _WORD = re.compile(r"[a-z_]{4,}")
 _PLAIN = frozenset(
-    "that this with from when have been will should would could which there their about into also "
-    "only then than both test tests file files line lines output result expected actual running "
-    "using used some same does like just more after before where what them they were".split()
+    [
+        "that",
+        "this",
+        "with",
+        "from",
+        "when",
+        "have",
+        "been",
+        "will",
+        "should",
+        "would",
+        "could",
+        "which",
+        "there",
+        "their",
+        "about",
+        "into",
+        "also",
+        "only",
+        "then",
+        "than",
+        "both",
+        "test",
+        "tests",
+        "file",
+        "files",
+        "line",
+        "lines",
+        "output",
+        "result",
+        "expected",
+        "actual",
+        "running",
+        "using",
+        "used",
+        "some",
+        "same",
+        "does",
+        "like",
+        "just",
+        "more",
+        "after",
+        "before",
+        "where",
+        "what",
+        "them",
+        "they",
+        "were",
+    ]
 )
 
 
@@ -93,7 +139,7 @@ def _status(stage: Stage, played: Played) -> Iterator[_Claim]:
         yield _Claim(
             OracleKind.EXIT_STATUS,
             ("assert done.returncode == 0, done.stdout + done.stderr",),
-            f"`{_shown(played)}` should succeed. Report: \"{words[0]}\"",
+            f'`{_shown(played)}` should succeed. Report: "{words[0]}"',
             PRIORS[OracleKind.EXIT_STATUS] + (0.05 if played.given else -0.1),
             "the report says that it should succeed",
         )
@@ -145,7 +191,7 @@ def _quoted(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
         yield _Claim(
             OracleKind.NO_PRINT,
             (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
-            f"`{_shown(played)}` must not print \"{fragment}\" any more.",
+            f'`{_shown(played)}` must not print "{fragment}" any more.',
             PRIORS[OracleKind.NO_PRINT] + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
             "the report shows this line",
         )
@@ -170,9 +216,12 @@ def _common(quote: Quote, played: Played) -> Iterator[str]:
 
 
 def _is_telling(fragment: str) -> bool:
-    return bool(re.search(r"[A-Za-z]{3,}", fragment)) and not re.fullmatch(
-        r"[\W_]*(?:\w+[\W_]*){1,2}", fragment
-    ) and not _UNSTEADY.search(fragment) and "Python" not in fragment
+    return (
+        bool(re.search(r"[A-Za-z]{3,}", fragment))
+        and not re.fullmatch(r"[\W_]*(?:\w+[\W_]*){1,2}", fragment)
+        and not _UNSTEADY.search(fragment)
+        and "Python" not in fragment
+    )
 
 
 def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
@@ -189,7 +238,7 @@ def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
             yield _Claim(
                 OracleKind.PRINTS,
                 (f"assert {quoted(text)} in done.stdout + done.stderr",),
-                f"`{_shown(played)}` should print \"{text}\".",
+                f'`{_shown(played)}` should print "{text}".',
                 PRIORS[OracleKind.PRINTS] - 0.05,
                 "the report shows this line as expected",
             )
@@ -209,7 +258,7 @@ def _complained(stage: Stage, played: Played) -> Iterator[_Claim]:
         yield _Claim(
             OracleKind.NO_PRINT,
             (f"assert {quoted(best[1])} not in done.stdout",),
-            f"`{_shown(played)}` must not end with \"{best[1]}\" any more.",
+            f'`{_shown(played)}` must not end with "{best[1]}" any more.',
             PRIORS[OracleKind.NO_PRINT] - 0.15,
             "the report complains of what this line says",
         )

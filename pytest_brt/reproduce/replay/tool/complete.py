@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pytest_brt.execute.subject import Subject
 from pytest_brt.reproduce.replay.mend import parses
-from pytest_brt.reproduce.replay.names import parse
 from pytest_brt.reproduce.replay.project import is_test_path
 from pytest_brt.reproduce.replay.tool.world import File
+from pytest_brt.syntax import parse
 
 _WORD = re.compile(r"[a-z]{4,}")
 #: Examples read at most, and bytes of each.

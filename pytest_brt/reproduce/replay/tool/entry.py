@@ -40,8 +40,10 @@ def entries(subject: Subject) -> dict[str, Entry]:
 def _start(subject: Subject, name: str, module: str, function: str) -> tuple[str, ...]:
     if name in subject.packages and _runs(subject, name):
         return ("-m", name)
-    head = function.split(".")[0]
-    code = f"import sys; from {module} import {head}; sys.argv[0] = {name!r}; sys.exit({function}())"
+    head = function.split(".", maxsplit=1)[0]
+    code = (
+        f"import sys; from {module} import {head}; sys.argv[0] = {name!r}; sys.exit({function}())"
+    )
     return ("-c", code)
 
 

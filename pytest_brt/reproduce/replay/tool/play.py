@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
+from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.complete import completed
 from pytest_brt.reproduce.replay.tool.entry import Entry, entries
 from pytest_brt.reproduce.replay.tool.world import Command, File, World, read_world
-from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.types import FileChange, Issue
 
-_BUILDS = re.compile(r"source_?dir\w*\W+(?:.{0,40}\W)?output_?dir|<?sourcedir>?\s+<?outputdir>?",
-                     re.IGNORECASE)
+_BUILDS = re.compile(
+    r"source_?dir\w*\W+(?:.{0,40}\W)?output_?dir|<?sourcedir>?\s+<?outputdir>?", re.IGNORECASE
+)
 _INI_LINE = re.compile(r"^\s*[\w.-]+\s*[=:]")
 #: Commands of one report that are run.
 _MOST = 3

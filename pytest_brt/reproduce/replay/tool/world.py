@@ -17,7 +17,9 @@ _NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|h
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{_NAME})\s*(?:-->)?:?\s*$")
 _IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{_NAME})(?![\w/-])")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
-_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@?[\w.:~-]*[^$#%\n]{0,60})?[$%❯] ?(?P<rest>.*)$")
+_PROMPT = re.compile(
+    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@?[\w.:~-]*[^$#%\n]{0,60})?[$%❯] ?(?P<rest>.*)$"
+)
 _PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
 _ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
 
@@ -174,8 +176,11 @@ class _Reader:
         self._named = ""
         if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
             self._quotes.append(Quote(text=block.text, role=role))
-        elif name and role in (Role.OBSERVED, Role.EXPECTED) and name not in self._files and (
-            marked and block.kind is not BlockKind.PYTHON
+        elif (
+            name
+            and role in (Role.OBSERVED, Role.EXPECTED)
+            and name not in self._files
+            and (marked and block.kind is not BlockKind.PYTHON)
         ):
             self._quotes.append(Quote(text=text.strip("\n"), role=role, path=name))
         elif name:
@@ -203,7 +208,9 @@ class _Reader:
             name = python.pop(0) if python else self._free(block)
             self._files[name] = block.text + "\n"
         for block in self._unnamed:
-            if block.kind is BlockKind.FILE and re.search(r"^\s*\.\. |:\w+:`", block.text, re.MULTILINE):
+            if block.kind is BlockKind.FILE and re.search(
+                r"^\s*\.\. |:\w+:`", block.text, re.MULTILINE
+            ):
                 name = documents.pop(0) if documents else "index.rst"
                 self._files.setdefault(name, block.text + "\n")
 

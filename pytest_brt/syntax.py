@@ -1,0 +1,41 @@
+"""Python text → `ast`, safely from several threads.
+
+CPython 3.11 and 3.12 count the depth of the tree they build in one place for the whole process:
+two threads that parse at the same time can end in ``SystemError: AST constructor recursion depth
+mismatch``. `warnings.catch_warnings` swaps the filters of the whole process as well. So there is
+one lock, and everything that parses takes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from threading import RLock
+
+#: Held while anything is parsed; also by those who have pytest show a traceback.
+PARSING = RLock()
+
+
+def parse(text: str | bytes) -> ast.Module:
+    """Return the syntax tree of `text`, without the warnings that old code causes.
+
+    Raises:
+        SyntaxError: it is not Python of this interpreter's version; also for null bytes and
+            for nesting too deep to be parsed.
+    """
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error)) from error
+
+
+def parse_expression(text: str) -> ast.expr:
+    """Return the syntax tree of one expression; raises as `parse` does."""
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text, mode="eval").body
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error)) from error
