@@ -40,9 +40,8 @@ class Entry:
     licence: str
     parameters: str
     context: int
-    #: Bytes of the recommended quantisation, 0 when no source states it.
-    size: int
-    quantisation: str
+    #: As a source states it, with the quantisation.
+    size: str
     template: str
     notes: str
     #: Pages the facts were read on.

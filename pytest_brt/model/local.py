@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import Host
+from pytest_brt.model.llama import INSTALL
 from pytest_brt.model.memory import available_bytes, plan
 from pytest_brt.model.wire import Start
 
@@ -105,6 +107,8 @@ def open_pair(
 
 def _start(path: str, settings: Settings, template: str) -> tuple[Start, tuple[str, ...]]:
     header = read_header(path)
+    if importlib.util.find_spec("llama_cpp") is None:
+        raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
     if not header.chat_template and not template:
         raise ModelProblem(
             f"{path!r} has no chat template (name a file with one: "

@@ -96,7 +96,7 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
         longest = fit // 256 * 256
         notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory can be had")
     wanted = longest + max(lanes * 512, longest)
-    cells = -(-min(wanted, fit) // 256) * 256
+    cells = max(longest, min(wanted, fit) // 256 * 256)
     left = free - needed_bytes(header, cells)
     return Plan(
         longest=longest,

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import ModelProblem, UsageProblem
+from pytest_brt.model import catalogue
+from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.opening import NoModel, default_spec, open_model, open_models
+
+ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
+
+
+@pytest.fixture
+def folder(weights: Path, tmp_path: Path) -> Path:
+    """A model folder with two models in it."""
+    place = tmp_path / "models"
+    catalogue.add_model(weights / "llama.gguf", place, link=False)
+    catalogue.add_model(weights / "qwen.gguf", place, link=True)
+    return place
+
+
+def settings(folder: Path) -> Settings:
+    return Settings(models_dir=str(folder), threads=1)
+
+
+@pytest.mark.parametrize("name", ["llama", "llama.gguf", "LLA", "{folder}/llama.gguf"])
+def test_a_model_by_name_or_path(folder: Path, name: str) -> None:
+    model = open_model(f"gguf:{name.format(folder=folder)}", settings(folder))
+    assert model.name == "llama.gguf"
+    assert model.complete(ASK)[0].tokens
+    model.close()
+
+
+def test_a_bare_path_will_do(folder: Path) -> None:
+    open_model(str(folder / "qwen.gguf"), settings(folder)).close()
+
+
+def test_unknown_and_ambiguous_names(folder: Path) -> None:
+    with pytest.raises(ModelProblem, match=r"no model is called 'gemma'.*llama, qwen"):
+        open_model("gguf:gemma", settings(folder))
+    shutil.copy(folder / "llama.gguf", folder / "llama-2.gguf")
+    with pytest.raises(ModelProblem, match=r"more than one model is called 'll'.*llama-2, llama "):
+        open_model("gguf:ll", settings(folder))
+    assert open_model("gguf:llama", settings(folder)).name == "llama.gguf"
+
+
+@pytest.mark.parametrize("spec", ["", "gguf:", "nonsense", "gpt:4", "gguf:a+lora:", "a:b:c"])
+def test_what_is_no_spec(spec: str, folder: Path) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        open_model(spec, settings(folder))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_scheme_is_answered_with_the_known_ones(folder: Path) -> None:
+    with pytest.raises(UsageProblem, match=r"gguf:…, server:…, scripted:…, none"):
+        open_model("gpt:4", settings(folder))
+
+
+def test_a_plugin_adds_a_scheme(folder: Path) -> None:
+    class Echo(NoModel):
+        def __init__(self, rest: str, given: Settings) -> None:
+            self.name = rest
+
+        def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+            return tuple(len(text) for text in texts)
+
+    model = open_model("echo:hello", settings(folder), {"echo": Echo})
+    assert model.name == "hello"
+
+
+def test_no_model_says_how_to_choose_one(folder: Path) -> None:
+    model = open_model("none", settings(folder))
+    with pytest.raises(ModelProblem, match="--brt-model"):
+        model.complete(ASK)
+    with pytest.raises(ModelProblem, match="--brt-model"):
+        model.count(["a"])
+    model.close()
+
+
+def test_the_only_model_is_the_default(folder: Path, tmp_path: Path) -> None:
+    assert default_spec(settings(folder)) == "none"
+    (folder / "qwen.gguf").unlink()
+    assert default_spec(settings(folder)) == f"gguf:{folder / 'llama.gguf'}"
+    assert default_spec(settings(tmp_path / "missing")) == "none"
+
+
+def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
+    first, second = open_models("gguf:llama", "", settings(folder))
+    assert first is second
+    first, second = open_models("gguf:llama", "gguf:qwen", settings(folder))
+    assert (first.name, second.name) == ("llama.gguf", "qwen.gguf")
+    with pytest.raises(ModelProblem, match="no model"):
+        open_models("gguf:llama", "gguf:nothing", settings(folder))
+
+
+def test_an_adapter_shares_the_worker(folder: Path, tmp_path: Path) -> None:
+    from pytest_brt.model import tiny
+    from pytest_brt.model.local import LocalModel
+
+    adapter = tiny.write_lora(tmp_path / "edit.gguf")
+    pair = open_models("gguf:llama", f"gguf:llama+lora:{adapter}", settings(folder))
+    assert all(isinstance(model, LocalModel) for model in pair)
+    assert len({id(getattr(model, "host", model)) for model in pair}) == 1
+    assert all(model.complete(ASK)[0].tokens for model in pair)
+    pair[0].close()
+
+
+# -- the folder ---------------------------------------------------------------------------------
+
+
+def test_flipped_weights_are_found_by_their_digest_only(folder: Path) -> None:
+    path = folder / "llama.gguf"
+    digest, known = catalogue.verify_model(path)
+    assert known
+    assert len(digest) == 64
+    assert catalogue.check_unchanged(path) == ""
+    raw = bytearray(path.read_bytes())
+    raw[-2000:] = bytes(byte ^ 0x10 for byte in raw[-2000:])
+    path.write_bytes(raw)
+    assert "has changed since" in catalogue.check_unchanged(path)
+    model = open_model("gguf:llama", settings(folder))
+    assert any("verify" in note for note in model.notes)
+    assert model.complete(ASK)[0].tokens  # llama.cpp does not mind
+    model.close()
+    with pytest.raises(ModelProblem, match="is damaged or was replaced"):
+        catalogue.verify_model(path)
+
+
+def test_a_model_that_was_never_added_is_noted_when_verified(weights: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(weights / "llama.gguf", tmp_path))
+    assert catalogue.verify_model(path)[1] is False
+    assert catalogue.verify_model(path)[1] is True
+
+
+def test_adding_twice_or_something_else(folder: Path, weights: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelProblem, match="of that name already"):
+        catalogue.add_model(weights / "llama.gguf", folder, link=False)
+    (tmp_path / "x.gguf").write_text("text")
+    with pytest.raises(ModelProblem, match="not a GGUF"):
+        catalogue.add_model(tmp_path / "x.gguf", folder, link=False)
+    assert not (folder / "x.gguf").exists()
+
+
+def test_the_folder_comes_from_option_environment_or_user(tmp_path: Path) -> None:
+    assert catalogue.models_folder(str(tmp_path)) == tmp_path
+    assert catalogue.models_folder("", {"PYTEST_BRT_MODELS": "/x"}) == Path("/x")
+    assert catalogue.models_folder("", {}).name == "models"
+
+
+def test_the_catalogue_states_its_sources() -> None:
+    entries = catalogue.read_catalogue()
+    assert {entry.tier for entry in entries} == {"cpu-16gb", "gpu-24gb"}
+    for entry in entries:
+        assert entry.licence
+        assert entry.context > 0
+        assert entry.sources
+        assert all(source.startswith("https://") for source in entry.sources)
+
+
+def test_the_catalogue_is_plain_toml() -> None:
+    path = Path(catalogue.__file__).parents[2] / "models" / "catalogue.toml"
+    if path.is_file():  # in a checkout
+        assert tomllib.loads(path.read_text(encoding="utf-8"))["model"]
