@@ -16,8 +16,9 @@ from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.guard.touched import Touched
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
 
-#: Tests run together, so that the clock is looked at between batches.
+#: Tests of the first batch; each one is twice as large, for the clock is looked at in between.
 _BATCH = 12
+_LARGEST_BATCH = 100
 #: Newly failing tests that are run a second time, with another hash seed.
 _CONFIRMED = 6
 #: Verdicts that, after a PASS, mean that something broke.
@@ -29,7 +30,7 @@ class _Known:
     """What a test does on the unpatched tree."""
 
     verdict: Verdict
-    #: Wall-clock seconds, with its share of what starting the batch cost.
+    #: Wall-clock seconds of its own; starting a row comes once for all its tests.
     seconds: float
 
 
@@ -116,12 +117,14 @@ class Guard:
         """Return the first tests that pass on the unpatched tree, as many as can be afforded."""
         chosen: list[ExistingTest] = []
         spent = 0.0
-        for start in range(0, len(near), _BATCH):
-            batch = near[start : start + _BATCH]
+        at, size = 0, _BATCH
+        while at < len(near):
+            batch = near[at : at + size]
+            at, size = at + size, min(2 * size, _LARGEST_BATCH)
             known = self._baseline(batch, allowance - spent)
             for test in batch:
                 cost = known[test.name].seconds
-                if spent + cost > allowance:
+                if spent + cost > allowance or not allowance:
                     return chosen, f"the budget of {allowance:.0f} s allows no more"
                 spent += cost
                 if known[test.name].verdict is Verdict.PASS:
@@ -136,16 +139,12 @@ class Guard:
         with self._lock:
             new = [test for test in batch if test.name not in self._base]
             if new:
-                started = time.monotonic()
                 runs = self._runs((), new, limit=max(1.0, left / 2))
-                spent = time.monotonic() - started
-                own = sum(run.seconds for run in runs.values())
-                shared = max(0.0, spent - own) / len(new)
                 for test in new:
                     run = runs.get(test.name)
                     self._base[test.name] = _Known(
                         verdict=run.verdict if run else Verdict.INVALID,
-                        seconds=shared + (run.seconds if run else 0.0),
+                        seconds=run.seconds if run else 0.0,
                     )
             return {test.name: self._base[test.name] for test in batch}
 
