@@ -21,8 +21,8 @@ from pytest_brt.extensions import find_model, gather, named
 from pytest_brt.issue import load_issue
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
+from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
-from pytest_brt.rank.varying import can_vary
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY

@@ -1,36 +1,44 @@
 """Inputs near the reported ones, drawn by Hypothesis: always the same for the same test.
 
-Imported only when Hypothesis is installed (the extra ``property``).
+Run as a program (see `draw`), for Hypothesis keeps files in the working folder, looks into every
+module that is loaded, and changes settings of the process: none of it is for a user's pytest run.
+Reads a JSON list of [literal, count, seed] and writes a list of values for each.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import string
+import sys
 
 import hypothesis
 from hypothesis import strategies as st
 
-from pytest_brt.rank.vary import Lifted, Literal, Variant, smallest_first
+Literal = int | float | str
 
 _NUMBER = re.compile(r"\d+")
 
 
-def variants_of(lifted: Lifted, count: int, seed: int) -> tuple[Variant, ...]:
-    """Return up to `count` different variants of a test, smallest changes first.
+def draw(literal: Literal, count: int, seed: int) -> list[Literal]:
+    """Return up to `count` different values near a literal."""
+    drawn: list[Literal] = []
 
-    Drawn near each literal in turn, so that each has its part.
-    """
-    found: dict[str, Variant] = {}
-    share = max(2, -(-count // len(lifted.literals)))
-    for number, literal in enumerate(lifted.literals):
-        own: dict[str, Variant] = {}
-        for value in _draw(near(literal), 6 * share, seed + number):
-            variant = lifted.variant(literal, value)
-            if len(own) < share:
-                own.setdefault(variant.id, variant)
-        found |= own
-    return smallest_first(tuple(found.values()))[:count]
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+        verbosity=hypothesis.Verbosity.quiet,
+    )
+    @hypothesis.given(near(literal))
+    def keep(value: Literal) -> None:
+        drawn.append(value)
+
+    keep()
+    return list(dict.fromkeys(drawn))
 
 
 def near(literal: Literal) -> st.SearchStrategy[Literal]:
@@ -90,21 +98,6 @@ def _other(text: str, at: int, step: int) -> str:
     return text
 
 
-def _draw(values: st.SearchStrategy[Literal], count: int, seed: int) -> list[Literal]:
-    drawn: list[Literal] = []
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-        verbosity=hypothesis.Verbosity.quiet,
-    )
-    @hypothesis.given(values)
-    def keep(value: Literal) -> None:
-        drawn.append(value)
-
-    keep()
-    return list(dict.fromkeys(drawn))
+if __name__ == "__main__":
+    given = json.load(sys.stdin)
+    json.dump([draw(*asked) for asked in given], sys.stdout)

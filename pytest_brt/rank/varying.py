@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -10,6 +9,7 @@ from threading import Lock
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.rank.cluster import clusters_of
+from pytest_brt.rank.draw import variants_of
 from pytest_brt.rank.vary import SAW, Lifted, Variant, lift, outcome_words
 from pytest_brt.types import AppliedPatch, Cell, JudgedTest, TestRun, Varied, Verdict
 
@@ -74,12 +74,14 @@ class Varying:
         )
 
     def _prepare(self, tests: Sequence[JudgedTest]) -> tuple[_Kept, ...]:
-        from pytest_brt.rank.near import variants_of
-
+        chosen = _liftable(tests)
+        if not chosen:
+            return ()
+        found = variants_of([lifted for _, lifted in chosen], MOST_VARIANTS, self._seed)
         drawn = [
             _Kept(judged=judged, variant=variant, before="")
-            for judged, lifted in _liftable(tests)
-            for variant in variants_of(lifted, MOST_VARIANTS, self._seed)
+            for (judged, _), variants in zip(chosen, found, strict=True)
+            for variant in variants
         ]
         runs = self._run(None, drawn)
         return tuple(
@@ -105,11 +107,6 @@ class Varying:
             test_seconds=max(_SECONDS, *(_LONGER * _seconds(entry.judged) for entry in kept)),
         )
         return {run.test: run for run in self._engine.run(row).runs}
-
-
-def can_vary() -> bool:
-    """Say whether Hypothesis, which draws the variants, is installed."""
-    return importlib.util.find_spec("hypothesis") is not None
 
 
 def outcome(run: TestRun) -> str:

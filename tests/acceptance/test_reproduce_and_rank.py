@@ -56,7 +56,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(project: pytest.Pytester) -> 
         [
             "*bug reproduction tests*",
             "*clamp() always returns the lower bound*",
-            "*fixes by Ensemble Pass Rate*",
+            "*fixes by weighted score, beside Ensemble Pass Rate*",
             "*[[]1-2[]]*a-right.diff*1.00*",
             "*e-stale.diff*does not apply*",
             "*F→P test_*a-right.diff*",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.near import near, variants_of
+from pytest_brt.rank.draw import variants_of
+from pytest_brt.rank.near import near
 from pytest_brt.rank.vary import Lifted, can_change, lift
 from pytest_brt.types import CandidateTest, OracleKind
 from tests.rank.rows import judged
@@ -82,8 +83,8 @@ def test_names_of_options_and_truth_values_are_no_data() -> None:
 
 def test_variants_are_near_different_and_always_the_same() -> None:
     found = lifted(EQUALS)
-    first = variants_of(found, 12, seed=1)
-    assert first == variants_of(found, 12, seed=1)
+    (first,) = variants_of([found], 12, seed=1)
+    assert (first,) == variants_of([found], 12, seed=1)
     assert len({variant.source for variant in first}) == len(first) >= 9
     assert [variant.distance for variant in first] == sorted(v.distance for v in first)
     changed = {variant.change.partition(" ")[0] for variant in first}

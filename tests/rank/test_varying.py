@@ -10,8 +10,9 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.differ import difference_of
+from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.rank.varying import Varying, can_vary
+from pytest_brt.rank.varying import Varying
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.types import (
