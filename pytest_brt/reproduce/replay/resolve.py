@@ -82,19 +82,8 @@ class Resolver:
     def _near(self, name: str) -> list[tuple[str, ...]]:
         packages = main_packages(self.engine.subject)
         ways: list[tuple[str, ...]] = []
-        if name in self.own:
-            ways.append((self.own[name],))
-        if name in packages:
-            ways.append((f"import {name}",))
-        ways += [(f"from {module} import {name}",) for module in self.stars if module]
-        ways += [(f"from {package} import {name}",) for package in packages]
-        return ways
-
-    def _far(self, name: str, bindings: Bindings) -> list[tuple[str, ...]]:
-        usual = bindings.usual.get(name, ())
-        ways: list[tuple[str, ...]] = [
-            (way,) for way in usual if way.startswith(("from ", "import "))
-        ][:3]
+        for way in [way for way in usual if way.startswith(("from ", "import "))][:3]:
+            ways.append((way,))
         modules = bindings.defined.get(name, ())
         if len(modules) == 1 or (modules and len(name) > 2):
             ways += [(f"from {module} import {name}",) for module in modules[:2]]

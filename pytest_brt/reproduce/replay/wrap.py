@@ -35,18 +35,20 @@ _MOST = 12
 def wrapped(replayed: Replayed, engine: Engine) -> Replayed:
     """Return `replayed` with further statements: plain ones put through a renderer.
 
-    Only those are added that then do what the report shows.
+    Only those are added that then do what the report shows, one for each thing shown.
     """
-    tries = [*_from_frames(replayed, engine.subject), *_from_exports(replayed, engine)]
+    tries: dict[tuple[int, Said], list[tuple[str, str]]] = {}
+    for index, module, function, said in (
+        *_from_frames(replayed, engine.subject),
+        *_from_exports(replayed, engine),
+    ):
+        tries.setdefault((index, said), []).append((module, function))
     added: list[Seen] = []
-    done: set[tuple[int, Said]] = set()
-    for index, module, function, said in tries[: 2 * _MOST]:
-        if (index, said) in done:
-            continue
-        seen = _try(replayed, engine, index, module, function, said)
-        if seen is not None:
+    for (index, said), functions in tries.items():
+        found = _try(replayed, engine, index, said, functions[:_MOST])
+        if found is not None:
+            module, function, seen = found
             added.append(seen)
-            done.add((index, said))
             replayed.resolver.known[function] = (f"from {module} import {function}",)
     if not added:
         return replayed
@@ -119,28 +121,40 @@ def _from_exports(replayed: Replayed, engine: Engine) -> Iterator[tuple[int, str
 
 
 def _try(
-    replayed: Replayed, engine: Engine, index: int, module: str, function: str, said: Said
-) -> Seen | None:
+    replayed: Replayed,
+    engine: Engine,
+    index: int,
+    said: Said,
+    functions: list[tuple[str, str]],
+) -> tuple[str, str, Seen] | None:
+    """Return the first function that makes of the statement what the report shows."""
     base = replayed.seen[index]
-    source = f"{function}({shown_expression(base.step.source)})"
+    expression = shown_expression(base.step.source)
     before = [
         seen.step.source
         for seen in replayed.seen[:index]
         if seen.did is not None and seen.did.raised is None and not seen.step.inline
     ]
-    setup = [before[place] for place in needed([*before, source], len(before))]
+    setup = [before[place] for place in needed([*before, expression], len(before))]
     bound = frozenset().union(*(names_of(line).bound for line in setup)) if setup else frozenset()
-    used = frozenset().union(*(names_of(line).used for line in [*setup, source])) - bound
-    prelude = replayed.resolver.imports_for(used - {function})
-    statements = (*prelude, *setup, f"from {module} import {function}", source)
-    observed = engine.observe(Program(statements=statements)).observed
-    if len(observed) != len(statements):
-        return None
-    step = Step(
-        source=source, line=base.step.line, block=base.step.block, said=(said,), inline=True
-    )
-    seen = Seen(step=step, names=names_of(source), did=observed[-1])
-    return seen if _is_as_said(seen, said) else None
+    used = frozenset().union(*(names_of(line).used for line in [*setup, expression])) - bound
+    start = (*replayed.resolver.imports_for(used), *setup)
+    statements = list(start)
+    for module, function in functions:
+        statements += [f"from {module} import {function}", f"{function}({expression})"]
+    observed = engine.observe(Program(statements=tuple(statements))).observed
+    for place, (module, function) in enumerate(functions):
+        number = len(start) + 2 * place + 1
+        if number >= len(observed):
+            break
+        source = statements[number]
+        step = Step(
+            source=source, line=base.step.line, block=base.step.block, said=(said,), inline=True
+        )
+        seen = Seen(step=step, names=names_of(source), did=observed[number])
+        if _is_as_said(seen, said):
+            return module, function, seen
+    return None
 
 
 def _is_as_said(seen: Seen, said: Said) -> bool:

@@ -54,7 +54,11 @@ def _told(view: View, seen: Seen, name: str, message: str) -> tuple[Said | None,
             return said, base + 0.05, "the report speaks of this warning here"
     if any(messages_agree(r.message, message) for r in view.script.named if r.message):
         return None, base, "the report shows this warning"
-    if name in view.issue.text and message and message.split("\n", maxsplit=1)[0][:60] in view.issue.text:
+    if (
+        name in view.issue.text
+        and message
+        and message.split("\n", maxsplit=1)[0][:60] in view.issue.text
+    ):
         return None, base, "the report shows this warning"
     return None
 
