@@ -85,7 +85,6 @@ def test_no_final_newline_and_taken_names() -> None:
         '''\
         import pkg
         from pkg import area
-
         def test_bug(): pass
 
 
@@ -130,6 +129,7 @@ def test_helpers_and_statements() -> None:
         """,
         """\
         import pkg
+
 
         def helper(): ...
 
