@@ -80,15 +80,27 @@ class Resolver:
         return tuple(sorted(name for name in names if not self.known.get(name)))
 
     def _near(self, name: str) -> list[tuple[str, ...]]:
+        """Ways that cost nothing to think of: the report's own, the package, its exports."""
         packages = main_packages(self.engine.subject)
         ways: list[tuple[str, ...]] = []
-        for way in [way for way in usual if way.startswith(("from ", "import "))][:3]:
-            ways.append((way,))
+        if name in self.own:
+            ways.append((self.own[name],))
+        if name in packages:
+            ways.append((f"import {name}",))
+        ways += [(f"from {module} import {name}",) for module in self.stars if module]
+        ways += [(f"from {package} import {name}",) for package in packages]
+        return ways
+
+    def _far(self, name: str, bindings: Bindings) -> list[tuple[str, ...]]:
+        """Ways found in the project's files, then those of the standard library."""
+        usual = bindings.usual.get(name, ())
+        imports = [way for way in usual if way.startswith(("from ", "import "))]
+        ways: list[tuple[str, ...]] = [(way,) for way in imports[:3]]
         modules = bindings.defined.get(name, ())
         if len(modules) == 1 or (modules and len(name) > 2):
             ways += [(f"from {module} import {name}",) for module in modules[:2]]
         for way in usual[:3]:
-            if not way.startswith(("from ", "import ")):
+            if way not in imports:
                 ways += self._assignments(way)
         if name in sys.stdlib_module_names:
             ways.append((f"import {name}",))
