@@ -123,14 +123,25 @@ class Completion:
 class Model(Protocol):
     """Something that answers prompts; safe to call from many threads."""
 
-    #: For `Origin.model`, headers and records, as in "qwen2.5-coder-7b-q4_0.gguf".
-    name: str
-    #: Tokens that a prompt and its answer can have together.
-    context: int
-    #: Whether `count` is exact; otherwise it is an estimate on the safe side.
-    exact: bool
-    #: Remarks for the run's header, as in "context cut to 8192: 6.1 GB of memory free".
-    notes: tuple[str, ...]
+    @property
+    def name(self) -> str:
+        """What it is called in headers and records, as in "qwen2.5-coder-7b-q4_0.gguf"."""
+        ...
+
+    @property
+    def context(self) -> int:
+        """Tokens that a prompt and its answer can have together."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether `count` is exact; otherwise it is an estimate on the safe side."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the run's header, as in "context cut to 8192 tokens: …"."""
+        ...
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return `prompt.samples` answers, in the order of their seeds.

@@ -175,7 +175,7 @@ def _pairs(fields: list[_Field], rules: _Rules) -> str:
     return " ".join(parts)
 
 
-def _value(  # noqa: PLR0911  # one return per kind of type
+def _value(  # one return per kind of type
     info: inspect.Type, rules: _Rules, where: str
 ) -> str:
     """Return the rule for a value of type `info`; `where` names the field in errors."""

@@ -11,6 +11,7 @@ import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,13 @@ from pytest_brt.model.wire import Answer, Order, Ready, Start
 _GRACE = 60.0
 #: Bytes of what a dead worker printed that are looked at.
 _LAST_WORDS = 4096
+
+
+#: llama.cpp uses what the CPU announces; a virtual machine may announce more than it lets run.
+_PLAIN_WEIGHTS = (
+    "this machine does not let some instructions run that llama.cpp uses for rearranged weights: "
+    "going on without them, slower (run 'pytest-brt models doctor')"
+)
 
 
 class WorkerDied(ModelProblem):
@@ -50,6 +58,8 @@ class _Process:
         self.input: IO[bytes] = self.popen.stdin
         self.output: IO[bytes] = self.popen.stdout
         self.dead = ""
+        #: It died of an instruction that the CPU did not take.
+        self.illegal = False
         self.reader = threading.Thread(target=self._read, name="model-worker", daemon=True)
         self.reader.start()
         self._write(to_json(start))
@@ -89,6 +99,7 @@ class _Process:
         how = _how(code, self._last_words())
         with self.lock:
             self.dead = self.dead or how
+            self.illegal = code == -signal.SIGILL
             lost, self.waiting = list(self.waiting.values()), {}
         for future in lost:
             _settle(future, WorkerDied(self.dead))
@@ -162,6 +173,8 @@ class Host:
         self._again = threading.Lock()
         self._number = 0
         self._closed = False
+        #: Remarks about how the worker had to be started.
+        self.notes: tuple[str, ...] = ()
 
     @property
     def pid(self) -> int:
@@ -182,6 +195,9 @@ class Host:
             if self.process is not None:
                 self.process.end("replaced")
                 self.restarts += 1
+                if self.process.illegal and self.start.rearrange:
+                    self.start = replace(self.start, rearrange=False)
+                    self.notes = (*self.notes, _PLAIN_WEIGHTS)
             self.process = _Process(self.start)
             answer = self._wait_for_start(self.process)
             self.ready = answer.ready

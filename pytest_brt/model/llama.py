@@ -90,8 +90,8 @@ class Log:
 class Weights:
     """A loaded model: its vocabulary, and the memory its weights are in."""
 
-    def __init__(self, path: str, *, gpu_layers: int = -1) -> None:
-        """Load the GGUF file at `path`.
+    def __init__(self, path: str, *, gpu_layers: int = -1, rearrange: bool = True) -> None:
+        """Load the GGUF file at `path`; `rearrange` its weights for this CPU.
 
         Raises:
             ModelProblem: llama.cpp refuses the file; its own words are in the message.
@@ -103,6 +103,8 @@ class Weights:
         params = lib.llama_model_default_params()
         self.gpu = bool(lib.llama_supports_gpu_offload()) and gpu_layers != 0
         params.n_gpu_layers = (gpu_layers if gpu_layers >= 0 else 999) if self.gpu else 0
+        if hasattr(params, "use_extra_bufts"):
+            params.use_extra_bufts = rearrange
         self.model = lib.llama_model_load_from_file(path.encode(), params)
         if not self.model:
             reason = self.log.take() or "no reason given"

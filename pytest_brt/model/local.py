@@ -27,11 +27,20 @@ class LocalModel:
     def __init__(self, host: Host, *, adapter: str = "", notes: tuple[str, ...] = ()) -> None:
         self.host = host
         self.adapter = adapter
-        self.notes = notes
+        self._notes = notes
         self.context = host.start.longest
         self.name = Path(host.start.path).name
         if adapter:
             self.name += f"+{Path(adapter).name}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks about the file, the memory, and how the worker had to be started."""
+        return (*self._notes, *self.host.notes)
+
+    def remark(self, text: str) -> None:
+        """Add a remark."""
+        self._notes = (*self._notes, text)
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the answers; a prompt that meets a crash is asked once more, and says so.

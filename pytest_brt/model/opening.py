@@ -79,7 +79,7 @@ def _open_gguf(rest: str, settings: Settings) -> Model:
     model = open_gguf(str(path), settings, template=spec.template, adapter=spec.lora)
     changed = check_unchanged(path)
     if changed:
-        model.notes = (*model.notes, changed)
+        model.remark(changed)
     return model
 
 

@@ -23,7 +23,9 @@ CHATML = (
 )
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4
-_F32 = 0
+_F32, Q4_0, Q8_0 = 0, 2, 8
+#: Quantisation → bytes of a block of 32 weights, and the scale that spreads them by 0.02.
+_BLOCKS = {Q4_0: (18, 0.02 / 4.6), Q8_0: (34, 0.02 / 73.9)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,21 @@ class Weights:
         return Tensor(name=name, shape=shape, kind=_F32, size=4 * count, fill=fill)
 
 
+def random_blocks(name: str, rows: int, columns: int, kind: int, seed: int) -> Tensor:
+    """Return a matrix of random quantised weights, of kind Q4_0 or Q8_0."""
+    size, scale = _BLOCKS[kind]
+    blocks = rows * columns // 32
+
+    def fill() -> bytes:
+        raw = bytearray(random.Random(seed).randbytes(blocks * size))
+        half = struct.pack("<e", scale)
+        raw[0::size] = half[:1] * blocks
+        raw[1::size] = half[1:] * blocks
+        return bytes(raw)
+
+    return Tensor(name=name, shape=(columns, rows), kind=kind, size=blocks * size, fill=fill)
+
+
 def byte_letters() -> list[str]:
     """Return the letter that GPT-2's byte-level vocabularies write for each byte."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -162,10 +179,12 @@ def write_llama(
     context: int = 4096,
     words: Mapping[str, Value] | None = None,
     layers: int = 2,
+    quantised: bool = False,
 ) -> Path:
     """Write an attention model ("llama" or "qwen2") to `path`, about 430 kB with two layers.
 
     More layers repeat the weights of the second: they cost time, which some tests want.
+    `quantised` weights go other ways in the processor than full ones: Q4_0 in every layer.
     """
     width, heads, kv_heads, inner = 64, 4, 2, 128
     head = width // heads
@@ -211,6 +230,8 @@ def write_llama(
             make.normal(p + "ffn_up.weight", inner, width),
             make.normal(p + "ffn_down.weight", width, inner),
         ]
+        if quantised:
+            last = [_as_q4(tensor) if len(tensor.shape) > 1 else tensor for tensor in last]
         if a == "qwen2":
             last += [
                 make.vector(p + "attn_q.bias", width),
@@ -219,6 +240,12 @@ def write_llama(
             ]
         tensors += last
     return write_gguf(path, {**keys, **words}, tensors)
+
+
+def _as_q4(tensor: Tensor) -> Tensor:
+    """Return a random matrix of the same name and shape, in Q4_0."""
+    columns, rows = tensor.shape
+    return random_blocks(tensor.name, rows, columns, Q4_0, seed=len(tensor.name))
 
 
 def write_mamba(path: Path, *, seed: int = 0, words: Mapping[str, Value] | None = None) -> Path:

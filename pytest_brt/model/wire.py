@@ -18,6 +18,8 @@ class Start:
     lanes: int
     threads: int
     gpu_layers: int = -1
+    #: Let llama.cpp rearrange the weights for this CPU.
+    rearrange: bool = True
     state_dir: str = ""
     #: Bytes of memory for prefixes that had to leave the context.
     spare_bytes: int = 0

@@ -112,7 +112,7 @@ class Worker:
     def load(self, start: Start) -> Ready:
         """Load the model, and a context for it and for each adapter."""
         header = read_header(start.path)
-        weights = Weights(start.path, gpu_layers=start.gpu_layers)
+        weights = Weights(start.path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
         source, where = header.chat_template, start.path
         if start.template:
             where = start.template

@@ -164,6 +164,24 @@ def test_a_fork_after_use_does_not_hang(model: LocalModel) -> None:
     assert model.complete(prompt())[0].tokens
 
 
+def test_an_illegal_instruction_is_gone_round(weights: Path) -> None:
+    model = open_gguf(str(weights / "llama.gguf"), FAST)
+    (before,) = model.complete(prompt())
+    os.kill(model.host.pid, signal.SIGILL)
+    assert model.complete(prompt("x"))[0].tokens
+    assert "going on without them" in model.notes[0]
+    assert not model.host.start.rearrange
+    assert model.complete(prompt())[0].text == before.text
+    model.close()
+
+
+def test_quantised_weights_work(tmp_path: Path) -> None:
+    path = tiny.write_llama(tmp_path / "q4.gguf", quantised=True)
+    model = open_gguf(str(path), FAST)
+    assert model.complete(prompt())[0].tokens
+    model.close()
+
+
 def test_two_models_side_by_side(weights: Path) -> None:
     first = open_gguf(str(weights / "llama.gguf"), FAST)
     second = open_gguf(str(weights / "mamba.gguf"), FAST)
