@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.code import normal
+from pytest_brt.code.normal import normal_file, normal_test, patch_key
+from pytest_brt.types import FileChange
+
+FIRST = '''\
+"""Doc."""
+import os, json
+from pkg import area
+
+
+def test_bug():
+    """It should."""
+    value = area(2)  # two
+    with open("f") as handle:
+        assert value == [n for n in handle]
+'''
+SECOND = """\
+from pkg import area
+import json
+import os
+def test_other_name():
+    result = area( 2 )
+
+    with open('f') as f: assert (result == [x for x in f])
+    pass
+"""
+
+
+def test_equal_tests_have_equal_keys() -> None:
+    assert normal_test(FIRST) == normal_test(SECOND)
+    assert normal.test_key(FIRST) == normal.test_key(SECOND)
+    assert normal_test(FIRST) == (
+        "from pkg import area\nimport json\nimport os\n\n"
+        "def test_0():\n    v0 = area(2)\n    with open('f') as v1:\n"
+        "        assert v0 == [v2 for v2 in v1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "def f():\n    a = 1\n    b = 2\n    return a",
+            "def f():\n    a = 1\n    b = 2\n    return b",
+        ),
+        ("def f(a, b): return a - b", "def f(b, a): return a - b"),
+        ("def f():\n    x = 1\n    return g(x)", "def f():\n    x = 1\n    return h(x)"),
+        ("def f():\n    v0 = v1", "def f():\n    x = v0"),
+        ("def f():\n    global a\n    a = 1", "def f():\n    a = 1"),
+        ("class A:\n    x = 1", "class A:\n    y = 1"),
+        ("def f():\n    x = 1\n    return locals()", "def f():\n    y = 1\n    return locals()"),
+        ("def f():\n    x = 'a'", "def f():\n    x = 'b'"),
+        ("import a", "import b"),
+    ],
+)
+def test_different_meaning_stays_different(one: str, other: str) -> None:
+    assert normal_file(one) != normal_file(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "def f(a):\n    x = a\n    return x",
+            "def f(a):\n    '''D.'''\n    # c\n    y = a\n    return y",
+        ),
+        ("f = lambda a: a + b", "f = lambda c: c + b"),
+        (
+            "def f():\n    try: g()\n    except E as e: h(e)",
+            "def f():\n    try: g()\n    except E as q: h(q)",
+        ),
+        (
+            "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x = 2",
+            "def f():\n    y = 1\n    def g():\n        nonlocal y\n        y = 2",
+        ),
+        ("def f():\n    if (n := g()): return n", "def f():\n    if (m := g()): return m"),
+        ("x = 0x10", "x = 16"),
+        ("class A: ...", "class A:\n    pass"),
+        (
+            "def f(s):\n    match s:\n        case [a, *b]: return a, b",
+            "def f(s):\n    match s:\n        case [c, *d]: return c, d",
+        ),
+    ],
+)
+def test_same_meaning_is_equal(one: str, other: str) -> None:
+    assert normal_file(one) == normal_file(other)
+
+
+def test_text_that_is_no_python_has_a_key() -> None:
+    assert normal.test_key("def (") == normal.test_key("def  (")
+    assert normal.test_key("def (") != normal.test_key("def [")
+
+
+def change(path: str, text: str | None) -> FileChange:
+    return FileChange(path=path, content=None if text is None else text.encode())
+
+
+def test_patches() -> None:
+    tree = {"a.py": b"def f():\n    return 1\n", "b.py": b"x = 1\n", "c.txt": b"c"}
+    first = [change("a.py", "def f():\n    r = 2\n    return r\n")]
+    second = [
+        change("b.py", "# nothing new\nx = 1\n"),
+        change("a.py", "def f():\n    '''Two.'''\n    value = 2\n    return value\n"),
+    ]
+    third = [*first, change("c.txt", None)]
+    assert patch_key(first, tree.get) == patch_key(second, tree.get)
+    assert patch_key(first, tree.get) != patch_key(third, tree.get)
+    assert patch_key([], tree.get) == patch_key(second[:1], tree.get)
+    assert patch_key([change("new.py", "x")], tree.get) != patch_key([], tree.get)
+
+
+NAMES = ["a", "b", "c", "n"]
+EXPRESSIONS = st.recursive(
+    st.sampled_from([*NAMES, "1", "'s'", "free"]),
+    lambda inner: st.one_of(
+        st.builds("({} + {})".format, inner, inner),
+        st.builds("f({}, k={})".format, inner, inner),
+        st.builds("[{} for a in {}]".format, inner, inner),
+        st.builds("(lambda b: {})({})".format, inner, inner),
+    ),
+    max_leaves=4,
+)
+SIMPLE = st.one_of(
+    st.builds("{} = {}".format, st.sampled_from(NAMES), EXPRESSIONS),
+    st.builds("assert {}".format, EXPRESSIONS),
+    st.builds("for {} in {}: g({})".format, st.sampled_from(NAMES), EXPRESSIONS, EXPRESSIONS),
+)
+BODIES = st.lists(SIMPLE, min_size=1, max_size=5)
+RENAMED = {"a": "b", "b": "zeta", "c": "v0", "n": "v7"}
+
+
+def function(body: list[str], name: str = "test_x") -> str:
+    return f"def {name}():\n" + "".join(f"    {line}\n" for line in body)
+
+
+def renamed(source: str) -> str:
+    """Rename all variables at once; every scope binds all that it uses of them."""
+    return re.sub(r"\b[abcn]\b", lambda match: RENAMED[match[0]], source)
+
+
+@given(BODIES)
+def test_invariant_under_renaming_locals(body: list[str]) -> None:
+    bind = [f"{name} = 0" for name in NAMES]
+    source = function([*bind, *body])
+    assert normal_test(source) == normal_test(renamed(source))
+    assert normal_file(source) == normal_file(renamed(source))
+
+
+@given(BODIES, st.booleans())
+def test_invariant_under_layout_and_comments(body: list[str], doc: bool) -> None:
+    source = function(body)
+    noisy = "\n\n# above\n" + source.replace("\n", "  # c\n\n").replace(" + ", "+")
+    if doc:
+        noisy = noisy.replace("    ", "    '''Doc.'''\n    ", 1)
+    assert normal_test(source) == normal_test(noisy)
+
+
+@given(BODIES)
+def test_idempotent_and_valid(body: list[str]) -> None:
+    source = function(body)
+    for form in (normal_test, normal_file):
+        once = form(source)
+        ast.parse(once)
+        assert form(once) == once
