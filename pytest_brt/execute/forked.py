@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import tempfile
 import threading
 import time
@@ -23,6 +22,7 @@ from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import CellOrder, Conversation, RowDied, RowRun, Setting
 from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
 from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.tree import remove_tree
 from pytest_brt.execute.views import CopiedView, MountedView, View
 from pytest_brt.execute.worker import Worker, WorkerGone
 from pytest_brt.types import FileChange
@@ -116,7 +116,7 @@ class ForkEngine:
         for slot in slots:
             for worker in slot.workers.values():
                 worker.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_tree(self._scratch)
 
     def _cell(self, slot: _Slot, order: CellOrder, changes: Sequence[FileChange]) -> Ended:
         """Run one cell in a new interpreter, on another worker if the first one goes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 import threading
 import time
@@ -20,7 +19,7 @@ from pytest_brt.execute.process import Deadlines, Ended, run_process
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
-from pytest_brt.execute.tree import TreeCopy
+from pytest_brt.execute.tree import TreeCopy, remove_tree
 from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
 from pytest_brt.types import FileChange, TestRun
 
@@ -68,7 +67,7 @@ class PlainEngine:
 
     def close(self) -> None:
         """Remove the copies; nothing runs between calls."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_tree(self._scratch)
 
     def _target(self, tree: TreeCopy, row: Row, target: TestTarget) -> list[TestRun]:
         """Run one target, going on with the rest of a file after a test that ended all."""
@@ -172,7 +171,7 @@ class PlainEngine:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
     @contextmanager
     def _tree(self) -> Iterator[TreeCopy]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -51,6 +52,7 @@ class TreeCopy:
         #: Files that could not be read, relative to the tree.
         self.unread: list[str] = []
         self._stamps: dict[str, _Stamp] = {}
+        self._modes: dict[str, int] = {}
         place.mkdir(parents=True)
         self._give(place)
         for name, is_folder in _walk(source, private=False):
@@ -63,11 +65,14 @@ class TreeCopy:
 
     def settle(self) -> None:
         """Take the tree as it is now to be the state that `restore` goes back to."""
-        self._stamps = {
-            name: _stamp(str(self.place / name))
-            for name, is_folder in _walk(self.place, private=True)
-            if not is_folder
-        }
+        self._stamps.clear()
+        self._modes.clear()
+        for name, is_folder in _walk(self.place, private=True):
+            stamp = _stamp(str(self.place / name))
+            if is_folder:
+                self._modes[name] = stamp.mode
+            else:
+                self._stamps[name] = stamp
 
     def restore(self) -> tuple[str, ...]:
         """Set every file back to what it was; return the paths that had been touched."""
@@ -76,6 +81,7 @@ class TreeCopy:
         for name, is_folder in list(_walk(self.place, private=True)):
             path = self.place / name
             if is_folder:
+                self._set_mode(name)
                 continue
             known = left.pop(name, None)
             if known is None:
@@ -112,10 +118,21 @@ class TreeCopy:
             self._give(path)
             path = path.parent
 
+    def _set_mode(self, name: str) -> None:
+        """Give a folder the permissions back that it had."""
+        mode = self._modes.get(name)
+        if mode is not None and os.lstat(self.place / name).st_mode != mode:
+            (self.place / name).chmod(stat.S_IMODE(mode))
+
     def _replace(self, name: str) -> None:
         path = self.place / name
         _clear_the_way(self.place, path)
         self._copy(name)
+        self._give_with_parents(path.parent)
+        for parent in path.parents:
+            if parent == self.place:
+                break
+            self._set_mode(parent.relative_to(self.place).as_posix())
         if path.exists() or path.is_symlink():
             self._stamps[name] = _stamp(str(path))
         else:
@@ -215,8 +232,7 @@ def _walk(root: Path, *, private: bool) -> Iterator[tuple[str, bool]]:
     pending = [""]
     while pending:
         prefix = pending.pop()
-        with os.scandir(root / prefix) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+        found = _entries(root / prefix, unlock=private)
         for entry in found:
             name = f"{prefix}/{entry.name}" if prefix else entry.name
             if entry.is_dir(follow_symlinks=False):
@@ -226,3 +242,36 @@ def _walk(root: Path, *, private: bool) -> Iterator[tuple[str, bool]]:
                 pending.append(name)
             elif entry.is_symlink() or stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
                 yield name, False
+
+
+def _entries(folder: Path, *, unlock: bool) -> list[os.DirEntry[str]]:
+    """Return what lies in a folder; with `unlock`, one that a test has shut is opened."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except PermissionError:
+        if not unlock:
+            return []
+        folder.chmod(0o755)
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder and all in it, whatever permissions a test has set there."""
+
+    def unlock(function: Callable[..., object], path: str, error: BaseException) -> None:
+        if isinstance(error, FileNotFoundError):
+            return
+        for place in (Path(path).parent, Path(path)):
+            if place.is_dir() and not place.is_symlink():
+                place.chmod(0o700)
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            Path(path).unlink(missing_ok=True)
+
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(folder, onexc=unlock)
+    else:
+        shutil.rmtree(folder, onerror=lambda function, path, info: unlock(function, path, info[1]))

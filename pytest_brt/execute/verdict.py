@@ -176,9 +176,7 @@ def _cut_short(scene: Scene, ended: Ended) -> tuple[Verdict, str, Raised | None]
     return Verdict.CRASH, f"{ended.manner()} before the test's end", None
 
 
-def _outcome(  # noqa: PLR0911  (one return per rule)
-    scene: Scene, reports: Sequence[Event]
-) -> tuple[Verdict, str, Raised | None]:
+def _outcome(scene: Scene, reports: Sequence[Event]) -> tuple[Verdict, str, Raised | None]:
     """Return the verdict that the reports of one item's phases amount to."""
     phases = {
         when: [r for r in reports if r.when == when] for when in ("setup", "call", "teardown")
@@ -275,9 +273,7 @@ def _without_items(scene: Scene, ended: Ended) -> TestRun:
     )
 
 
-def _not_begun(  # noqa: PLR0911  (one return per rule)
-    scene: Scene, ended: Ended
-) -> tuple[Verdict, str, Raised | None]:
+def _not_begun(scene: Scene, ended: Ended) -> tuple[Verdict, str, Raised | None]:
     if ended.timed_out:
         return Verdict.TIMEOUT, "did not end while being collected", None
     for event in ended.events:
@@ -300,7 +296,8 @@ def _not_begun(  # noqa: PLR0911  (one return per rule)
                 f"cannot be run: {_last_line(scene.places.text(ended.tail))}",
                 None,
             )
-        return Verdict.CRASH, f"{ended.manner()} while being collected", None
+        kind = Verdict.CRASH if ended.status < 0 else Verdict.BROKEN
+        return kind, f"{ended.manner()} while being collected", None
     if any(event.event == "collected" for event in ended.events) and finish.code in (0, 5):
         return Verdict.BROKEN, "no test found", None
     return (

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pytest_brt.execute.plain import copy_files
 from pytest_brt.execute.sandbox import SCRATCH
-from pytest_brt.execute.tree import TreeCopy
+from pytest_brt.execute.tree import TreeCopy, remove_tree
 from pytest_brt.types import FileChange
 
 #: A file as the subject's process takes it: path, content in base64 or None, executable.
@@ -128,7 +128,7 @@ class CopiedView:
             self._give(place)
             yield folders, [], []
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            remove_tree(place)
 
     def keep(self) -> None:
         """Take the tree as it is to be what `begin_row` sets back to."""

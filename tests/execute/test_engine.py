@@ -12,7 +12,6 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
-
 LEVELS = [
     "ns",
     "none",

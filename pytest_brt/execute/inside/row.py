@@ -44,11 +44,10 @@ class Row:
             syscalls.set_capabilities(())
         if syscalls is not None:
             syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
             if self.config["scope"]:
                 syscalls.keep_signals_in()
                 self.scoped = True
-            else:
-                syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         os.environ.update(self.request["env"])
         os.chdir(self.root)
 
@@ -139,10 +138,9 @@ class Row:
         """End whatever a cell left running."""
         sweep = self.load("sweep")
         if self.scoped and self.zygote.shielded:
-            sweep.kill_reachable()
+            sweep.kill_children(sweep.kill_reachable)
         else:
-            sweep.kill_descendants(os.getpid())
-        sweep.reap()
+            sweep.kill_children(lambda: sweep.kill_descendants(os.getpid()))
 
 
 class Watch:

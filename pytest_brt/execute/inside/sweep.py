@@ -2,6 +2,10 @@
 
 import os
 import signal
+import time
+
+#: Seconds to wait for killed processes to end: one in the middle of a disk access takes its time.
+PATIENCE = 2.0
 
 
 def kill_reachable():
@@ -14,6 +18,26 @@ def kill_reachable():
         os.kill(-1, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass  # nobody was left
+
+
+def kill_children(kill):
+    """Call `kill` until this process, a subreaper, has no child any more."""
+    last = time.monotonic() + PATIENCE
+    pause = 0.0
+    while has_children() and time.monotonic() < last:
+        kill()
+        time.sleep(pause)
+        pause = 0.001
+
+
+def has_children():
+    """Return whether this process has children, after collecting those that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def parents():
