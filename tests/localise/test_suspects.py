@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.issue import read_issue
+from pytest_brt.localise.evidence import Sign, gather
+from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
+
+FILES = {
+    "pkg/__init__.py": "from pkg.core.shapes import Circle\n",
+    "pkg/core/__init__.py": "",
+    "pkg/core/shapes.py": "class Circle:\n    def area(self):\n        return round_up(3)\n\n"
+    "    def edge_length(self): ...\n",
+    "pkg/core/numbers.py": "def round_up(x):\n    '''Round towards infinity.'''\n    return x\n",
+    "pkg/text.py": "def render(x):\n    '''Print a table with borders.'''\n",
+    "tests/test_shapes.py": "from pkg import Circle\ndef test_area(): Circle().area()\n",
+    "docs/conf.py": "def render(x): ...\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    for path, text in FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    with open_index(tmp_path) as opened:
+        yield opened
+
+
+def suspects(text: str, index: Index) -> tuple[Suspect, ...]:
+    return find_suspects(read_issue(text, "-"), index)
+
+
+TRACEBACK = """\
+It fails
+
+```
+Traceback (most recent call last):
+  File "/home/me/run.py", line 1, in <module>
+    Circle().area()
+  File "/v/lib/python3.9/site-packages/pkg/core/shapes.py", line 30, in area
+    return round_up(3)
+  File "/v/lib/python3.9/site-packages/pkg/core/numbers.py", line 80, in round_up
+    raise ValueError(x)
+ValueError: 3
+```
+"""
+
+
+def test_traceback(index: Index) -> None:
+    first, second = suspects(TRACEBACK, index)[:2]
+    assert (first.path, first.function, first.line, first.end_line) == (
+        "pkg/core/numbers.py",
+        "round_up",
+        1,
+        3,
+    )
+    assert first.reasons[0] == "the traceback ends in round_up"
+    assert (second.path, second.function) == ("pkg/core/shapes.py", "Circle.area")
+    assert first.score > second.score
+
+
+def test_snippet_and_names(index: Index) -> None:
+    text = "Wrong length\n\n```python\nfrom pkg import Circle\nCircle().edge_length()\n```\n"
+    functions = [s.function for s in suspects(text, index)]
+    assert {"Circle", "Circle.edge_length"} <= set(functions)
+    assert rank_files(suspects(text, index))[0] == "pkg/core/shapes.py"
+    named = suspects("`render` is broken\n\nSomehow.", index)[0]
+    assert (named.path, named.function) == ("pkg/text.py", "render")
+    assert "the report names render" in named.reasons
+
+
+def test_named_file_and_words(index: Index) -> None:
+    named = suspects("Odd\n\nThe culprit is in pkg/core/numbers.py I think.", index)
+    assert named[0].path == "pkg/core/numbers.py"
+    module = suspects("Odd\n\nSee pkg.core.numbers for it.", index)
+    assert module[0].path == "pkg/core/numbers.py"
+    words = suspects("No borders around the table\n\nNothing else.", index)
+    assert (words[0].path, words[0].function, words[0].reasons) == (
+        "pkg/text.py",
+        "",
+        ("shares words with the report",),
+    )
+
+
+def test_only_the_product_is_suspected(index: Index) -> None:
+    text = "render fails in tests/test_shapes.py and docs/conf.py\n\nCircle area render table."
+    paths = {s.path for s in suspects(text, index)}
+    assert paths
+    assert not paths & {"tests/test_shapes.py", "docs/conf.py"}
+
+
+def test_every_sign_is_seen(index: Index) -> None:
+    text = TRACEBACK + "\n`edge_length` in pkg/text.py:\n\n```python\nrender(1)\n```\n"
+    assert {item.sign for item in gather(read_issue(text, "-"), index)} == set(Sign)
+
+
+def test_order_is_stable(index: Index) -> None:
+    found = suspects(TRACEBACK, index)
+    assert found == suspects(TRACEBACK, index)
+    assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
+
+
+def test_an_empty_report_has_no_suspects(index: Index) -> None:
+    assert suspects("zzz", index) == ()
