@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -63,6 +64,11 @@ _MUST_FAIL = re.compile(
 )
 _PLAIN_CALL = re.compile(r"(?<![\w`.])(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(")
 _PLAIN_POWER = re.compile(r"(?<![\w`*])[\w.()]+(?:\*\*|//)[-+]?[\w.()]+")
+_FINE_ONE = re.compile(
+    r"\bthe (?P<which>first|second|third|fourth|last|former|latter)\b[^,;.]{0,30}\b(?:is|works?|gives?)"
+    r" (?:all )?(?:right|correct|fine|ok(?:ay)?|good|as expected|expected)",
+    re.IGNORECASE,
+)
 _STOP = re.compile(
     r"[,;]|\.(?:\s|$)|\s(?:instead|rather|when|but|and|for|which|while|if|or|on|in|because|since"
     r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
@@ -141,18 +147,38 @@ class _Code:
     end: int
 
 
-def claims(given: Sentence) -> tuple[Claim, ...]:
-    """Return what a sentence says about code."""
+def claims(
+    given: Sentence, known: Collection[str] = (), section: Role = Role.SHOWN
+) -> tuple[Claim, ...]:
+    """Return what a sentence says about code.
+
+    Args:
+        given: the sentence.
+        known: variables of the report, which a sentence may speak of by name.
+        section: the role of the section it stands in; a lone value there has that role.
+    """
     codes = code_in(given)
     found: list[Claim] = []
     masked = _masked(given.text, codes)
     for match in _VERB.finditer(masked):
-        found += _verb_claims(given, codes, masked, match)
+        found += _verb_claims(given, codes, masked, match, known)
     found += _label_claims(given, codes, masked)
+    found += _lone_value(given, codes, section) if not found else []
     runnable = [code for code in codes if is_runnable(code.text)]
     subject = runnable[0].text if runnable else ""
     found += _general(given, subject, found)
     return tuple(dict.fromkeys(found))
+
+
+def _lone_value(given: Sentence, codes: list[_Code], section: Role) -> list[Claim]:
+    """A section named "Expected" or "Actual" that holds nothing but a value."""
+    text = given.text.strip().rstrip(".")
+    if section not in (Role.EXPECTED, Role.OBSERVED):
+        return []
+    value = codes[0].text if len(codes) == 1 and len(text) - len(codes[0].text) <= 4 else text
+    if _is_literal(value) or (codes and value == codes[0].text and parses(value)):
+        return [_value("", value, section, given)]
+    return []
 
 
 def code_in(sentence: Sentence) -> list[_Code]:
@@ -219,11 +245,14 @@ def _masked(text: str, codes: list[_Code]) -> str:
 
 
 def _verb_claims(
-    sentence: Sentence, codes: list[_Code], masked: str, match: re.Match[str]
+    sentence: Sentence,
+    codes: list[_Code],
+    masked: str,
+    match: re.Match[str],
+    known: Collection[str],
 ) -> list[Claim]:
-    subject = next(
-        (c.text for c in reversed(codes) if c.end <= match.start() + 1 and is_runnable(c.text)), ""
-    )
+    before = [code.text for code in reversed(codes) if code.end <= match.start() + 1]
+    subject = next((text for text in before if is_runnable(text) or text in known), "")
     verb = match["verb"].lower()
     weak = verb in ("is", "be", "are", "was")
     modal = (match["modal"] or "").lower().strip()
@@ -311,6 +340,10 @@ def _general(sentence: Sentence, subject: str, found: list[Claim]) -> list[Claim
     exception = EXCEPTION.search(text)
     if any(claim.said.kind is SaidKind.RAISES for claim in found):
         return []
+    fine = _FINE_ONE.search(text)
+    if fine:
+        said = Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text)
+        return [Claim(subject="", said=said, ordinal=_ORDINALS[fine["which"].lower()])]
     if _MUST_FAIL.search(text):
         return [_raises(subject, exception, Role.EXPECTED, sentence)]
     if _MUST_WORK.search(text):

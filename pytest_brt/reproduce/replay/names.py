@@ -226,11 +226,17 @@ def needed(sources: Sequence[str], last: int, wanted: frozenset[str] | None = No
     """
     every = [names_of(source) for source in sources[: last + 1]]
     need = set(every[last].used) | set(wanted or ())
+    imported = {
+        name
+        for source, names in zip(sources, every, strict=False)
+        if source.startswith(("import ", "from "))
+        for name in names.bound
+    }
     chosen: list[int] = []
     for index in range(last - 1, -1, -1):
         names = every[index]
         binds = names.bound & need
-        changes = (names.changed - names.bound) & need
+        changes = (names.changed - names.bound - imported) & need
         if not binds and not changes:
             continue
         chosen.append(index)

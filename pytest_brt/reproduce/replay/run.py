@@ -176,7 +176,8 @@ def complained(replayed: Replayed) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
     """Return a name that no other test of this attempt has."""
     about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
-    parts = [slug(issue.source, issue.title), about, _WHAT[draft.kind]]
+    called = slug(issue.source, issue.title)
+    parts = [called, "" if about in called.split("_") else about, _WHAT[draft.kind]]
     stem = "test_" + "_".join(part for part in parts if part)
     name, number = stem, 2
     while name in taken:

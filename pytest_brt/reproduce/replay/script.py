@@ -41,8 +41,10 @@ class _Reading:
     heading: str = ""
     #: Sentences since the last block of code.
     recent: list[Sentence] = field(default_factory=list)
-    #: Claims about the code that comes next.
-    ahead: list[Said] = field(default_factory=list)
+    #: Claims about the code that comes next, and which of its results each means.
+    ahead: list[tuple[Said, int]] = field(default_factory=list)
+    #: Variables of the report so far.
+    bound: set[str] = field(default_factory=set)
     #: Indices of the steps of the last code block.
     latest: list[int] = field(default_factory=list)
     #: What was announced of that block.
@@ -119,7 +121,7 @@ def _heading(reading: _Reading, block: Block, *, title: bool) -> None:
     reading.section, reading.heading = role, block.text
     reading.recent = []
     for sentence in sentences(block):
-        for claim in claims(sentence):
+        for claim in claims(sentence, reading.bound):
             _give(reading, claim, sentence, ahead=title or bool(claim.subject))
 
 
@@ -128,7 +130,7 @@ def _prose(reading: _Reading, block: Block) -> None:
     for position, sentence in enumerate(every):
         ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
         last = position == len(every) - 1
-        for claim in claims(sentence):
+        for claim in claims(sentence, reading.bound, reading.section):
             claim = _in_section(reading, claim)  # noqa: PLW2901
             _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
         _mention(reading, sentence)
@@ -162,8 +164,8 @@ def _mention(reading: _Reading, sentence: Sentence) -> None:
 def _give(reading: _Reading, claim: Claim, sentence: Sentence, *, ahead: bool) -> None:
     if claim.subject:
         _inline(reading, claim.subject, sentence.line, (claim.said,))
-    elif ahead and not (reading.latest and claim.said.kind is SaidKind.VALUE):
-        reading.ahead.append(claim.said)
+    elif ahead and (claim.ordinal or not reading.latest or claim.said.kind is not SaidKind.VALUE):
+        reading.ahead.append((claim.said, claim.ordinal))
     elif reading.latest:
         said = claim.said
         plain = said.kind is SaidKind.VALUE and said.role is Role.OBSERVED
@@ -198,6 +200,8 @@ def _say(reading: _Reading, index: int, said: Said) -> None:
 
 def _announced(reading: _Reading) -> tuple[Role, str]:
     """Return the role of the block that comes now, and the sentence that gives it."""
+    if any(ordinal for _, ordinal in reading.ahead):
+        return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
     if reading.recent:
         last = reading.recent[-1]
         role = role_of(last.text)
@@ -352,12 +356,15 @@ def _close(reading: _Reading, added: list[int]) -> None:
     if not added:
         return
     reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
-    for said in reading.ahead:
-        several = said.kind in (SaidKind.RAISES, SaidKind.WORKS)
-        for index in added if several else added[-1:]:
-            _say(reading, index, said)
+    ahead, reading.ahead = reading.ahead, []
     reading.latest_role = _announced(reading)[0]
-    reading.ahead, reading.recent, reading.latest = [], [], added
+    reading.recent, reading.latest = [], added
+    for said, ordinal in ahead:
+        several = said.kind in (SaidKind.RAISES, SaidKind.WORKS) and not ordinal
+        for index in added if several else [_meant(reading, ordinal)]:
+            _say(reading, index, said)
+    for index in added:
+        reading.bound |= names_of(reading.steps[index].source).bound
 
 
 def _output(reading: _Reading, block: Block) -> None:

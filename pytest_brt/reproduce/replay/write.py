@@ -13,6 +13,9 @@ from pytest_brt.reproduce.replay.watch import Replayed
 from pytest_brt.syntax import parse
 
 _WIDTH = 96
+_SMALL = frozenset(
+    ["the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are", "was", "not", "does", "doesn", "don", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before", "while", "via", "using", "use"]
+)
 _GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
 
 
@@ -25,7 +28,8 @@ def slug(source: str, title: str) -> str:
     stem = source.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0]
     words = _words(stem)
     if stem.lower() in _GENERIC or not re.search(r"[a-z0-9]", words):
-        words = "_".join(_words(title).split("_")[:5])
+        parts = [part for part in _words(title).split("_") if part not in _SMALL and len(part) > 1]
+        words = "_".join(parts[:4])
     return words[:40].strip("_") or "issue"
 
 

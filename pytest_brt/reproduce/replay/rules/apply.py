@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.endings import must_end
 from pytest_brt.reproduce.replay.rules.guards import guards
 from pytest_brt.reproduce.replay.rules.inverse import idempotent, round_trip
 from pytest_brt.reproduce.replay.rules.raises import must_raise, no_raise
 from pytest_brt.reproduce.replay.rules.relations import agree
-from pytest_brt.reproduce.replay.rules.values import equals, gone
+from pytest_brt.reproduce.replay.rules.values import MARKED, SPOKEN, equals, gone
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.rules.warned import must_warn, no_warning
+from pytest_brt.types import OracleKind
 
+#: Drafts less likely than this are no evidence.
+_LEAST = 0.15
 _RULES = (
     no_raise,
     must_raise,
@@ -35,4 +42,18 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
             key = (draft.kind, draft.index, draft.body)
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
-    return tuple(sorted(found.values(), key=lambda draft: -draft.score))
+    return tuple(sorted(_likely(found.values()), key=lambda draft: -draft.score))
+
+
+def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
+    """Drop what is not worth a test; results in passing do not count where it is a crash."""
+    every = list(drafts)
+    crash = any(
+        draft.kind is OracleKind.NO_RAISE and draft.score >= PRIORS[OracleKind.NO_RAISE]
+        for draft in every
+    )
+    for draft in every:
+        in_passing = draft.kind is OracleKind.GONE and not {SPOKEN, MARKED} & set(draft.reasons)
+        score = draft.score - (0.3 if crash and in_passing else 0.0)
+        if score >= _LEAST or draft.guard:
+            yield replace(draft, score=score)

@@ -78,7 +78,7 @@ def _no_raise_score(
     if works or unnamed:
         return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
     if view.script.named and not view.is_named(raised):
-        return 0.12, ("another exception than the report names",), None
+        return 0.15, ("another exception than the report names",), None
     return 0.25, ("the report does not speak of an exception",), None
 
 

@@ -23,6 +23,9 @@ from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.types import BlockKind, OracleKind
 
 _SUSPECT = (Role.OBSERVED, Role.SHOWN)
+#: Reasons for which a result counts also where the report is about a crash.
+SPOKEN = "the report complains about this result"
+MARKED = "it is marked as wrong where it stands"
 
 
 def gone(view: View) -> Iterator[Draft]:
@@ -101,29 +104,30 @@ def _gone_score(
     view: View, index: int, said: Said | None, alike: Likeness
 ) -> tuple[float, tuple[str, ...]]:
     seen = view.seen[index]
+    last = _is_last_shown(view, index)
     score, reasons = PRIORS[OracleKind.GONE], []
     if said is None:
         score -= 0.15
         reasons.append("the report has this result in its text")
     elif said.role is Role.OBSERVED:
-        score += 0.05
-        reasons.append("the report complains about this result")
+        score += 0.05 if last or not said.direct else -0.1
+        reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
     else:
         reasons.append("the report shows this result")
     if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
         score += 0.1
-        reasons.append("it is marked as wrong where it stands")
+        reasons.append(MARKED)
     if any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said):
-        score -= 0.25
+        score -= 0.4
         reasons.append("the report says that it works")
     if view.in_title(seen.step.source):
         score += 0.06
         reasons.append("the title speaks of it")
-    if _is_last_shown(view, index):
+    if last:
         score += 0.05
         reasons.append("it is the last result shown there")
     elif said is not None and said.role is Role.SHOWN:
-        score -= 0.12
+        score -= 0.15
     if alike is Likeness.TOKENS and said is not None:
         score -= 0.05
     if alike is Likeness.PART:
@@ -131,7 +135,7 @@ def _gone_score(
         reasons.append("the report's version gave a part of it")
     if not is_runnable(seen.step.source) and not seen.step.inline:
         score -= 0.08
-    return max(score, 0.02), tuple(reasons)
+    return score, tuple(reasons)
 
 
 def _is_last_shown(view: View, index: int) -> bool:
@@ -231,7 +235,8 @@ def _equals(
         kind=OracleKind.EQUALS,
         index=index,
         body=lines,
-        sentence=f"`{_short(seen.step.source)}` should give {' '.join(text.split())[:100]}."
+        sentence=f"`{_short(seen.step.source)}` should {'be' if seen.step.source.isidentifier() else 'give'} "
+        f"{' '.join(text.split())[:100]}."
         f"{quote(said)}",
         score=score if as_value else score - 0.2,
         reasons=(reason,),

@@ -95,7 +95,7 @@ def _plain(message: str) -> str:
 
 def quote(said: Said | None) -> str:
     """Return the report's words as the end of a docstring, "" when there are none."""
-    if said is None or said.direct or not said.sentence:
+    if said is None or said.direct or len(said.sentence) < len(said.text) + 8:
         return ""
     return f' Report: "{" ".join(said.sentence.split())}"'
 
