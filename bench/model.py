@@ -15,6 +15,7 @@ The last line is JSON, the worse of the shapes:
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import os
 import sys
@@ -168,7 +169,7 @@ def overhead_of(engine: Engine, prompt: Prompt) -> float:
         seconds, done = cpu(functools.partial(ask, engine, prompt))
         assert done[0].evaluated == 0
         ours.append(seconds * SAMPLES * (TOKENS - 1) / sum(d.tokens - 1 for d in done))
-    return min(ours) / min(bare) - 1
+    return float(min(ours) / min(bare) - 1)
 
 
 def conversation_of(engine: Engine) -> float:
@@ -188,8 +189,7 @@ def conversation_of(engine: Engine) -> float:
 
 def measure(name: str, folder: Path) -> dict[str, float]:
     """Measure one shape."""
-    import llama_cpp
-
+    llama_cpp: Any = importlib.import_module("llama_cpp")
     path = folder / f"{name}.gguf"
     if not path.exists():
         write_shape(name, path)

@@ -179,15 +179,22 @@ def _digest(file: Path) -> str:
         raise ModelProblem(f"cannot read {str(file)!r}: {error.strerror}") from error
 
 
-def read_catalogue() -> tuple[Entry, ...]:
-    """Return the models worth having, as they stand in the catalogue of this version."""
+def catalogue_path() -> Path:
+    """Return the file that lists the models worth having.
+
+    Raises:
+        ModelProblem: it is missing.
+    """
     for path in (
         Path(__file__).with_name("catalogue.toml"),
         Path(__file__).parents[2] / "models" / "catalogue.toml",
     ):
         if path.is_file():
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-            return tuple(
-                Entry(**{**entry, "sources": tuple(entry["sources"])}) for entry in data["model"]
-            )
+            return path
     raise ModelProblem("the catalogue of models is missing (install pytest-brt again)")
+
+
+def read_catalogue() -> tuple[Entry, ...]:
+    """Return the models worth having, as they stand in the catalogue of this version."""
+    data = tomllib.loads(catalogue_path().read_text(encoding="utf-8"))
+    return tuple(Entry(**{**entry, "sources": tuple(entry["sources"])}) for entry in data["model"])
