@@ -167,12 +167,18 @@ Ordering = Callable[[tuple[PatchResult, ...], tuple[JudgedTest, ...]], list[list
 
 
 def by_rank(ranks: Sequence[Rank]) -> list[list[PatchResult]]:
-    """Return patches in groups of equal rank; those without a rank are one group at the end."""
-    ranked = [rank for rank in ranks if rank.rank is not None]
+    """Return patches in groups of equal score, or rank where nothing is scored.
+
+    Those without a place are one group at the end.
+    """
+    ranked = [rank for rank in ranks if rank.place is not None]
     groups = [
-        [rank.result for rank in group] for _, group in groupby(ranked, key=lambda rank: rank.rank)
+        [rank.result for rank in group]
+        for _, group in groupby(
+            ranked, key=lambda rank: rank.rank if rank.score is None else round(rank.score, 9)
+        )
     ]
-    rest = [rank.result for rank in ranks if rank.rank is None]
+    rest = [rank.result for rank in ranks if rank.place is None]
     return [*groups, rest] if rest else groups
 
 

@@ -249,6 +249,7 @@ class Cell:
     test: str
     verdict: Verdict
     reason: str
+    raised: Raised | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,11 +357,15 @@ class Rank:
     result: PatchResult
     #: Share of candidate BRTs with a valid cell that pass, in 0..1; None without any.
     epr: float | None
-    #: Competition rank, 1 is best; None without EPR.
+    #: Competition rank by EPR alone, 1 is best; None without EPR.
     rank: int | None
     tied_with: tuple[str, ...]
     passed: int
     total: int
+    #: Competition rank in the order that the ranker gives; `rank` where that is plain EPR.
+    place: int | None = None
+    #: The patches that share its place.
+    placed_with: tuple[str, ...] = ()
     #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
     score: float | None = None
     #: Where the score lies with 80 % probability; None without a score.

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines are noisy: no test of ours is about how long an example takes.
+settings.register_profile(
+    "brt",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
+settings.load_profile("brt")
 
 SOURCE = '''\
 """Arithmetic on intervals."""

@@ -32,7 +32,9 @@ def rank_by_epr(
                 ordered.append(rank)
                 continue
             others = tuple(other.result.patch.name for other in tied if other is not rank)
-            ordered.append(replace(rank, rank=position, tied_with=others))
+            ordered.append(
+                replace(rank, rank=position, tied_with=others, place=position, placed_with=others)
+            )
     return tuple(ordered)
 
 

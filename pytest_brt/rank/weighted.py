@@ -103,15 +103,15 @@ def _because(
 
 
 def _ranked(scored: list[Rank]) -> list[Rank]:
-    """Give competition ranks by score."""
+    """Give places by score, one for all that behave alike; the rank stays that of EPR."""
     scored.sort(key=lambda rank: (-_rounded(rank), rank.result.patch.name))
     ordered: list[Rank] = []
-    for _, group in groupby(scored, key=_rounded):
+    for _, group in groupby(scored, key=lambda rank: rank.group or _rounded(rank)):
         tied = list(group)
         position = len(ordered) + 1
         for rank in tied:
             others = tuple(other.result.patch.name for other in tied if other is not rank)
-            ordered.append(replace(rank, rank=position, tied_with=others))
+            ordered.append(replace(rank, place=position, placed_with=others))
     return ordered
 
 

@@ -98,6 +98,8 @@ def _rank_json(rank: Rank) -> Json:
         "tied_with": list(rank.tied_with),
         "passed": rank.passed,
         "total": rank.total,
+        "place": rank.place,
+        "placed_with": list(rank.placed_with),
         "score": None if rank.score is None else round(rank.score, 6),
         "interval": None if rank.interval is None else [round(end, 4) for end in rank.interval],
         "standing": rank.standing,

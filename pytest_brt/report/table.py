@@ -43,18 +43,18 @@ def table(ranks: Sequence[Rank], *, cut: int | None = 100) -> Iterator[Line]:
         cells += [(f"{rank.passed}/{rank.total}" if rank.total else "-").ljust(6)]
         cells += [_regressions(rank.result.guarded).ljust(7)] if guarded else []
         cells += [str(rank.group or "-").ljust(5)] if weighted else []
-        good = rank.rank == 1 and rank.passed > 0
+        good = rank.place == 1 and rank.passed > 0
         text = "  ".join([*cells, shortened(note(rank), cut)])
         yield Line(text=text.rstrip(), good=good)
 
 
 def place(rank: Rank) -> str:
     """Return the rank, or the ranks that tied patches share in brackets, as in [2-4]."""
-    if rank.rank is None:
+    if rank.place is None:
         return "-"
-    if not rank.tied_with:
-        return str(rank.rank)
-    return f"[{rank.rank}-{rank.rank + len(rank.tied_with)}]"
+    if not rank.placed_with:
+        return str(rank.place)
+    return f"[{rank.place}-{rank.place + len(rank.placed_with)}]"
 
 
 def note(rank: Rank) -> str:

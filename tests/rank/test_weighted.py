@@ -114,7 +114,7 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     scores = [rank.score for rank in ranks if rank.score is not None]
     assert scores == sorted(scores, reverse=True)
     for rank in ranks:
-        assert (rank.score is None) == (rank.epr is None) == (rank.rank is None)
+        assert (rank.score is None) == (rank.epr is None) == (rank.place is None)
         assert rank.standing is not None
 
 
@@ -142,7 +142,7 @@ def test_turning_a_test_green_never_lowers_the_place_when_data_are_few(
     def position(cells: list[str]) -> int:
         ranks = rank_by_weight(many(cells), TESTS[:2])
         return next(
-            rank.rank or len(ranks) for rank in ranks if rank.result.patch.name == f"p{place}"
+            rank.place or len(ranks) for rank in ranks if rank.result.patch.name == f"p{place}"
         )
 
     assert position(better) <= position(columns)
