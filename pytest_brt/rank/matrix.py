@@ -72,4 +72,6 @@ def run_patch(
 
 
 def _cell(patch: Patch, run: TestRun) -> Cell:
-    return Cell(patch=patch.id, test=run.test, verdict=run.verdict, reason=run.reason)
+    return Cell(
+        patch=patch.id, test=run.test, verdict=run.verdict, reason=run.reason, raised=run.raised
+    )

@@ -1,0 +1,99 @@
+"""``pytest-brt recheck DIR``: run recorded evidence again and say whether it still holds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_brt.errors import UsageProblem
+
+
+def register(commands: Any) -> None:
+    """Add the command to `commands`, as `argparse` made it."""
+    parser = commands.add_parser(
+        "recheck",
+        help="run recorded evidence again",
+        description="Run what `--brt-record DIR` kept again. Exit code 0: all of it holds; "
+        "1: some does not; 4: it cannot be read or run.",
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder written by --brt-record")
+    parser.add_argument(
+        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+    )
+    parser.add_argument("--python", metavar="PATH", help="interpreter (default: the recorded one)")
+    parser.add_argument(
+        "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
+    )
+    parser.add_argument("--key", metavar="FILE", help="check the signature with the key in FILE")
+    parser.add_argument("--sandbox", metavar="NAME", help="isolation (default: the recorded one)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show also what holds")
+    parser.set_defaults(command=_recheck)
+
+
+def _recheck(arguments: argparse.Namespace) -> int:
+    from pytest_brt.codec import to_json
+    from pytest_brt.execute.fingerprint import tree_hash
+    from pytest_brt.execute.launch import open_engine
+    from pytest_brt.execute.row import Limits
+    from pytest_brt.execute.subject import find_subject
+    from pytest_brt.rank.recheck import read_folder, recheck
+    from pytest_brt.report.evidence import sha256
+
+    folder = read_folder(Path(arguments.folder), read_key(arguments.key))
+    setting = folder.evidence.setting
+    root = Path(arguments.root)
+    subject = find_subject(
+        root, python=arguments.python or setting.python, env=_environment(arguments.env)
+    )
+    if folder.signed is False:
+        print("signed, but not checked: give the key with --key FILE")
+    if sha256(to_json(subject.env)) != setting.env_hash:
+        names = ", ".join(setting.env_names) or "none"
+        print(f"the environment differs from the recorded one (variables recorded: {names})")
+    engine = open_engine(
+        subject,
+        sandbox=arguments.sandbox or setting.sandbox,
+        net=setting.net,
+        limits=Limits(seconds=setting.seconds, memory_mb=setting.memory_mb),
+    )
+    kept = lost = 0
+    try:
+        for claim in recheck(folder, engine, tree_hash(root)):
+            kept += claim.holds
+            lost += not claim.holds
+            if arguments.verbose or not claim.holds:
+                print(f"{'holds' if claim.holds else 'LOST '}  {claim.about}: {claim.detail}")
+    finally:
+        engine.close()
+    words = "all of it holds" if not lost else f"{lost} of {kept + lost} facts do not hold"
+    print(f"{words} ({kept + lost} facts, sandbox {engine.level})")
+    return 1 if lost else 0
+
+
+def read_key(path: str | None) -> bytes | None:
+    """Return the key in a file, without whitespace around it.
+
+    Raises:
+        UsageProblem: the file cannot be read, or is empty.
+    """
+    if path is None:
+        return None
+    try:
+        key = Path(path).read_bytes().strip()
+    except OSError as error:
+        raise UsageProblem(f"--key: cannot read {path!r}: {error.strerror}") from error
+    if not key:
+        raise UsageProblem(f"--key: {path!r} is empty (write a long random text into it)")
+    return key
+
+
+def _environment(pairs: list[str]) -> Mapping[str, str]:
+    env = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise UsageProblem(f"--env: expected NAME=VALUE, got {pair!r}")
+        env[name] = value
+    return env

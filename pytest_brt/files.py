@@ -1,0 +1,118 @@
+"""The files that a run writes for its user: reports, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+from pytest_brt import __version__
+from pytest_brt.codec import to_json
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.fingerprint import tree_hash
+from pytest_brt.execute.row import Limits
+from pytest_brt.options import Options
+from pytest_brt.rank.differ import difference_of
+from pytest_brt.rank.standing import verdict_of
+from pytest_brt.report.evidence import evidence_of, files_of, setting_of
+from pytest_brt.report.json import record_json
+from pytest_brt.report.sarif import sarif
+from pytest_brt.store import write_bytes, write_text
+from pytest_brt.types import RunRecord
+
+
+class Files:
+    """Knows what is to be written, and writes it when the run is over."""
+
+    def __init__(self, options: Options, engine: Engine) -> None:
+        """Read what must be read before anything runs.
+
+        Raises:
+            UsageProblem: the key cannot be read.
+        """
+        self._options = options
+        self._engine = engine
+        self._key = _read_key(options.key)
+        # Before the run: what is proved is proved of this tree.
+        self._tree = tree_hash(Path(engine.subject.root)) if options.record else ""
+
+    def writers(self) -> Iterator[Callable[[RunRecord], str]]:
+        """Yield what writes the files that were asked for, and returns a line about it."""
+        options = self._options
+        if options.json:
+            yield self._json
+        if options.html:
+            yield self._html
+        if options.sarif:
+            yield self._sarif
+        if options.record:
+            yield self._evidence
+
+    def _json(self, record: RunRecord) -> str:
+        assert self._options.json is not None, "asked for"
+        write_text(self._options.json, to_json(record_json(record), indent=2) + "\n")
+        return f"JSON report: {self._options.json}"
+
+    def _sarif(self, record: RunRecord) -> str:
+        assert self._options.sarif is not None, "asked for"
+        write_text(self._options.sarif, to_json(sarif(record, __version__), indent=2) + "\n")
+        return f"SARIF report: {self._options.sarif}"
+
+    def _html(self, record: RunRecord) -> str:
+        from pytest_brt.report.html import html  # jinja2 is slow to import
+
+        assert self._options.html is not None, "asked for"
+        groups = {
+            key: tuple(ranks) for key, ranks in groupby(record.ranks, lambda r: r.result.issue)
+        }
+        subject = self._engine.subject
+        text = html(
+            record,
+            facts=(
+                f"pytest-brt {__version__}",
+                f"Python {'.'.join(map(str, subject.python_version))} ({subject.found})",
+                f"sandbox {record.sandbox}",
+            ),
+            verdicts={
+                key: verdict_of(ranks)
+                for key, ranks in groups.items()
+                if any(rank.standing for rank in ranks)
+            },
+            differences={key: difference_of(ranks) for key, ranks in groups.items()},
+        )
+        write_text(self._options.html, text)
+        return f"HTML report: {self._options.html}"
+
+    def _evidence(self, record: RunRecord) -> str:
+        options = self._options
+        assert options.record is not None, "asked for"
+        setting = setting_of(
+            self._engine.subject,
+            Limits(seconds=options.timeout, memory_mb=options.memory),
+            tree=self._tree,
+            sandbox=record.sandbox,
+            net=options.net,
+            repeat=options.repeat,
+            tool=__version__,
+        )
+        evidence = evidence_of(record, setting)
+        for file in files_of(evidence, record, self._key):
+            assert file.content is not None, "evidence deletes nothing"
+            write_bytes(options.record / file.path, file.content)
+        signed = ", signed" if self._key else ""
+        changed = tree_hash(Path(self._engine.subject.root)) != self._tree
+        remark = "; the tree was changed during the run" if changed else ""
+        return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again){remark}"
+
+
+def _read_key(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise UsageProblem(f"--brt-key: cannot read {str(path)!r}: {error.strerror}") from error
+    if not key:
+        raise UsageProblem(f"--brt-key: {str(path)!r} is empty (write a long random text into it)")
+    return key

@@ -1,0 +1,101 @@
+"""Failures as SARIF 2.1.0: one result per test that fails because of the bug, where it fails.
+
+The location is the project's own code, not the test: that is where the bug is to be looked for.
+Format: OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from pytest_brt.types import Frame, JudgedTest, RunRecord
+
+#: Plain data, ready to be written.
+Json = dict[str, object]
+_ROOT = "PROJECTROOT"
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(record: RunRecord, version: str) -> Json:
+    """Return a SARIF log with every candidate of `record`.
+
+    Args:
+        record: what a run found out.
+        version: of pytest-brt.
+    """
+    made = [judged for attempt in record.attempts for judged in attempt.tests]
+    tests = [judged for judged in (*made, *record.given) if judged.judgement.candidate]
+    titles = {issue.id: issue.title for issue in record.issues}
+    kinds = list(dict.fromkeys(judged.test.oracle.kind for judged in tests))
+    driver: Json = {
+        "name": "pytest-brt",
+        "version": version,
+        "rules": [
+            {"id": kind, "shortDescription": {"text": f"A bug report's claim: {kind}"}}
+            for kind in kinds
+        ],
+    }
+    run: Json = {
+        "tool": {"driver": driver},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The project under test"}}},
+        "results": [_result(judged, kinds, titles) for judged in tests],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str]) -> Json:
+    test, judgement = judged.test, judged.judgement
+    run = judgement.runs[0] if judgement.runs else None
+    raised = run.raised if run else None
+    title = titles.get(test.issue, "")
+    said = f"{raised.type}: {raised.message}" if raised else judgement.reason
+    text = f"{title}: {said}" if title else said
+    result: Json = {
+        "ruleId": test.oracle.kind,
+        "ruleIndex": kinds.index(test.oracle.kind),
+        "level": "error",
+        "message": {"text": text},
+        "locations": [_location(*_place(judged))],
+        "partialFingerprints": {"brtTest/v1": test.id},
+        "properties": {
+            "test": f"{test.path}::{test.name}",
+            "confidence": round(judgement.confidence, 3),
+            "oracle": test.oracle.sentence,
+        },
+    }
+    flow = _flow(raised.frames) if raised else []
+    if flow:
+        result["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
+    return result
+
+
+def _place(judged: JudgedTest) -> tuple[str, int]:
+    """Return the deepest project frame, or the test's own last one, or the test's file."""
+    runs = judged.judgement.runs
+    frames = runs[0].raised.frames if runs and runs[0].raised else ()
+    for frame in reversed(frames):
+        if frame.project:
+            return frame.path, frame.line
+    for frame in reversed(frames):
+        if frame.path == judged.test.path:
+            return frame.path, frame.line
+    return judged.test.path, 1
+
+
+def _flow(frames: Iterable[Frame]) -> list[Json]:
+    """Return the stack from the test inwards: frames of the interpreter and libraries left out."""
+    return [
+        {"location": _location(frame.path, frame.line)}
+        for frame in frames
+        if not frame.path.startswith(("/", "<"))
+    ]
+
+
+def _location(path: str, line: int) -> Json:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT},
+            "region": {"startLine": max(1, line)},
+        }
+    }

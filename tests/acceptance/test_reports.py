@@ -1,0 +1,114 @@
+"""The files a run writes for its user, and the evidence run again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FIXES, SOURCE
+
+MINE = "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n"
+
+
+def rank(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    """Rank the patches by a test that a person wrote: quick, and the same each time."""
+    mine = project.path.parent / "test_mine.py"
+    mine.write_text(MINE, encoding="utf-8")
+    return project.runpytest_subprocess(
+        "--rank-fixes=patches", f"--brt-tests={mine}", "--brt-vary=no", *options
+    )
+
+
+def test_every_report_at_once(project: pytest.Pytester) -> None:
+    out = project.path.parent / "out"
+    result = rank(
+        project,
+        f"--brt-html={out}/page.html",
+        f"--brt-sarif={out}/log.sarif",
+        f"--brt-json={out}/all.json",
+        "--brt-top=1",
+        "--brt-threshold=0.5",
+    )
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(
+        [
+            "*selected by --brt-top 1: *",
+            "*selected by --brt-threshold 0.5: *a-right.diff*d-right-too.diff*",
+            "JSON report: *all.json",
+            "HTML report: *page.html",
+            "SARIF report: *log.sarif",
+        ]
+    )
+    page = (out / "page.html").read_text("utf-8")
+    assert "a-right.diff" in page
+    assert "<script" not in page
+    log = json.loads((out / "log.sarif").read_text("utf-8"))
+    assert len(log["runs"][0]["results"]) == 1
+    patches = {p["name"]: p for p in json.loads((out / "all.json").read_text("utf-8"))["patches"]}
+    right = patches["a-right.diff"]
+    assert (right["regressions"], right["guard"]["ran"], right["guard"]["of"]) == ([], 2, 2)
+    assert right["standing"] == "tied"
+    assert right["interval"][0] <= right["score"] <= right["interval"][1]
+
+
+def start(project: pytest.Pytester, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a module in the project, which (unlike pytester) leaves no files of its own there."""
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
+
+
+def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None:
+    folder = project.path.parent / "evidence"
+    key = project.path.parent / "key"
+    key.write_text("a long random text\n", encoding="utf-8")
+    mine = project.path.parent / "test_mine.py"
+    mine.write_text(MINE, encoding="utf-8")
+    options = (f"--brt-record={folder}", f"--brt-key={key}", "--brt-guard=no", "--brt-vary=no")
+    ranked = start(project, "pytest", "--rank-fixes=patches", f"--brt-tests={mine}", *options)
+    (line,) = [line for line in ranked.stdout.splitlines() if line.startswith("evidence")]
+    assert line.startswith("evidence, signed: ")
+    assert "changed" not in line
+    again = start(project, "pytest_brt", "recheck", folder, "--key", key)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert again.stdout.startswith("all of it holds (8 facts, sandbox ")
+    # Somebody fixes the bug: the evidence is about another tree.
+    source = project.path / "interval" / "__init__.py"
+    fixed = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["a-right"])
+    source.write_text(fixed, encoding="utf-8")
+    later = start(project, "pytest_brt", "recheck", folder)
+    assert later.returncode == 1
+    lines = later.stdout.splitlines()
+    assert lines[0].startswith("signed, but not checked")
+    assert lines[1].startswith("LOST   tree: another one")
+    assert "unpatched tree, run 1: PASS, not FAIL (AssertionError)" in lines[2]
+    assert "facts do not hold" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--brt-key=nowhere", "*--brt-key: cannot read 'nowhere'*"),
+        ("--brt-guard=soon", "*--brt-guard: expected auto, no or a number of seconds, got 'soon'*"),
+        ("--brt-threshold=2", "*--brt-threshold: expected a number from 0 to 1, got '2'*"),
+        ("--brt-top=0", "*--brt-top: expected a number of at least 1, got '0'*"),
+    ],
+)
+def test_options_that_cannot_be_used(project: pytest.Pytester, option: str, message: str) -> None:
+    result = rank(project, option)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message])
+
+
+def test_a_report_that_cannot_be_written_spoils_nothing_else(project: pytest.Pytester) -> None:
+    Path(project.path.parent, "blocked").write_text("a file\n", encoding="utf-8")
+    out = project.path.parent / "all.json"
+    result = rank(
+        project, f"--brt-html={project.path.parent}/blocked/page.html", f"--brt-json={out}"
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["JSON report: *", "cannot write *page.html*"])
+    assert json.loads(out.read_text("utf-8"))["patches"]

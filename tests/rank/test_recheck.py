@@ -1,0 +1,202 @@
+"""Evidence: written, read back, run again, and not to be tampered with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import StoreProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.fingerprint import tree_hash
+from pytest_brt.execute.row import Limits
+from pytest_brt.patches import read_patches
+from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.recheck import Folder, read_folder, recheck
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.report.evidence import evidence_of, files_of, setting_of
+from pytest_brt.reproduce.judge import Proposal, judge_all
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Oracle,
+    OracleKind,
+    Origin,
+    RunRecord,
+)
+from tests.conftest import FIXES, SOURCE, diff_of
+from tests.execute.projects import open_on
+
+CLAMP = "    return max(low, min(value, low))\n"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("recheck") / "project"
+    (root / "interval").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "interval" / "__init__.py").write_text(SOURCE, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def engine(root: Path) -> Iterator[Engine]:
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def record(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    test = CandidateTest(
+        id="0123456789ab",
+        name="test_a",
+        issue="",
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=OracleKind.EQUALS, sentence="5 is right", prior=0.6),
+        path="tests/test_brt_a.py",
+        source="from interval import clamp\n\n\ndef test_a():\n    assert clamp(5, 0, 10) == 5\n",
+    )
+    tests = judge_all([Proposal(test=test, score=0.6)], engine, 2)
+    folder = tmp_path_factory.mktemp("patches")
+    for name in ("a-right", "c-wrong"):
+        text = diff_of(SOURCE.replace(CLAMP, FIXES[name]))
+        (folder / f"{name}.diff").write_text(text, encoding="utf-8")
+    (folder / "d-stale.diff").write_text(diff_of("x\n", before="y\n"), encoding="utf-8")
+    rows = tuple(run_patch(patch, "", tests, engine) for patch in read_patches(folder))
+    return RunRecord(
+        issues=(),
+        attempts=(Attempt(issue="", strategy="replay", index=0, tests=tests),),
+        given=(),
+        ranks=rank_by_weight(rows, tests),
+        sandbox=engine.level,
+    )
+
+
+def write(record: RunRecord, engine: Engine, folder: Path, key: bytes | None = None) -> Path:
+    setting = setting_of(
+        engine.subject,
+        Limits(seconds=10),
+        tree=tree_hash(Path(engine.subject.root)),
+        sandbox=engine.level,
+        net="none",
+        repeat=2,
+        tool="1.0",
+    )
+    for file in files_of(evidence_of(record, setting), record, key):
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content or b"")
+    return folder
+
+
+def lost(folder: Folder, engine: Engine) -> list[str]:
+    tree = tree_hash(Path(engine.subject.root))
+    return [claim.about for claim in recheck(folder, engine, tree) if not claim.holds]
+
+
+def test_what_was_recorded_holds_when_it_is_run_again(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    assert folder.signed is None
+    assert lost(folder, engine) == []
+    claims = list(recheck(folder, engine, tree_hash(Path(engine.subject.root))))
+    assert (
+        len(claims) == 1 + 2 + 2 + 1
+    )  # the tree, two runs before, a cell per patch, the stale one
+    test = folder.evidence.tests[0]
+    assert [ran.verdict for ran in test.before] == ["FAIL", "FAIL"]
+    assert test.before[0].raised is not None
+    assert test.command[3] == "tests/test_brt_a.py::test_a"
+
+
+def test_a_fix_in_the_tree_is_noticed(
+    record: RunRecord, engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    source = root / "interval" / "__init__.py"
+    source.write_text(SOURCE.replace(CLAMP, FIXES["a-right"]), encoding="utf-8")
+    fixed = open_on(root)
+    try:
+        assert lost(folder, fixed) == [
+            "tree",
+            "test_a on the unpatched tree, run 1",
+            "test_a on the unpatched tree, run 2",
+            "a-right.diff",
+            "c-wrong.diff",
+        ]
+    finally:
+        fixed.close()
+        source.write_text(SOURCE, encoding="utf-8")
+
+
+@pytest.mark.parametrize("part", ["tests/0123456789ab.py", "patches/001-", "evidence.json"])
+def test_a_changed_file_is_refused(
+    record: RunRecord, engine: Engine, tmp_path: Path, part: str
+) -> None:
+    write(record, engine, tmp_path, b"key")
+    path = next(path for path in tmp_path.rglob("*") if part in path.as_posix())
+    path.write_bytes(path.read_bytes().replace(b"5", b"6", 1) + b" ")
+    with pytest.raises(StoreProblem, match=r"differs|signature"):
+        read_folder(tmp_path, b"key")
+
+
+def test_only_the_right_key_opens_a_signed_folder(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    write(record, engine, tmp_path, b"key")
+    assert read_folder(tmp_path, b"key").signed is True
+    assert read_folder(tmp_path, None).signed is False
+    with pytest.raises(StoreProblem, match="not by this key"):
+        read_folder(tmp_path, b"other")
+    (tmp_path / "evidence.hmac").unlink()
+    with pytest.raises(StoreProblem, match="is not signed"):
+        read_folder(tmp_path, b"key")
+
+
+def test_files_outside_the_folder_are_never_read(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    folder = write(record, engine, tmp_path / "evidence")
+    main = folder / "evidence.json"
+    text = main.read_text("utf-8").replace("tests/0123456789ab.py", "../outside.py")
+    main.write_text(text, encoding="utf-8")
+    with pytest.raises(StoreProblem, match="outside its folder"):
+        read_folder(folder, None)
+
+
+def test_what_is_no_evidence_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StoreProblem, match="cannot read"):
+        read_folder(tmp_path, None)
+    (tmp_path / "evidence.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(StoreProblem, match=r"not a Evidence|not an Evidence"):
+        read_folder(tmp_path, None)
+
+
+def test_the_hash_of_a_tree_sees_content_and_not_caches(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    before = tree_hash(tmp_path)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.pyc").write_bytes(b"1")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("x", encoding="utf-8")
+    assert tree_hash(tmp_path) == before
+    (tmp_path / "a.py").write_text("x = 2\n", encoding="utf-8")
+    changed = tree_hash(tmp_path)
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert len({before, changed, tree_hash(tmp_path)}) == 3
+
+
+def test_evidence_without_a_source_names_the_test_in_the_tree(
+    record: RunRecord, engine: Engine
+) -> None:
+    attempt = record.attempts[0]
+    given = replace(attempt.tests[0], test=replace(attempt.tests[0].test, source=None))
+    setting = setting_of(
+        engine.subject, Limits(), tree="", sandbox="ns", net="none", repeat=1, tool="1.0"
+    )
+    found = evidence_of(replace(record, attempts=(), given=(given,)), setting)
+    assert (found.tests[0].file, found.tests[0].sha256) == ("", "")

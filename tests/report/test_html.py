@@ -1,0 +1,131 @@
+"""The page: complete, self-contained, and safe whatever is in reports, tests and patches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_brt.rank.differ import difference_of
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.report.html import html
+from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
+from tests.rank.rows import broken, judged, row, varied
+
+VOID = {"meta", "link", "rect", "line", "polyline", "br"}
+
+
+class Outline(HTMLParser):
+    """Checks that elements nest, and keeps the text, the tags and what would be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "data")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(page: str) -> Outline:
+    outline = Outline()
+    outline.feed(page)
+    outline.close()
+    assert outline.open == []
+    return outline
+
+
+def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\n") -> RunRecord:
+    issue = Issue(id="i", title=title, text="", source="issue.md")
+    tests = tuple(
+        replace(test, test=replace(test.test, source=source)) for test in (judged(0), judged(1))
+    )
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
+    ranks = rank_by_weight(tuple(replace(row, issue="i") for row in rows), tests)
+    return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=ranks, sandbox="ns")
+
+
+def page_of(found: RunRecord, labels: dict[str, bool] | None = None) -> str:
+    return html(
+        found,
+        facts=("pytest-brt 1.0",),
+        verdicts={"i": "separated: a.diff leads"},
+        differences={"i": difference_of(found.ranks)},
+        labels=labels,
+    )
+
+
+def test_all_that_was_found_is_on_it() -> None:
+    shown = varied("ValueError: no", "ValueError: no", decides=True)
+    found = record(
+        row("a.diff", "pp", guarded=broken(0)),
+        row("b.diff", "pf", guarded=broken(2), varied=shown),
+        row("c.diff", applies=False, reason="does not apply: hunk 1"),
+    )
+    outline = read(page_of(found))
+    for text in (
+        "It is wrong", "separated: a.diff leads", "a.diff", "2 of 20", "tests/test_x.py::test_0",
+        "does not apply: hunk 1", "Shows the bug again", "0 → 1", "AssertionError: assert 0",
+        "guard: 20 of 100 existing tests", "T1 test_0.py::test_a", "passes 2 of 2 kinds",
+    ):  # fmt: skip
+        assert text in outline.text, text
+    assert outline.tags.count("rect") >= 3 * 2 + 2
+
+
+def test_nothing_is_loaded_and_nothing_runs() -> None:
+    outline = read(page_of(record(row("a.diff", "pp"), row("b.diff", "ff"))))
+    assert not {"script", "iframe", "img", "object", "embed", "form"} & set(outline.tags)
+    assert all(load.startswith(("#", "data:,")) for load in outline.loads)
+
+
+def test_without_tests_the_page_says_so() -> None:
+    issue = Issue(id="i", title="Nothing", text="", source="issue.md")
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), notes=("no code in it",))
+    found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
+    text = read(html(found, facts=(), verdicts={}, differences={})).text
+    assert "No test fails on the unpatched tree" in text
+    assert "no code in it" in text
+
+
+def test_curves_where_labels_are_known() -> None:
+    found = record(row("a.diff", "pp"), row("b.diff", "pf"), row("c.diff", "ff"))
+    page = page_of(found, {"a.diff": True, "b.diff": False, "c.diff": False})
+    lines = re.findall(r'<polyline class="[^"]*" points="([^"]*)"', page)
+    assert lines[0].split()[0] == "40,140.0"  # at threshold 0 one of three is right
+    assert lines[0].split()[-1] == "340,20.0"  # at 1 the right one alone is left
+    assert set(lines[1].split()) == {f"{40 + 3 * step},20.0" for step in range(101)}
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_whatever_is_in_it_the_page_stays_whole(one: str, two: str) -> None:
+    found = record(row(one or "x", "pp"), row("b" + two, "pf"), title=two, source=one)
+    read(page_of(found))
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "\udcff\x00", "</pre><b>", "{{ 1 }}"]
+)
+def test_text_is_only_ever_text(text: str) -> None:
+    found = record(row("a.diff", "pp"), title=text, source=text)
+    outline = read(page_of(found))
+    assert "script" not in outline.tags
+    assert "b" not in outline.tags
+    page_of(found).encode("utf-8")
