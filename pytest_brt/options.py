@@ -73,7 +73,12 @@ class Options:
     #: Patches to select: the best so many, or those whose EPR is at least so much.
     top: int | None
     threshold: float | None
+    #: Folder for the evidence, and a file with the key that signs it.
+    record: Path | None
+    key: Path | None
     json: Path | None
+    html: Path | None
+    sarif: Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,10 +311,34 @@ SPECS = (
         help="select the patches whose Ensemble Pass Rate is at least T, from 0 to 1",
     ),
     Spec(
+        flag="--brt-record",
+        metavar="DIR",
+        ini=False,
+        help="keep the evidence in DIR: what was run on what, and what it did; "
+        "`pytest-brt recheck DIR` runs it again",
+    ),
+    Spec(
+        flag="--brt-key",
+        metavar="FILE",
+        help="sign the evidence with the key in FILE (HMAC-SHA256)",
+    ),
+    Spec(
         flag="--brt-json",
         metavar="FILE",
         ini=False,
         help="write everything found as JSON",
+    ),
+    Spec(
+        flag="--brt-html",
+        metavar="FILE",
+        ini=False,
+        help="write everything found as one HTML page",
+    ),
+    Spec(
+        flag="--brt-sarif",
+        metavar="FILE",
+        ini=False,
+        help="write the tests' failures, at their place in the project, as SARIF 2.1.0",
     ),
 )
 
@@ -348,7 +377,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         pytest.UsageError: a value is not what its option takes.
     """
     values = {spec.dest: _value(spec, config, environ) for spec in SPECS}
-    patches, json = values["rank_fixes"], values["brt_json"]
+    patches = values["rank_fixes"]
     return Options(
         issues=_texts(values["brt_issue"]),
         patches=Path(str(patches)) if patches else None,
@@ -372,8 +401,16 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         vary=values["brt_vary"] == "auto",
         top=_number(values["brt_top"], int),
         threshold=_number(values["brt_threshold"], float),
-        json=Path(str(json)) if json else None,
+        record=_path(values["brt_record"]),
+        key=_path(values["brt_key"]),
+        json=_path(values["brt_json"]),
+        html=_path(values["brt_html"]),
+        sarif=_path(values["brt_sarif"]),
     )
+
+
+def _path(value: object) -> Path | None:
+    return Path(str(value)) if value else None
 
 
 def _guard_seconds(value: object) -> float | None:

@@ -17,15 +17,14 @@ from typing import Any
 import pytest
 
 from pytest_brt.code.edits import Edit
-from pytest_brt.codec import to_json
 from pytest_brt.errors import BrtError, StoreProblem
+from pytest_brt.files import Files
 from pytest_brt.inputs import Inputs, absolutepath, read_inputs
 from pytest_brt.items import AttemptItem, IssueFile, Missed, PatchFile, PatchItem, Work
 from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
-from pytest_brt.report.json import record_json
 from pytest_brt.run import Run
-from pytest_brt.store import save_last_run, write_bytes, write_text
+from pytest_brt.store import save_last_run, write_bytes
 from pytest_brt.summary import Summary
 from pytest_brt.types import RunRecord
 
@@ -39,7 +38,9 @@ def open_session(config: pytest.Config, mode: Mode) -> Session:
     options = read_options(config)
     scratch = Path(tempfile.mkdtemp(prefix="pytest-brt-"))
     try:
-        return Session(config, mode, options, scratch, read_inputs(config, options, scratch))
+        inputs = read_inputs(config, options, scratch)
+        files = Files(options, inputs.workbench.engine)
+        return Session(config, mode, options, scratch, inputs, files)
     except BrtError as error:
         shutil.rmtree(scratch, ignore_errors=True)
         raise pytest.UsageError(str(error)) from None
@@ -49,7 +50,13 @@ class Session:
     """The plugin of a run in one of our modes."""
 
     def __init__(
-        self, config: pytest.Config, mode: Mode, options: Options, scratch: Path, inputs: Inputs
+        self,
+        config: pytest.Config,
+        mode: Mode,
+        options: Options,
+        scratch: Path,
+        inputs: Inputs,
+        files: Files,
     ) -> None:
         self.config = config
         self.mode = mode
@@ -58,6 +65,7 @@ class Session:
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
         self.run = Run(inputs.plan, inputs.workbench, self.executor)
         self.summary = Summary(config, options)
+        self.files = files
         self.record: RunRecord | None = None
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
@@ -176,16 +184,11 @@ class Session:
             return
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
-        for write in (self._write_json, self._keep_tests, self._land):
+        for write in (*self.files.writers(), self._keep_tests, self._land):
             try:
-                write(self.record)
+                self.closing += filter(None, [write(self.record)])
             except BrtError as error:
                 self.closing.append(str(error))
-
-    def _write_json(self, record: RunRecord) -> None:
-        if self.options.json:
-            write_text(self.options.json, to_json(record_json(record), indent=2) + "\n")
-            self.closing.append(f"JSON report: {self.options.json}")
 
     def _cache(self) -> Path | None:
         """Return the folder for what may vanish; None without pytest's cache."""
