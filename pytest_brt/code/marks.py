@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from pytest_brt.code.header import add_needed_imports
 from pytest_brt.code.splice import SourceText, parse_source, read_source
@@ -84,3 +85,22 @@ def _is_xfail(decorator: ast.expr, *, strict: bool = False) -> bool:
     )
     value = keywords.get("strict")
     return isinstance(value, ast.Constant) and value.value is True
+
+
+def marked_tests(path: str, data: bytes) -> tuple[str, ...]:
+    """Return the tests with a strict xfail mark, as in "test_a" or "TestX::test_a".
+
+    Raises:
+        EditProblem: the file is not Python.
+    """
+    return tuple(_marked(parse_source(read_source(path, data)).body, ""))
+
+
+def _marked(body: list[ast.stmt], above: str) -> Iterator[str]:
+    for item in body:
+        if isinstance(item, ast.ClassDef):
+            yield from _marked(item.body, f"{above}{item.name}::")
+        elif isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+            _is_xfail(decorator, strict=True) for decorator in item.decorator_list
+        ):
+            yield f"{above}{item.name}"

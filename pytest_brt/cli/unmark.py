@@ -1,0 +1,77 @@
+"""``pytest-brt unmark``: takes the xfail mark off tests whose bug is fixed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_brt.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from pytest_brt.execute.engine import Engine
+
+
+def register(commands: Any) -> None:
+    """Add the command to `commands`, as `argparse` made it."""
+    parser = commands.add_parser(
+        "unmark",
+        help="take the xfail mark off tests whose bug is fixed",
+        description="Runs each test that is marked as strictly expected to fail, without the "
+        "mark, and takes the mark off those that pass.",
+    )
+    parser.add_argument(
+        "tests", nargs="+", metavar="FILE[::TEST]", help="test file, or one test in it"
+    )
+    parser.add_argument(
+        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+    )
+    parser.add_argument("--python", metavar="PATH", help="interpreter of the project")
+    parser.set_defaults(command=_unmark)
+
+
+def _unmark(arguments: argparse.Namespace) -> int:
+    """Return 0 when every test named is unmarked now, 1 when one still fails."""
+    from pytest_brt.execute.launch import open_engine
+    from pytest_brt.execute.row import Limits
+    from pytest_brt.execute.subject import find_subject
+
+    root = Path(arguments.root).resolve()
+    subject = find_subject(root, python=arguments.python, env={})
+    engine = open_engine(subject, limits=Limits())
+    try:
+        return max(_unmark_file(test, root, engine) for test in arguments.tests)
+    finally:
+        engine.close()
+
+
+def _unmark_file(test: str, root: Path, engine: Engine) -> int:
+    from pytest_brt.code.marks import marked_tests, unmark
+    from pytest_brt.execute.row import Row, TestTarget
+    from pytest_brt.store import write_bytes
+    from pytest_brt.types import Verdict
+
+    file, _, node = test.partition("::")
+    path = (root / file).resolve()
+    if not path.is_file() or not path.is_relative_to(root):
+        raise UsageProblem(f"unmark: no such file in the project: {file!r}")
+    place = path.relative_to(root).as_posix()
+    data = path.read_bytes()
+    nodes = (node,) if node else marked_tests(place, data)
+    if not nodes:
+        print(f"{place}: no test is marked")
+    left = 0
+    for name in nodes:
+        without = unmark(place, data, name)
+        target = TestTarget(id=name, path=place, source=without.decode(), node=name)
+        run = engine.run(Row(targets=(target,))).runs[0]
+        if run.verdict is Verdict.PASS:
+            data = without
+            print(f"{place}::{name}: unmarked, it passes")
+        else:
+            left = 1
+            print(f"{place}::{name}: still marked: {run.reason}", file=sys.stderr)
+    if data != path.read_bytes():
+        write_bytes(path, data)
+    return left
