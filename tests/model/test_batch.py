@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,9 +21,10 @@ from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, choice_grammar, grammar_for
 from pytest_brt.model.llama import Weights
+from pytest_brt.model.pattern import compile_grammar
 from pytest_brt.model.reply import read_reply
 from pytest_brt.model.states import StateFolder
-from tests.model.actions import AGENT, Cat, Edit, Search
+from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict
 from tests.model.actions import Finish as End
 
 Make = Callable[..., Engine]
@@ -443,3 +445,33 @@ def test_nothing_leaks_over_many_prompts(make: Make) -> None:
         pass
     assert engine.sequences.used == 0
     assert len(engine.sequences.free) == 22
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["llama.gguf", "mamba.gguf"])
+def test_1000_of_1000_constrained_answers_are_valid(make: Make, kind: str) -> None:
+    engine = make(kind, cells=24_000, lanes=24)
+    agent, judge = grammar_for(*AGENT, lead=("thought",)), grammar_for(*JUDGE)
+    right = 0
+    kinds = set()
+    for number in range(10):
+        how = {"top_p": 0.9 + number / 100, "max_tokens": 900, "seed": 1000 * number}
+        acted, judged = ask(
+            engine,
+            prompt(f"agent {number}", samples=70, grammar=agent, **how),
+            prompt(f"judge {number}", samples=30, grammar=judge, **how),
+        )
+        for done in acted:
+            assert done.finish is Finish.STOP
+            reply = read_reply(done.text, Cat, Edit, End, Search)
+            assert 1 <= len(reply.blocks) <= 2 if isinstance(reply.header, Edit) else True
+            assert reply.closed
+            assert compile_grammar(agent.gbnf).fullmatch(done.text)
+            kinds.add(type(reply.header))
+        for done in judged:
+            assert done.finish is Finish.STOP
+            assert isinstance(json.loads(done.text), dict)
+            read_reply(done.text, Verdict)
+        right += len(acted) + len(judged)
+    assert right == 1000
+    assert kinds == {Cat, Edit, End, Search}

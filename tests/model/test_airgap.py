@@ -1,0 +1,98 @@
+"""No network socket is opened unless a server is named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+GUARD = """
+import os, sys
+def guard(event, arguments):
+    if event in ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg",
+                 "socket.getaddrinfo", "socket.gethostbyname"):
+        if event.startswith("socket.get") or not isinstance(arguments[1], (str, bytes)):
+            with open(os.environ["GUARD_LOG"], "a") as log:
+                log.write(f"{event} {arguments[1:]} in {sys.argv}\\n")
+            raise RuntimeError(f"a network socket: {event} {arguments[1:]}")
+sys.addaudithook(guard)
+"""
+
+JOB = """
+import sys
+from pathlib import Path
+from pytest_brt.model import catalogue, tiny
+from pytest_brt.model.base import *
+from pytest_brt.model.doctor import examine, sound
+from pytest_brt.model.opening import open_model
+from pytest_brt.model.recording import RecordedModel
+
+folder = Path(sys.argv[1])
+file = tiny.write_llama(folder / "tiny.gguf", quantised=True)
+catalogue.add_model(file, folder / "models", link=False)
+settings = Settings(models_dir=str(folder / "models"), state_dir=str(folder / "states"), threads=1)
+prompt = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=5))
+model = RecordedModel(open_model("gguf:tiny", settings), str(folder))
+assert model.complete(prompt)[0].tokens
+model.close()
+assert open_model(f"scripted:{folder}/replies.jsonl", settings).complete(prompt)[0].tokens
+assert sound(examine(folder / "models"))
+print("done")
+"""
+
+
+def run(tmp_path: Path, code: str, *, before: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Run `code` under the guard; return what it printed and what the guard saw."""
+    (tmp_path / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
+    log = tmp_path / "log"
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+        "GUARD_LOG": str(log),
+    }
+    command = [*before, sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    seen = log.read_text(encoding="utf-8") if log.exists() else ""
+    return done.stdout + done.stderr, seen
+
+
+def test_the_guard_sees_a_socket(tmp_path: Path) -> None:
+    said, seen = run(tmp_path, "import urllib.request as u; u.urlopen('http://127.0.0.1:9')")
+    assert "a network socket" in said
+    assert "socket." in seen
+
+
+def test_local_models_open_no_socket(tmp_path: Path) -> None:
+    said, seen = run(tmp_path, JOB)
+    assert said.endswith("done\n"), said
+    assert seen == ""
+
+
+def test_local_models_work_where_there_is_no_network(tmp_path: Path) -> None:
+    namespace = ("unshare", "--user", "--map-root-user", "--net")
+    if not shutil.which("unshare") or subprocess.run([*namespace, "true"], check=False).returncode:
+        pytest.skip("no network namespaces here")
+    said, _ = run(tmp_path, JOB, before=namespace)
+    assert said.endswith("done\n"), said
+
+
+def test_a_server_that_is_refused_is_not_contacted(tmp_path: Path) -> None:
+    code = (
+        "from pytest_brt.errors import ModelProblem\n"
+        "from pytest_brt.model.base import Settings\n"
+        "from pytest_brt.model.opening import open_model\n"
+        "for url in ('http://example.com', 'http://192.0.2.1', 'http://[2001:db8::1]:80'):\n"
+        "    try: open_model('server:' + url, Settings())\n"
+        "    except ModelProblem as problem: assert 'not on this machine' in str(problem)\n"
+        "    else: raise SystemExit('accepted')\n"
+        "print('done')"
+    )
+    said, seen = run(tmp_path, code)
+    assert said == "done\n"
+    assert seen == ""
