@@ -59,7 +59,6 @@ def bound_names(source: str) -> frozenset[str]:
 def _bound_globally(table: symtable.SymbolTable) -> set[str]:
     """Return what module `table` binds, by itself or by a ``global`` statement further in."""
     bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
-    bound.update(child.get_name() for child in table.get_children() if _is_named(child))
     for inner in _descendants(table):
         bound.update(
             s.get_name()
@@ -67,10 +66,6 @@ def _bound_globally(table: symtable.SymbolTable) -> set[str]:
             if s.is_declared_global() and (s.is_assigned() or s.is_imported())
         )
     return bound
-
-
-def _is_named(table: symtable.SymbolTable) -> bool:
-    return table.get_type() in ("function", "class") and table.get_name().isidentifier()
 
 
 def _descendants(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

@@ -56,6 +56,7 @@ def test_lines() -> None:
 
 
 def test_bound_names() -> None:
+    assert bound_names("class A: ...\nx = lambda: [i for i in range(3)]") == {"A", "x"}
     assert bound_names("import a\nfrom b import *\ndef f(): x = 1") == {"a", "f"}
 
 
