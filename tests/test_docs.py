@@ -1,0 +1,86 @@
+"""What the documentation shows is what happens."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import CLAMP_ISSUE
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
+)
+LINK = re.compile(r"\]\((?P<path>[^)#:]+)(?:#[^)]*)?\)")
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"brt_docs_{name}", ROOT / f"docs/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def commands() -> list[tuple[str, str]]:
+    """Return the page and text of each pytest command that a reader is told to type."""
+    found = []
+    for page in PAGES:
+        for block in BLOCK.finditer(page.read_text("utf-8")):
+            if block["language"] == "sh" and not block["mark"]:
+                lines = block["text"].replace("\\\n", " ").splitlines()
+                found += [(page.name, line) for line in lines if line.startswith("pytest")]
+    return found
+
+
+@pytest.mark.parametrize(("page", "command"), commands(), ids=lambda value: str(value)[:60])
+def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -> None:
+    (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
+    (project.path / "tests/test_mine.py").write_text(
+        "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n",
+        "utf-8",
+    )
+    for block in BLOCK.finditer((ROOT / "docs/hooks.md").read_text("utf-8")):
+        if block["language"] == "python":
+            (project.path / "fixed.py").write_text(block["text"], "utf-8")
+    if "--brt-issue" not in command and "--brt-tests" not in command and "rank" in command:
+        project.runpytest_subprocess("--brt-issue=issue.md")
+    program, *arguments = shlex.split(command)
+    module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
+    result = project.run(sys.executable, "-m", module, *arguments)
+    assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
+
+
+def test_the_page_of_options_is_up_to_date() -> None:
+    assert (ROOT / "docs/options.md").read_text("utf-8") == load("options").render(), (
+        "run: python docs/options.py > docs/options.md"
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.finditer(page.read_text("utf-8")):
+        assert (page.parent / link["path"]).exists(), link["path"]
+
+
+def test_the_picture_has_the_text_and_no_escape() -> None:
+    picture = load("picture").draw("plain \x1b[31mred <b>\x1b[0m\n\x1b[1mbold\x1b[0m & on")
+    assert 'fill="#ff7b72">red &lt;b&gt;</tspan>' in picture
+    assert 'font-weight="bold">bold</tspan>' in picture
+    assert "\x1b" not in picture
+
+
+def test_readme_has_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name in ("demo", "test"):
+        block = re.search(rf"<!-- run: {name} -->\n```sh\n(.+)\n```", readme)
+        assert block is not None
+        assert block[1].startswith("python3 -m venv .venv && ")
