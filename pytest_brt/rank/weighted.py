@@ -103,15 +103,24 @@ def _because(
 
 
 def _ranked(scored: list[Rank]) -> list[Rank]:
-    """Give places by score, one for all that behave alike; the rank stays that of EPR."""
-    scored.sort(key=lambda rank: (-_rounded(rank), rank.result.patch.name))
+    """Give places by score, one for all that behave alike; the rank stays that of EPR.
+
+    A group stands where its best one does, so that it is not torn apart; groups are numbered in
+    that order.
+    """
+    best: dict[int, float] = {}
+    for rank in scored:
+        best[rank.group] = max(best.get(rank.group, 0.0), _rounded(rank))
+    scored.sort(key=lambda rank: (-best[rank.group], -_rounded(rank), rank.result.patch.name))
+    numbers: dict[int, int] = {}
     ordered: list[Rank] = []
-    for _, group in groupby(scored, key=lambda rank: rank.group or _rounded(rank)):
+    for _, group in groupby(scored, key=lambda rank: best[rank.group]):
         tied = list(group)
         position = len(ordered) + 1
         for rank in tied:
             others = tuple(other.result.patch.name for other in tied if other is not rank)
-            ordered.append(replace(rank, place=position, placed_with=others))
+            number = numbers.setdefault(rank.group, len(numbers) + 1)
+            ordered.append(replace(rank, place=position, placed_with=others, group=number))
     return ordered
 
 

@@ -111,8 +111,15 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     results = many(columns)
     ranks = rank_by_weight(results, TESTS)
     assert sorted(names(ranks)) == sorted(result.patch.name for result in results)
-    scores = [rank.score for rank in ranks if rank.score is not None]
-    assert scores == sorted(scores, reverse=True)
+    places = [rank.place for rank in ranks if rank.place is not None]
+    assert places == sorted(places)
+    best = [
+        max(rank.score or 0 for rank in ranks if rank.place == place)
+        for place in sorted(set(places))
+    ]
+    assert best == sorted(best, reverse=True)
+    groups = [rank.group for rank in ranks if rank.group]
+    assert set(groups) == set(range(1, len(set(groups)) + 1))
     for rank in ranks:
         assert (rank.score is None) == (rank.epr is None) == (rank.place is None)
         assert rank.standing is not None
