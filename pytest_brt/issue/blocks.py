@@ -21,7 +21,8 @@ _TAG = re.compile(
 )
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(
-    r"^ {0,3}(?:#{1,6}[ \t]*(?P<hash>\S.*?)[ \t#]*|(?P<stars>\*\*|__)(?P<bold>[^*\n]+?)(?P=stars):?)$"
+    r"^ {0,3}(?:#{1,6}[ \t]*(?P<hash>\S.*?)[ \t#]*"
+    r"|(?P<stars>\*\*|__)(?P<bold>[^*\n]+?)(?P=stars):?)$"
 )
 _UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})[ \t]*$")
 _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")

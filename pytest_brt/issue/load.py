@@ -84,7 +84,7 @@ def _from_json(text: str) -> tuple[str, str | None]:
 
 
 def _normalise(text: str) -> str:
-    """Return `text` with "\\n" line ends and without what no reader sees.
+    r"""Return `text` with "\\n" line ends and without what no reader sees.
 
     Lone surrogates are replaced, so that whatever is made of the text can be written.
     """

@@ -29,7 +29,7 @@ def is_prompt(line: str) -> bool:
 
 
 def read_session(text: str) -> tuple[Exchange, ...]:
-    """Return the exchanges in `text`; lines before the first prompt are left out.
+    r"""Return the exchanges in `text`; lines before the first prompt are left out.
 
     >>> read_session(">>> 1 + 1\\n2")[0].output
     '2'

@@ -31,7 +31,7 @@ _ARROW_LINE = re.compile(r"^-+> ?(?P<line>\d+)\b")
 
 
 def read_tracebacks(text: str) -> tuple[Raised, ...]:
-    """Return the exceptions shown in `text`, in order, each with the frames above it.
+    r"""Return the exceptions shown in `text`, in order, each with the frames above it.
 
     A chain ("During handling of the above exception …") gives one entry per link; the
     last is what the caller saw.

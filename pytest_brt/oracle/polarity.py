@@ -7,10 +7,10 @@ breaks it. It is refused, whoever wrote it.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Collection, Iterator
 
 from pytest_brt.oracle.compare import Likeness, likeness
+from pytest_brt.syntax import parse
 
 
 def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
@@ -21,9 +21,7 @@ def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
         wrong: values that the report complains about, as it writes them.
         raised: simple names of the exceptions that it complains about.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(source)
+    tree = parse(source)
     for text in _demanded(tree):
         for value in wrong:
             if likeness(value, text) >= Likeness.SQUEEZED:

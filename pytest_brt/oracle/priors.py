@@ -15,7 +15,7 @@ PRIORS: Mapping[OracleKind, float] = MappingProxyType(
     {
         OracleKind.NO_RAISE: 0.70,
         OracleKind.MUST_RAISE: 0.45,
-        OracleKind.EQUALS: 0.55,
+        OracleKind.EQUALS: 0.60,
         OracleKind.GONE: 0.42,
         OracleKind.AGREE: 0.55,
         OracleKind.WARNS: 0.40,

@@ -20,10 +20,12 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
     Candidates go by confidence, but one per cluster (same oracle and same failure) before
     the second of any, as long as the next cluster is not much less likely.
     """
-    candidates = _distinct([item for item in judged if item.judgement.candidate])
-    ordered = _round_robin(candidates)
+    distinct, doubles = _distinct([item for item in judged if item.judgement.candidate])
+    ordered = _round_robin(distinct)
     if keep is not None and len(ordered) > keep:
-        ordered = [*ordered[:keep], *(_dropped(item, keep) for item in ordered[keep:])]
+        reason = f"not kept: {keep} likelier ones were found"
+        ordered = [*ordered[:keep], *(_dropped(item, reason) for item in ordered[keep:])]
+    ordered += [_dropped(item, f"the same code as {name}") for item, name in doubles]
     chosen = {item.test.id for item in ordered}
     rest = [item for item in judged if item.test.id not in chosen]
     return (*ordered, *sorted(rest, key=_rest_key))
@@ -40,14 +42,17 @@ def cluster_key(item: JudgedTest) -> tuple[str, str, str]:
     return (item.test.oracle.kind, raised.type, place + re.sub(r"\d+", "0", raised.message[:80]))
 
 
-def _distinct(items: list[JudgedTest]) -> list[JudgedTest]:
-    """Drop tests whose code is the same but for name and docstring."""
+def _distinct(items: list[JudgedTest]) -> tuple[list[JudgedTest], list[tuple[JudgedTest, str]]]:
+    """Split off tests whose code is another's but for name and docstring, with its name."""
     kept: dict[str, JudgedTest] = {}
-    for item in items:
+    doubles: list[tuple[JudgedTest, str]] = []
+    for item in sorted(items, key=_candidate_key):
         key = _skeleton(item.test.source or item.test.id)
-        if key not in kept or kept[key].judgement.confidence < item.judgement.confidence:
+        if key in kept:
+            doubles.append((item, kept[key].test.name))
+        else:
             kept[key] = item
-    return list(kept.values())
+    return list(kept.values()), doubles
 
 
 def _skeleton(source: str) -> str:
@@ -87,11 +92,11 @@ def _rest_key(item: JudgedTest) -> tuple[int, str]:
     return (place, item.test.id)
 
 
-def _dropped(item: JudgedTest, keep: int) -> JudgedTest:
+def _dropped(item: JudgedTest, reason: str) -> JudgedTest:
     judgement = replace(
         item.judgement,
         candidate=False,
         confidence=0.0,
-        reason=f"not kept: {keep} likelier ones were found; {item.judgement.reason}",
+        reason=f"{reason}; {item.judgement.reason}",
     )
     return replace(item, judgement=judgement)

@@ -102,7 +102,7 @@ def test_a_traceback_outside_of_fences_ends_with_its_exception() -> None:
 
 def test_html_pre_is_code_and_comments_are_nothing() -> None:
     found = kinds(
-        "Title\n\n<!-- Thanks for\nreporting! f(0) -->\n<details>\n<pre>\nx = f(1 &lt; 2)\n</pre>\n</details>\n"
+        "Title\n\n<!-- Thanks for\nreporting! f(0) -->\n<details>\n<pre>\nx = f(1 &lt; 2)\n</pre>\n</details>\n"  # noqa: E501
     )
     assert ("python", "x = f(1 < 2)") in found
     assert not any("Thanks" in text for _, text in found)
@@ -110,7 +110,7 @@ def test_html_pre_is_code_and_comments_are_nothing() -> None:
 
 def test_code_followed_by_its_traceback_is_two_blocks() -> None:
     found = kinds(
-        '```python\nf(1)\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1\n```'
+        '```python\nf(1)\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1\n```'  # noqa: E501
     )
     assert [kind for kind, _ in found] == ["python", "traceback"]
 

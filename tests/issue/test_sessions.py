@@ -20,7 +20,7 @@ def test_python_session() -> None:
 
 
 def test_ipython_session() -> None:
-    text = "IPython 5\n\nIn [1]: def f():\n   ...:     return 1\n   ...: \n\nIn [2]: f()\nOut[2]: 1\n\nIn [3]: g()\nOut[3]: \n  a\n b\n"
+    text = "IPython 5\n\nIn [1]: def f():\n   ...:     return 1\n   ...: \n\nIn [2]: f()\nOut[2]: 1\n\nIn [3]: g()\nOut[3]: \n  a\n b\n"  # noqa: E501
     assert pairs(text) == [("def f():\n    return 1", ""), ("f()", "1"), ("g()", "  a\n b")]
 
 

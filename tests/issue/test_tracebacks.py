@@ -80,7 +80,9 @@ def test_pytest_output() -> None:
 
 
 def test_message_on_the_next_line() -> None:
-    raised = final_exception("Traceback (most recent call last):\n...\nNotImplementedError:\nonly this")
+    raised = final_exception(
+        "Traceback (most recent call last):\n...\nNotImplementedError:\nonly this"
+    )
     assert raised is not None
     assert raised.message == "only this"
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from pytest_brt.issue.prose import Sentence, sentence
+from pytest_brt.issue.prose import Sentence
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.roles import is_complaint, role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
@@ -49,13 +49,13 @@ _FAILS = re.compile(
     r"|raises an? (?:error|exception)|throws an? (?:error|exception)|gives? an? error)\b",
     re.IGNORECASE,
 )
-_MUST_WORK = re.compile(
+MUST_WORK = re.compile(
     r"\b(?:should|must|ought to|expected to)\s+(?:still |also |just )*(?:work|succeed|be (?:allowed"
     r"|accepted|valid|possible|supported|fine)|not (?:raise|throw|fail|crash|error|give an error))"
     r"|\b(?:shouldn['’]t|should never) (?:raise|throw|fail|crash|error)|\bnot throw error\b",
     re.IGNORECASE,
 )
-_MUST_FAIL = re.compile(
+MUST_FAIL = re.compile(
     r"\b(?:should|must|ought to|expected to)\s+(?:also |always |instead |rather )*(?:raise|throw"
     r"|fail|error|be (?:an error|rejected|refused|forbidden|disallowed|invalid)|not (?:be )?"
     r"(?:work|allowed?|accept(?:ed)?|possible|permit(?:ted)?|succeed|valid))\b"
@@ -65,8 +65,8 @@ _MUST_FAIL = re.compile(
 _PLAIN_CALL = re.compile(r"(?<![\w`.])(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(")
 _PLAIN_POWER = re.compile(r"(?<![\w`*])[\w.()]+(?:\*\*|//)[-+]?[\w.()]+")
 _FINE_ONE = re.compile(
-    r"\bthe (?P<which>first|second|third|fourth|last|former|latter)\b[^,;.]{0,30}\b(?:is|works?|gives?)"
-    r" (?:all )?(?:right|correct|fine|ok(?:ay)?|good|as expected|expected)",
+    r"\bthe (?P<which>first|second|third|fourth|last|former|latter)\b[^,;.]{0,30}"
+    r"\b(?:is|works?|gives?) (?:all )?(?:right|correct|fine|ok(?:ay)?|good|as expected|expected)",
     re.IGNORECASE,
 )
 _STOP = re.compile(
@@ -74,54 +74,14 @@ _STOP = re.compile(
     r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
 )
 _ENGLISH = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "wrong",
-        "incorrect",
-        "correct",
-        "right",
-        "it",
-        "this",
-        "that",
-        "something",
-        "nothing",
-        "error",
-        "errors",
-        "nonsense",
-        "different",
-        "same",
-        "empty",
-        "fine",
-        "ok",
-        "true",
-        "false",
-        "as",
-        "in",
-        "on",
-        "not",
-        "always",
-        "never",
-        "only",
-        "also",
-        "very",
-        "too",
-        "broken",
-        "missing",
-        "used",
-        "done",
-        "called",
-        "set",
-        "result",
-        "results",
-        "value",
-        "values",
-        "garbage",
-        "what",
-        "how",
-    ]
-)
+    {
+        "a", "an", "the", "wrong", "incorrect", "correct", "right", "it", "this", "that",
+        "something", "nothing", "error", "errors", "nonsense", "different", "same", "empty",
+        "fine", "ok", "true", "false", "as", "in", "on", "not", "always", "never", "only",
+        "also", "very", "too", "broken", "missing", "used", "done", "called", "set", "result",
+        "results", "value", "values", "garbage", "what", "how"
+    }
+)  # fmt: skip
 
 
 _ORDINALS = MappingProxyType(
@@ -176,7 +136,7 @@ def _lone_value(given: Sentence, codes: list[_Code], section: Role) -> list[Clai
     if section not in (Role.EXPECTED, Role.OBSERVED):
         return []
     value = codes[0].text if len(codes) == 1 and len(text) - len(codes[0].text) <= 4 else text
-    if _is_literal(value) or (codes and value == codes[0].text and parses(value)):
+    if is_literal(value) or (codes and value == codes[0].text and parses(value)):
         return [_value("", value, section, given)]
     return []
 
@@ -227,10 +187,11 @@ def is_runnable(text: str) -> bool:
     if isinstance(node, ast.Call) and not (node.args or node.keywords):
         return isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)
     kinds = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.UnaryOp)
-    return any(isinstance(child, kinds) for child in ast.walk(node)) and not _is_literal(text)
+    return any(isinstance(child, kinds) for child in ast.walk(node)) and not is_literal(text)
 
 
-def _is_literal(text: str) -> bool:
+def is_literal(text: str) -> bool:
+    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
     try:
         ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -315,7 +276,7 @@ def _object(text: str, codes: list[_Code], start: int) -> tuple[str, int]:
     if not piece or len(piece) > 80 or piece.lower() in _ENGLISH:
         return "", start
     single = " " not in piece
-    if (single or _is_literal(piece)) and parses(piece):
+    if (single or is_literal(piece)) and parses(piece):
         return piece, start + len(piece)
     return "", start
 
@@ -344,9 +305,9 @@ def _general(sentence: Sentence, subject: str, found: list[Claim]) -> list[Claim
     if fine:
         said = Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text)
         return [Claim(subject="", said=said, ordinal=_ORDINALS[fine["which"].lower()])]
-    if _MUST_FAIL.search(text):
+    if MUST_FAIL.search(text):
         return [_raises(subject, exception, Role.EXPECTED, sentence)]
-    if _MUST_WORK.search(text):
+    if MUST_WORK.search(text):
         said = Said(kind=SaidKind.WORKS, role=Role.EXPECTED, sentence=text)
         return [Claim(subject=subject, said=said)]
     if exception and role_of(text) in (Role.OBSERVED, Role.SHOWN):
@@ -377,73 +338,3 @@ def _raises(subject: str, match: re.Match[str] | None, role: Role, sentence: Sen
 def _value(subject: str, text: str, role: Role, sentence: Sentence) -> Claim:
     said = Said(kind=SaidKind.VALUE, role=role, text=text, sentence=sentence.text)
     return Claim(subject=subject, said=said)
-
-
-def _spoken(text: str) -> tuple[Said, ...]:
-    """Return the values that a comment names in a sentence: "gives 3, should be 4"."""
-    found = claims(sentence(text, 0))
-    return tuple(
-        replace(claim.said, direct=True)
-        for claim in found
-        if claim.said.kind is SaidKind.VALUE and not claim.subject
-    )
-
-
-_ARROW = re.compile(r"^(?:[-=]*>|→|=+|Out(?:\[\d+\])?:?)\s*")
-_COMMENT_VERB = re.compile(
-    r"^(?P<modal>(?:i |we |one )?(?:would )?(?:should(?: be| return| give| print)?|expected|expects?"
-    r"|must be)\s*(?:to be|result|output|value)?:?\s+)?(?P<verb>(?:it |this |which )?(?:returns?"
-    r"|gives?|prints?|outputs?|evaluates to|yields?|produces?|is|got|result|output|actual)\b:?\s*)?",
-    re.IGNORECASE,
-)
-
-
-def comment_said(text: str) -> tuple[Said, ...]:
-    """Return what a comment beside, above or below a statement says about it."""
-    text = text.strip()
-    if not text:
-        return ()
-    exception = EXCEPTION.search(text)
-    role = role_of(text)
-    if exception:
-        expected = role is Role.EXPECTED and not is_complaint(text)
-        raised = Raised(type=exception["type"], message=(exception["message"] or "").strip(" \"'"))
-        return (
-            Said(
-                kind=SaidKind.RAISES,
-                role=Role.EXPECTED if expected else Role.OBSERVED,
-                raised=raised,
-                sentence=text,
-                direct=True,
-            ),
-        )
-    arrow = _ARROW.match(text)
-    rest = text[arrow.end() :] if arrow else text
-    words = _COMMENT_VERB.match(rest)
-    value = rest[words.end() :].strip().rstrip(".") if words else rest
-    if re.search(r"\bshould\b|\bexpected\b|\binstead of\b", value):
-        spoken = _spoken(text)
-        if spoken:
-            return spoken
-    marked = bool(arrow or (words and words[0].strip()))
-    if value and len(value) < 300 and (_is_literal(value) or (marked and parses(value))):
-        expected = bool(words and words["modal"])
-        kind_role = Role.EXPECTED if expected else (Role.SHOWN if not marked else Role.OBSERVED)
-        return (Said(kind=SaidKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),)
-    if _MUST_WORK.search(text):
-        return (Said(kind=SaidKind.WORKS, role=Role.EXPECTED, sentence=text, direct=True),)
-    if _MUST_FAIL.search(text):
-        raised = Raised(type="", message="")
-        return (
-            Said(
-                kind=SaidKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True
-            ),
-        )
-    if role is Role.CONTRAST:
-        return (Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)
-    spoken = _spoken(text)
-    if spoken:
-        return spoken
-    if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
-        return (Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True),)
-    return ()

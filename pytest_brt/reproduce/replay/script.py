@@ -14,9 +14,9 @@ from pytest_brt.reproduce.replay.claims import (
     Claim,
     claims,
     code_in,
-    comment_said,
     is_runnable,
 )
+from pytest_brt.reproduce.replay.comments import comment_said
 from pytest_brt.reproduce.replay.mend import Statement, statements
 from pytest_brt.reproduce.replay.names import names_of
 from pytest_brt.reproduce.replay.roles import heading_role, role_of
@@ -24,7 +24,7 @@ from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Script, Step
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 
-_AHEAD = re.compile(r"\b(?:following|below|next|these|here)\b|:\s*$", re.IGNORECASE)
+_AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
 #: Statements of one report that are looked at; more is a program, not a report.
 _MOST_STEPS = 150
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from pytest_brt.execute.engine import Engine
@@ -9,6 +10,7 @@ from pytest_brt.execute.observation import Observed, Program
 from pytest_brt.reproduce.replay.names import Names, names_of
 from pytest_brt.reproduce.replay.resolve import Resolver
 from pytest_brt.reproduce.replay.steps import Script, Step
+from pytest_brt.syntax import parse
 
 #: A statement that ends the process is left out and the rest run again, this often.
 _MOST_RESTARTS = 4
@@ -106,8 +108,8 @@ def _is_star(names: Names) -> bool:
 
 def _is_alone(source: str) -> bool:
     """A `return` or `yield` torn from a function, which no module can hold."""
-    try:
-        compile(source, "<report>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return True
-    return False
+    return any(isinstance(node, ast.Return) or _is_yield(node) for node in parse(source).body)
+
+
+def _is_yield(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom)

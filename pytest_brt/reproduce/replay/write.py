@@ -14,8 +14,13 @@ from pytest_brt.syntax import parse
 
 _WIDTH = 96
 _SMALL = frozenset(
-    ["the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are", "was", "not", "does", "doesn", "don", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before", "while", "via", "using", "use"]
-)
+    {
+        "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
+        "was", "not", "does", "doesn", "don", "is", "it", "of", "in", "on", "to", "an", "as",
+        "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before",
+        "while", "via", "using", "use"
+    }
+)  # fmt: skip
 _GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
 
 

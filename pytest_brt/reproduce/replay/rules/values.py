@@ -20,6 +20,7 @@ from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.rules.view import View, called, quote
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.syntax import parse_expression
 from pytest_brt.types import BlockKind, OracleKind
 
 _SUSPECT = (Role.OBSERVED, Role.SHOWN)
@@ -228,17 +229,17 @@ def _equals(
         display = Display(
             form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
         )
-    elif not said.direct and " " not in text:
+    elif text in said.sentence and " " not in text:
         return None
     lines, capsys = assertion(display, text, differs=False)
+    verb = "be" if seen.step.source.isidentifier() else "give"
     return Draft(
         kind=OracleKind.EQUALS,
         index=index,
         body=lines,
-        sentence=f"`{_short(seen.step.source)}` should {'be' if seen.step.source.isidentifier() else 'give'} "
-        f"{' '.join(text.split())[:100]}."
+        sentence=f"`{_short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
         f"{quote(said)}",
-        score=score if as_value else score - 0.2,
+        score=score if as_value or "\n" not in text else score - 0.2,
         reasons=(reason,),
         fixtures=("capsys",) if capsys else (),
         about=called(seen.step.source),
@@ -247,8 +248,8 @@ def _equals(
 
 def _is_expression(text: str) -> bool:
     try:
-        compile(text.strip(), "<report>", "eval", dont_inherit=True)
-    except (SyntaxError, ValueError):
+        parse_expression(text.strip())
+    except SyntaxError:
         return False
     return True
 

@@ -11,38 +11,12 @@ from pytest_brt.types import Issue, Raised
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _COMMON = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "not",
-        "with",
-        "from",
-        "import",
-        "print",
-        "return",
-        "returns",
-        "should",
-        "does",
-        "when",
-        "wrong",
-        "result",
-        "value",
-        "error",
-        "bug",
-        "fails",
-        "fail",
-        "using",
-        "use",
-        "issue",
-        "problem",
-        "incorrect",
-        "class",
-        "function",
-        "method",
-        "object",
-    ]
-)
+    {
+        "the", "and", "for", "not", "with", "from", "import", "print", "return", "returns",
+        "should", "does", "when", "wrong", "result", "value", "error", "bug", "fails", "fail",
+        "using", "use", "issue", "problem", "incorrect", "class", "function", "method", "object"
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,90 @@
+"""Comments beside, above and below a statement → what they say about it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from pytest_brt.issue.prose import sentence
+from pytest_brt.reproduce.replay.claims import (
+    EXCEPTION,
+    MUST_FAIL,
+    MUST_WORK,
+    claims,
+    is_literal,
+)
+from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.roles import is_complaint, role_of
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.types import Raised
+
+
+def _spoken(text: str) -> tuple[Said, ...]:
+    """Return the values that a comment names in a sentence: "gives 3, should be 4"."""
+    found = claims(sentence(text, 0))
+    return tuple(
+        replace(claim.said, direct=True)
+        for claim in found
+        if claim.said.kind is SaidKind.VALUE and not claim.subject
+    )
+
+
+_ARROW = re.compile(r"^(?:[-=]*>|→|=+|Out(?:\[\d+\])?:?)\s*")
+_COMMENT_VERB = re.compile(
+    r"^(?P<modal>(?:i |we |one )?(?:would )?(?:should(?: be| return| give| print)?|expected"
+    r"|expects?|must be)\s*(?:to be|result|output|value)?:?\s+)?(?P<verb>(?:it |this |which )?(?:returns?"
+    r"|gives?|prints?|outputs?|evaluates to|yields?|produces?|is|got|result|output|actual)\b"
+    r":?\s*)?",
+    re.IGNORECASE,
+)
+
+
+def comment_said(text: str) -> tuple[Said, ...]:
+    """Return what a comment beside, above or below a statement says about it."""
+    text = text.strip()
+    if not text:
+        return ()
+    exception = EXCEPTION.search(text)
+    role = role_of(text)
+    if exception:
+        expected = role is Role.EXPECTED and not is_complaint(text)
+        raised = Raised(type=exception["type"], message=(exception["message"] or "").strip(" \"'"))
+        return (
+            Said(
+                kind=SaidKind.RAISES,
+                role=Role.EXPECTED if expected else Role.OBSERVED,
+                raised=raised,
+                sentence=text,
+                direct=True,
+            ),
+        )
+    arrow = _ARROW.match(text)
+    rest = text[arrow.end() :] if arrow else text
+    words = _COMMENT_VERB.match(rest)
+    value = rest[words.end() :].strip().rstrip(".") if words else rest
+    if re.search(r"\bshould\b|\bexpected\b|\binstead of\b", value):
+        spoken = _spoken(text)
+        if spoken:
+            return spoken
+    marked = bool(arrow or (words and words[0].strip()))
+    if value and len(value) < 300 and (is_literal(value) or (marked and parses(value))):
+        expected = bool(words and words["modal"])
+        kind_role = Role.EXPECTED if expected else (Role.SHOWN if not marked else Role.OBSERVED)
+        return (Said(kind=SaidKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),)
+    if MUST_WORK.search(text):
+        return (Said(kind=SaidKind.WORKS, role=Role.EXPECTED, sentence=text, direct=True),)
+    if MUST_FAIL.search(text):
+        raised = Raised(type="", message="")
+        return (
+            Said(
+                kind=SaidKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True
+            ),
+        )
+    if role is Role.CONTRAST:
+        return (Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)
+    spoken = _spoken(text)
+    if spoken:
+        return spoken
+    if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
+        return (Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True),)
+    return ()

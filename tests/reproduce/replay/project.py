@@ -1,0 +1,126 @@
+"""A small project with one bug per oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+
+CORE = """\
+import warnings
+
+
+def first(items, default=None):
+    return _take(items, 0)
+
+
+def _take(items, place):
+    return items[place]
+
+
+def double(x):
+    return x + x + 1
+
+
+def shout(text):
+    print(text.upper() + "?")
+
+
+def check(n):
+    return n
+
+
+def clean(text):
+    return text.replace("  ", " ")
+
+
+def encode(text):
+    return text.upper()
+
+
+def decode(text):
+    return text
+
+
+def old():
+    warnings.warn("old() goes away", FutureWarning, stacklevel=2)
+    return 1
+
+
+def spin():
+    while True:
+        pass
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"Box<{self.value}>"
+
+    def fill(self, value):
+        self.value = [value]
+
+
+def render(box):
+    return "[" + str(box.value) + "]"
+
+
+def to_text(box):
+    raise TypeError("cannot render " + repr(box.value))
+"""
+
+MAIN = """\
+import sys
+
+
+def main():
+    for name in sys.argv[1:]:
+        with open(name, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if len(line) > 10:
+                    print(f"{name}:{number}: error: line is long")
+                    return 1
+    if len(sys.argv) == 1:
+        raise KeyError("no file")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+SETUP = """\
+[project]
+name = "pkg"
+version = "1"
+
+[project.scripts]
+pkg = "pkg.__main__:main"
+"""
+
+
+def make_project(root: Path) -> Path:
+    """Write the project to `root`."""
+    (root / "pkg").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "pyproject.toml").write_text(SETUP, encoding="utf-8")
+    exports = "from pkg.core import double, first, render, to_text\n"
+    (root / "pkg" / "__init__.py").write_text(exports, encoding="utf-8")
+    (root / "pkg" / "core.py").write_text(CORE, encoding="utf-8")
+    (root / "pkg" / "__main__.py").write_text(MAIN, encoding="utf-8")
+    (root / "tests" / "test_box.py").write_text(
+        "from pkg.core import Box\n\n\ndef test_box():\n    assert Box(1).value == 1\n",
+        encoding="utf-8",
+    )
+    return root
+
+
+def open_project(root: Path) -> Engine:
+    """Return an engine on a new copy of the project."""
+    subject = find_subject(make_project(root), python=None, env={})
+    return open_engine(subject, limits=Limits(seconds=20))

@@ -1,0 +1,221 @@
+"""Reports of every kind on a small project with a bug of each kind, all of it really run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue import read_issue
+from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
+from tests.reproduce.replay.project import open_project
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = open_project(tmp_path_factory.mktemp("replay") / "project")
+    yield engine
+    engine.close()
+
+
+def attempt(engine: Engine, text: str, *, repeat: int = 1) -> Attempt:
+    issue = read_issue(text, "issue.md")
+    return replay(issue, engine=engine, settings=ReplaySettings(repeat=repeat))
+
+
+def candidates(made: Attempt) -> list[JudgedTest]:
+    return [item for item in made.tests if item.judgement.candidate]
+
+
+@dataclass(frozen=True)
+class Case:
+    report: str
+    kind: OracleKind
+    #: The end of the best test.
+    ends: str
+
+
+CASES = {
+    "traceback": Case(
+        "first() crashes\n\n>>> from pkg import first\n>>> first([])\n"
+        'Traceback (most recent call last):\n  File "x.py", line 1, in first\n'
+        "IndexError: list index out of range\n",
+        OracleKind.NO_RAISE,
+        "    first([])",
+    ),
+    "sentence": Case(
+        "first() of nothing\n\nCalling `first([])` raises an `IndexError`.\n",
+        OracleKind.NO_RAISE,
+        "    first([])",
+    ),
+    "shown value": Case(
+        "double is off by one\n\n```\n>>> from pkg import double\n>>> double(4)\n9\n```\n",
+        OracleKind.GONE,
+        "    assert double(4) != 9",
+    ),
+    "expected value": Case(
+        "double is off\n\n```python\nx = double(4)\nx\n```\nThis gives `9` instead of `8`.\n",
+        OracleKind.EQUALS,
+        "    assert x == 8",
+    ),
+    "sections": Case(
+        "double is off\n\n```python\nfrom pkg import double\nprint(double(2))\n```\n\n"
+        "### Expected\n\n```\n4\n```\n\n### Actual\n\n```\n5\n```\n",
+        OracleKind.EQUALS,
+        '    assert str(double(2)) == "4"',
+    ),
+    "comment": Case(
+        "double is off\n\n```python\nfrom pkg import double\ndouble(2)  # 5, should be 4\n```\n",
+        OracleKind.EQUALS,
+        "    assert double(2) == 4",
+    ),
+    "output": Case(
+        "shout asks\n\n```\n>>> from pkg.core import shout\n>>> shout('hi')\nHI?\n```\nIt must not ask.\n",  # noqa: E501
+        OracleKind.GONE,
+        '    assert capsys.readouterr().out != "HI?\\n"',
+    ),
+    "must raise": Case(
+        "check accepts negatives\n\n`check(-1)` should raise a `ValueError`.\n",
+        OracleKind.MUST_RAISE,
+        "    with pytest.raises(ValueError):\n        check(-1)",
+    ),
+    "warning": Case(
+        "old() warns\n\n```python\nfrom pkg.core import old\nold()\n```\n"
+        "gives a FutureWarning, which is wrong here.\n",
+        OracleKind.NO_WARN,
+        "        old()",
+    ),
+    "idempotence": Case(
+        "clean is not idempotent\n\n```\n>>> from pkg.core import clean\n>>> clean('a    b')\n'a  b'\n```\n",  # noqa: E501
+        OracleKind.GONE,
+        "    assert clean('a    b') != 'a  b'",
+    ),
+    "round trip": Case(
+        "no round trip\n\n`decode(encode('a'))` should be `'a'` again.\n",
+        OracleKind.EQUALS,
+        "    assert decode(encode('a')) == 'a'",
+    ),
+    "own assertion": Case(
+        "double\n\n```python\nfrom pkg import double\n\ndef test_double():\n    assert double(2) == 4\n```\n",  # noqa: E501
+        OracleKind.NO_RAISE,
+        "    test_double()",
+    ),
+    "renderer's traceback": Case(
+        "Box cannot be shown\n\n```python\nfrom pkg.core import Box\nb = Box(1)\nb\n```\n"
+        "The notebook says:\n```\n"
+        'Traceback (most recent call last):\n  File "/site/pkg/core.py", line 60, in to_text\n'
+        "TypeError: cannot render 1\n```\n",
+        OracleKind.NO_RAISE,
+        "    to_text(b)",
+    ),
+    "command": Case(
+        "long lines\n\n`a.txt`:\n```ini\nwords that go on\n```\n\n"
+        "```\n$ pkg a.txt\na.txt:1: error: line is long\n```\n\nIt should succeed.\n",
+        OracleKind.EXIT_STATUS,
+        "    assert done.returncode == 0, done.stdout + done.stderr",
+    ),
+    "command that crashes": Case(
+        "pkg without a file\n\n```\n$ python -m pkg\nTraceback (most recent call last):\n"
+        "  File \"x.py\", line 3, in main\nKeyError: 'no file'\n```\n",
+        OracleKind.NO_PRINT,
+        '    assert "Traceback (most recent call last):" not in done.stdout + done.stderr',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_best_test_of_each_kind_of_report(engine: Engine, name: str) -> None:
+    case = CASES[name]
+    made = attempt(engine, case.report)
+    found = candidates(made)
+    assert found, made.notes
+    best = found[0]
+    source = best.test.source or ""
+    assert best.test.oracle.kind is case.kind, source
+    assert source.rstrip().endswith(case.ends), source
+    assert best.judgement.verdict is Verdict.FAIL
+    assert made.notes == ()
+    for item in made.tests:
+        ast.parse(item.test.source or "")
+        assert item.test.name.isidentifier()
+
+
+def test_setup_is_only_what_the_claim_needs(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "Box\n\n```python\nfrom pkg.core import *\nother = double(3)\nb = Box(1)\nother = 5\n"
+        "b.fill(2)\nrender(b)\n```\nreturns `'[[2]]'`.\n",
+    )
+    (best,) = candidates(made)
+    assert best.test.source == (
+        "from pkg.core import Box, render\n\n\n"
+        "def test_box_render_not_as_reported():\n"
+        '    """`render(b)` must not give \'[[2]]\' any more. Report: "returns `\'[[2]]\'`." """\n'
+        "    b = Box(1)\n"
+        "    b.fill(2)\n"
+        "    assert render(b) != '[[2]]'\n"
+    )
+
+
+def test_names_come_from_the_project(engine: Engine) -> None:
+    made = attempt(engine, "Box\n\n```\n>>> render(Box(3))\n'[3]'\n```\n")
+    source = candidates(made)[0].test.source or ""
+    assert "from pkg import render\nfrom pkg.core import Box\n" in source
+
+
+def test_what_hangs_or_exits_costs_only_itself(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "double\n\n```python\nfrom pkg import double\nimport os\nos._exit(3)\n```\n"
+        "```\n>>> double(1)\n3\n```\n",
+    )
+    assert candidates(made)[0].test.oracle.kind is OracleKind.GONE
+
+
+def test_what_is_right_already_is_a_guard_and_no_candidate(engine: Engine) -> None:
+    made = attempt(engine, "first\n\nThis works fine:\n```\n>>> first([7])\n7\n```\n")
+    assert candidates(made) == []
+    (guard,) = made.tests
+    assert guard.judgement.verdict is Verdict.PASS
+    assert "guard" in guard.judgement.reason
+
+
+def test_an_honest_miss_says_what_was_looked_for(engine: Engine) -> None:
+    made = attempt(engine, "It is slow\n\nSometimes everything is slow.\n")
+    assert made.tests == ()
+    assert any("looked for" in note for note in made.notes)
+    assert any("add to the report" in note for note in made.notes)
+
+
+def test_unknown_names_are_named(engine: Engine) -> None:
+    made = attempt(engine, "x\n\n```python\nfrobnicate(double(1))\n```\n")
+    assert any("frobnicate" in note for note in made.notes)
+
+
+def test_the_network_is_not_the_bug(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "fails\n\n```python\nimport urllib.request\nurllib.request.urlopen('http://localhost.invalid')\n"
+        "```\nThis fails with a `URLError`.\n",
+    )
+    assert candidates(made) == []
+
+
+def test_results_that_change_with_the_hash_seed_are_flaky(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "double\n\n```python\nimport sys\nfrom pkg import double\n"
+        "double(sys.flags.hash_randomization)\n```\nshould give `3`.\n",
+        repeat=2,
+    )
+    assert [item.judgement.verdict for item in made.tests] == [Verdict.FLAKY]
+
+
+def test_replay_is_deterministic(engine: Engine) -> None:
+    report = CASES["sections"].report
+    first, second = attempt(engine, report), attempt(engine, report)
+    assert [t.test for t in first.tests] == [t.test for t in second.tests]

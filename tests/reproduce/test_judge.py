@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.reproduce.judge import Proposal, is_isolation, judge, judge_all
+from pytest_brt.types import (
+    CandidateTest,
+    Frame,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+from tests.reproduce.replay.project import open_project
+
+
+def proposal(
+    kind: OracleKind = OracleKind.GONE,
+    *,
+    source: str = "def test_a():\n    assert 1 != 1\n",
+    expects: Raised | None = None,
+    wrong: tuple[str, ...] = (),
+) -> Proposal:
+    test = CandidateTest(
+        id="t",
+        name="test_a",
+        issue="i",
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=kind, sentence="s", prior=0.5),
+        path="tests/test_a.py",
+        source=source,
+        expects=expects,
+    )
+    return Proposal(test=test, score=0.5, reasons=("why",), wrong=wrong)
+
+
+def run(verdict: Verdict, raised: str = "", message: str = "") -> TestRun:
+    seen = Raised(
+        type=raised,
+        message=message,
+        frames=(Frame(path="pkg/core.py", line=3, function="first", project=True),),
+    )
+    return TestRun(
+        test="t", node="test_a", verdict=verdict, reason="r", raised=seen if raised else None
+    )
+
+
+def test_a_failed_claim_is_a_candidate() -> None:
+    judged = judge(proposal(), (run(Verdict.FAIL, "AssertionError"),) * 2)
+    assert judged.judgement.candidate
+    assert judged.judgement.confidence == 0.5
+    assert judged.judgement.reason == "observed-gone fails; why"
+
+
+def test_another_exception_before_the_claim_is_none() -> None:
+    judged = judge(proposal(), (run(Verdict.FAIL, "TypeError", "no"),))
+    assert not judged.judgement.candidate
+    assert "stopped before its claim: TypeError: no" in judged.judgement.reason
+
+
+def test_the_expected_exception_is_a_candidate_and_says_where() -> None:
+    expects = Raised(type="IndexError", message="")
+    right = judge(
+        proposal(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "IndexError"),)
+    )
+    assert right.judgement.candidate
+    assert right.judgement.reason.startswith("raises IndexError in pkg/core.py, first")
+    other = judge(proposal(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "KeyError"),))
+    assert not other.judgement.candidate
+
+
+def test_runs_that_differ_are_flaky() -> None:
+    runs = (run(Verdict.FAIL, "AssertionError"), run(Verdict.PASS))
+    assert judge(proposal(), runs).judgement.verdict is Verdict.FLAKY
+    kinds = (run(Verdict.FAIL, "AssertionError"), run(Verdict.FAIL, "KeyError"))
+    assert judge(proposal(), kinds).judgement.verdict is Verdict.FLAKY
+
+
+def test_no_network_is_not_the_bug() -> None:
+    message = "<urlopen error [Errno -2] Name or service not known>"
+    assert is_isolation(Raised(type="URLError", message=message))
+    expects = Raised(type="URLError", message=message)
+    judged = judge(
+        proposal(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "URLError", message),)
+    )
+    assert not judged.judgement.candidate
+    assert "isolation" in judged.judgement.reason
+
+
+def test_a_test_that_pins_the_bug_is_refused() -> None:
+    pins = proposal(source="def test_a():\n    assert f() == 9\n", wrong=("9",))
+    judged = judge(pins, (run(Verdict.FAIL, "AssertionError"),))
+    assert not judged.judgement.candidate
+    assert "demands the reported wrong value 9" in judged.judgement.reason
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = open_project(tmp_path_factory.mktemp("judge") / "project")
+    yield engine
+    engine.close()
+
+
+def test_hash_order_is_found_out(engine: Engine) -> None:
+    source = "import sys\n\n\ndef test_a():\n    assert sys.flags.hash_randomization\n"
+    judged = judge_all([proposal(source=source)], engine, 2)[0]
+    assert judged.judgement.verdict is Verdict.FLAKY
+    assert not judged.judgement.candidate
+
+
+def test_what_passes_runs_once(engine: Engine) -> None:
+    judged = judge_all([proposal(source="def test_a():\n    pass\n")], engine, 3)[0]
+    assert len(judged.judgement.runs) == 1
+    assert "does not happen" in judged.judgement.reason

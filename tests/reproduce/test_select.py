@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pytest_brt.reproduce.select import cluster_key, select
+from pytest_brt.types import (
+    CandidateTest,
+    Frame,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+
+
+def judged(
+    name: str,
+    confidence: float,
+    *,
+    kind: OracleKind = OracleKind.NO_RAISE,
+    where: str = "f",
+    verdict: Verdict = Verdict.FAIL,
+    body: str = "",
+) -> JudgedTest:
+    raised = Raised(
+        type="ValueError",
+        message="bad 7",
+        frames=(Frame(path="pkg/a.py", line=1, function=where, project=True),),
+    )
+    test = CandidateTest(
+        id=name,
+        name=f"test_{name}",
+        issue="i",
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=kind, sentence="s", prior=confidence),
+        path=f"tests/test_{name}.py",
+        source=f'def test_{name}():\n    """Of {name}."""\n    {body or name}\n',
+    )
+    run = TestRun(test=name, node=test.name, verdict=verdict, reason="", raised=raised)
+    candidate = verdict is Verdict.FAIL
+    return JudgedTest(
+        test=test,
+        judgement=Judgement(
+            verdict=verdict,
+            candidate=candidate,
+            reason="r",
+            confidence=confidence if candidate else 0.0,
+            runs=(run,),
+        ),
+    )
+
+
+def names(items: tuple[JudgedTest, ...]) -> list[str]:
+    return [item.test.id for item in items]
+
+
+def test_best_first_then_what_is_no_candidate() -> None:
+    items = [
+        judged("passes", 0, verdict=Verdict.PASS),
+        judged("low", 0.3, where="g"),
+        judged("broken", 0, verdict=Verdict.BROKEN),
+        judged("high", 0.8),
+    ]
+    assert names(select(items)) == ["high", "low", "passes", "broken"]
+
+
+def test_another_failure_comes_before_the_second_of_the_same() -> None:
+    items = [judged("a", 0.8), judged("b", 0.79), judged("c", 0.7, where="g")]
+    assert cluster_key(items[0]) == cluster_key(items[1]) != cluster_key(items[2])
+    assert names(select(items)) == ["a", "c", "b"]
+
+
+def test_the_same_code_is_not_a_candidate_twice() -> None:
+    items = [judged("a", 0.5, body="f(1)"), judged("b", 0.6, body="f(1)")]
+    chosen = select(items)
+    assert names(chosen) == ["b", "a"]
+    assert sum(item.judgement.candidate for item in chosen) == 1
+
+
+def test_keep_leaves_the_best_and_says_why_of_the_rest() -> None:
+    items = [judged("a", 0.8), judged("b", 0.7, where="g"), judged("c", 0.6, where="h")]
+    chosen = select(items, keep=2)
+    assert [item.judgement.candidate for item in chosen] == [True, True, False]
+    assert "not kept" in chosen[2].judgement.reason
+
+
+def test_nothing_is_lost() -> None:
+    items = [judged(f"t{number}", 0.5, where=str(number % 3)) for number in range(9)]
+    assert sorted(names(select(items))) == sorted(item.test.id for item in items)
