@@ -19,6 +19,8 @@ from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, Test
 #: Tests of the first batch; each one is twice as large, for the clock is looked at in between.
 _BATCH = 12
 _LARGEST_BATCH = 100
+#: How much longer than the allowance looking for tests that pass may take.
+_LOOKING = 3.0
 #: Newly failing tests that are run a second time, with another hash seed.
 _CONFIRMED = 6
 #: Verdicts that, after a PASS, mean that something broke.
@@ -48,6 +50,8 @@ class Guard:
         self._suite: Suite | None = None
         self._near: dict[tuple[tuple[str, ...], frozenset[str]], tuple[ExistingTest, ...]] = {}
         self._base: dict[str, _Known] = {}
+        #: Files that cannot even be imported: a module that only the test-suite needs is missing.
+        self._uncollected: set[str] = set()
 
     def check(
         self,
@@ -116,7 +120,7 @@ class Guard:
     ) -> tuple[list[ExistingTest], str]:
         """Return the first tests that pass on the unpatched tree, as many as can be afforded."""
         chosen: list[ExistingTest] = []
-        spent = 0.0
+        spent = looked = 0.0
         at, size = 0, _BATCH
         while at < len(near):
             batch = near[at : at + size]
@@ -124,11 +128,16 @@ class Guard:
             known = self._baseline(batch, allowance - spent)
             for test in batch:
                 cost = known[test.name].seconds
-                if spent + cost > allowance or not allowance:
+                looked += cost
+                passes = known[test.name].verdict is Verdict.PASS
+                if spent + cost * passes > allowance or looked > _LOOKING * allowance:
                     return chosen, f"the budget of {allowance:.0f} s allows no more"
-                spent += cost
-                if known[test.name].verdict is Verdict.PASS:
+                if passes:
+                    spent += cost
                     chosen.append(test)
+        if near and not chosen:
+            count = f"{len(near)} that were" if len(near) > 1 else "one that was"
+            return chosen, f"the {count} found near it do not pass on the unpatched tree"
         return chosen, ""
 
     def _baseline(self, batch: Sequence[ExistingTest], left: float) -> dict[str, _Known]:
@@ -137,11 +146,16 @@ class Guard:
         No test of it may take half of what is `left`: it would crowd out all others.
         """
         with self._lock:
+            for test in batch:
+                if test.path in self._uncollected:
+                    self._base.setdefault(test.name, _Known(verdict=Verdict.BROKEN, seconds=0.0))
             new = [test for test in batch if test.name not in self._base]
             if new:
                 runs = self._runs((), new, limit=max(1.0, left / 2))
                 for test in new:
                     run = runs.get(test.name)
+                    if run and run.reason.startswith("cannot be collected"):
+                        self._uncollected.add(test.path)
                     self._base[test.name] = _Known(
                         verdict=run.verdict if run else Verdict.INVALID,
                         seconds=run.seconds if run else 0.0,

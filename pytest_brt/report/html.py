@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import dropwhile, groupby
 from pathlib import Path
 
 from jinja2 import Environment
@@ -145,9 +145,11 @@ def _failure(run: TestRun) -> str:
     """Return what a test failed with, and where, outermost frame first."""
     if run.raised is None:
         return run.reason
+    # What lies before the first frame of the tree is how pytest came there.
+    ours = dropwhile(lambda frame: frame.path.startswith(("/", "<")), run.raised.frames)
     frames = [
         f"{frame.path}:{frame.line} in {frame.function}" + ("  (project)" if frame.project else "")
-        for frame in run.raised.frames
+        for frame in ours
     ]
     return "\n".join([*frames, f"{run.raised.type}: {run.raised.message}"])
 

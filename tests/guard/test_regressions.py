@@ -133,3 +133,18 @@ def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path
     found = check(Guard(engine), root, flaky)
     assert found.regressions == ()
     assert found.ran == 3
+
+
+def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root: Path) -> None:
+    broken = root / "tests" / "test_core.py"
+    names = "".join(f"def test_core_{number}(): pass\n" for number in range(40))
+    broken.write_text(f"import not_installed_here\n{names}", encoding="utf-8")
+    fresh = open_on(root)
+    try:
+        counting = Counting(fresh)
+        found = check(Guard(counting), root, RIGHT)  # type: ignore[arg-type]
+    finally:
+        fresh.close()
+        broken.unlink()
+    assert found.ran == 3
+    assert 0 < len([node for node in counting.plain if "core" in node]) < 40
