@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import pytest
 
-from pytest_brt.errors import ModelProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
 
 T = TypeVar("T")
 
@@ -42,29 +42,3 @@ def named(option: str, name: str, known: Mapping[str, T]) -> T:
     if name not in known:
         raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
     return known[name]
-
-
-def find_model(spec: str, schemes: Mapping[str, Callable[[str], object]]) -> Callable[[], object]:
-    """Return a function that loads the model `spec` names, on its first call.
-
-    Raises:
-        UsageProblem: the scheme is not known.
-    """
-    loaded: list[object] = []
-    factory: Callable[[str], object]
-    if spec == "none":
-        factory, address = _no_model, ""
-    else:
-        scheme, _, address = spec.partition(":")
-        factory = named("--brt-model", scheme, {**schemes, "none": _no_model})
-
-    def load() -> object:
-        if not loaded:
-            loaded.append(factory(address))
-        return loaded[0]
-
-    return load
-
-
-def _no_model(_: str) -> object:
-    raise ModelProblem("this strategy needs a model: name one with --brt-model SCHEME:ADDRESS")

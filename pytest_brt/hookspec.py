@@ -13,19 +13,20 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_brt.execute.engine import Engine
+    from pytest_brt.model.opening import Factory
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.reproduce.strategy import Strategy
     from pytest_brt.types import CandidateTest, Issue, Judgement, RunRecord
 
 
-def pytest_brt_models(config: pytest.Config) -> Mapping[str, Callable[[str], object]]:  # type: ignore[empty-body]
-    """Return model schemes: name → function from the address to a model.
+def pytest_brt_models(config: pytest.Config) -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Return model schemes: name → function from the address and the settings to a model.
 
-    ``--brt-model echo:hello`` calls the function given for ``echo`` with ``"hello"``, once,
-    when the first strategy asks for the model::
+    ``--brt-model echo:hello`` calls the function given for ``echo`` with ``"hello"``; the model
+    must load nothing before it is first asked::
 
         def pytest_brt_models(config):
-            return {"echo": lambda address: EchoModel(address)}
+            return {"echo": lambda address, settings: EchoModel(address)}
     """
 
 

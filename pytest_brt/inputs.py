@@ -17,8 +17,10 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.extensions import find_model, gather, named
+from pytest_brt.extensions import gather, named
 from pytest_brt.issue import load_issue
+from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.opening import builtin_factories, open_model
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.draw import can_vary
@@ -59,10 +61,10 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
     cases = _cases(issues, options)
     strategies = gather(config, "pytest_brt_strategies", {"replay": REPLAY})
-    model = find_model(options.model, gather(config, "pytest_brt_models", {}))
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
+    model = _open_model(config, options)
     engine = _open_engine(config, options)
     try:
         given = _given(config, options, engine)
@@ -89,11 +91,15 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
 
 
 def _issue_path(source: str, scratch: Path) -> Path:
-    path = scratch / "stdin.md" if source == "-" else absolutepath(source)
+    return scratch / "stdin.md" if source == "-" else _plain("--brt-issue", source)
+
+
+def _plain(option: str, source: str | Path) -> Path:
+    path = absolutepath(source)
     if "[" in str(path) or "::" in str(path):
         raise UsageProblem(
-            f"--brt-issue: pytest reads '[' and '::' in a path as part of a test's name: "
-            f"{source!r} (rename it, or give it as '-' on stdin)"
+            f"{option}: pytest reads '[' and '::' in a path as part of a test's name: "
+            f"{str(source)!r} (rename it; a report can also be given as '-' on stdin)"
         )
     return path
 
@@ -130,6 +136,12 @@ def _cases(issues: Mapping[Path, Issue], options: Options) -> tuple[Case, ...]:
             )
         cases.append(Case(issue=issue, patches=own))
     return tuple(cases)
+
+
+def _open_model(config: pytest.Config, options: Options) -> Model:
+    factories = gather(config, "pytest_brt_models", builtin_factories())
+    settings = Settings(context=options.context, jobs=options.jobs)
+    return open_model(options.model, settings, factories)
 
 
 def _open_engine(config: pytest.Config, options: Options) -> Engine:
@@ -200,7 +212,7 @@ def _paths(
     for case in cases:
         for patch in case.patches:
             assert options.patches is not None, "there are patches"
-            path = absolutepath(options.patches / patch.name)
+            path = _plain("--rank-fixes", options.patches / patch.name)
             if not path.exists():  # one of several in a mailbox: "box.mbox#2"
                 path = path.with_name(path.name.rpartition("#")[0])
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))

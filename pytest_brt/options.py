@@ -50,6 +50,8 @@ class Options:
     tests: tuple[str, ...]
     strategies: tuple[str, ...]
     model: str
+    #: Tokens of context; 0 takes what fits the model and the memory.
+    context: int
     #: Stop after this many accepted tests per issue.
     keep: int
     write: Write
@@ -193,7 +195,15 @@ SPECS = (
         metavar="SPEC",
         default="none",
         variable="PYTEST_BRT_MODEL",
-        help="the model that strategies may ask, as SCHEME:ADDRESS (default: none)",
+        help="the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
+        "scripted:FILE, or none (default)",
+    ),
+    Spec(
+        flag="--brt-context",
+        metavar="TOKENS",
+        read=_at_least(256, int),
+        default=0,
+        help="context of the model (default: what fits the model and the memory)",
     ),
     Spec(
         flag="--brt-keep",
@@ -384,6 +394,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         tests=_texts(values["brt_tests"]),
         strategies=_texts(values["brt_strategy"]),
         model=str(values["brt_model"]),
+        context=int(str(values["brt_context"])),
         keep=int(str(values["brt_keep"])),
         write=Write(str(values["brt_write"])),
         mark=str(values["brt_mark"]),

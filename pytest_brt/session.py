@@ -221,5 +221,6 @@ class Session:
 
     def pytest_unconfigure(self) -> None:
         """End every process and remove what was only for this run."""
+        self.inputs.workbench.model.close()
         self.inputs.workbench.engine.close()
         shutil.rmtree(self._scratch, ignore_errors=True)

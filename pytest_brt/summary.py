@@ -36,8 +36,10 @@ class Summary:
         subject = engine.subject
         version = ".".join(str(part) for part in subject.python_version)
         strategies = ", ".join(inputs.plan.strategies) if self.options.issues else "tests given"
+        model = inputs.workbench.model
+        asked = "" if model.name == "none" else f"; model {model.name}"
         return [
-            f"brt: {strategies}; python {version} ({subject.found}); "
+            f"brt: {strategies}; python {version} ({subject.found}){asked}; "
             f"sandbox {engine.level}; {self.options.jobs} jobs"
         ]
 

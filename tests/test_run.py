@@ -15,6 +15,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.model.opening import NoModel
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.reproduce.given import judge_runs
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -86,9 +87,7 @@ def make(engine: Engine, strategy: Strategy, accept: bool | None, pool: ThreadPo
         rank=rank_by_epr,
         accept=lambda issue, test, judgement: accept,
     )
-    workbench = Workbench(
-        engine=engine, repeat=1, keep=5, model=lambda: None, say=lambda text: None
-    )
+    workbench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
     return Run(plan, workbench, pool)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.model.base import Model
 from pytest_brt.types import Attempt, Issue
 
 
@@ -18,9 +19,8 @@ class Workbench:
     repeat: int
     #: Tests to keep per issue.
     keep: int
-    #: Loads the model on the first call and returns the same one from then on. Raises
-    #: ModelProblem when there is none or it cannot be loaded.
-    model: Callable[[], object]
+    #: Loaded when it is first asked; raises ModelProblem then when there is none.
+    model: Model
     #: Says in a few words what is being done; for `-v`.
     say: Callable[[str], None]
 

@@ -195,6 +195,8 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
         echo_plugin='''
         from pytest_brt.reproduce.given import judge_runs
         from pytest_brt.execute.row import Row, TestTarget
+        from pytest_brt.model.base import Completion, Finish, Prompt
+        from pytest_brt.model.opening import NoModel
         from pytest_brt.reproduce.strategy import Strategy
         from pytest_brt.types import (
             Attempt, CandidateTest, JudgedTest, Oracle, OracleKind, Origin,
@@ -209,7 +211,8 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
         """.replace("\\n        ", "\\n")
 
         def attempt(issue, index, workbench):
-            value = workbench.model()
+            reply, = workbench.model.complete(Prompt(messages=()))
+            value = reply.text
             source = SOURCE.format(value=value)
             path, name = "tests/test_echo.py", "test_echo"
             target = TestTarget(id="echo", path=path, source=source, node=name)
@@ -225,8 +228,15 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
         def pytest_brt_strategies(config):
             return {"echo": Strategy(attempt=attempt)}
 
+        class Echo(NoModel):
+            def __init__(self, address):
+                self.address = address
+
+            def complete(self, prompt):
+                return (Completion(text=self.address, finish=Finish.STOP),)
+
         def pytest_brt_models(config):
-            return {"echo": int}
+            return {"echo": lambda address, settings: Echo(address)}
 
         def pytest_brt_finished(record):
             for attempt in record.attempts:
@@ -239,10 +249,10 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "*test_echo*written*"])
     without = project.runpytest_subprocess(*options)
     assert without.ret == 1
-    without.stdout.fnmatch_lines(["*needs a model: name one with --brt-model*"])
+    without.stdout.fnmatch_lines(["*needs a model and none was chosen (--brt-model*"])
     unknown = project.runpytest_subprocess(ISSUE, "--brt-model=nope:5")
     assert unknown.ret == 4
-    unknown.stderr.fnmatch_lines(["*--brt-model: unknown name 'nope' (known: *none*)*"])
+    unknown.stderr.fnmatch_lines(["*--brt-model: not a model: 'nope:5' (known are *none)*"])
     project.makepyfile(
         veto="def pytest_brt_accept(issue, candidate, judgement):\n    return False\n"
     )
@@ -253,7 +263,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
 
 def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None:
     for name in ("one", "two"):
-        project.makepyfile(**{name: "def pytest_brt_models(config):\n    return {'echo': int}\n"})
+        project.makepyfile(**{name: "def pytest_brt_models(config):\n    return {'echo': None}\n"})
     result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*'echo' is given by both * and *"])
