@@ -32,7 +32,8 @@ def _spoken(text: str) -> tuple[Said, ...]:
 _ARROW = re.compile(r"^(?:[-=]*>|→|=+|Out(?:\[\d+\])?:?)\s*")
 _COMMENT_VERB = re.compile(
     r"^(?P<modal>(?:i |we |one )?(?:would )?(?:should(?: be| return| give| print)?|expected"
-    r"|expects?|must be)\s*(?:to be|result|output|value)?:?\s+)?(?P<verb>(?:it |this |which )?(?:returns?"
+    r"|expects?|must be)\s*(?:to be|result|output|value)?:?\s+)?"
+    r"(?P<verb>(?:it |this |which )?(?:returns?"
     r"|gives?|prints?|outputs?|evaluates to|yields?|produces?|is|got|result|output|actual)\b"
     r":?\s*)?",
     re.IGNORECASE,

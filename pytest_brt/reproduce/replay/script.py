@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.issue.prose import Sentence, sentences
 from pytest_brt.issue.sessions import read_session
+from pytest_brt.issue.shells import read_shell
 from pytest_brt.issue.tracebacks import final_exception, read_tracebacks
 from pytest_brt.reproduce.replay.claims import (
     EXCEPTION,
@@ -25,6 +26,8 @@ from pytest_brt.syntax import parse
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 
 _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
+_PYTHON_CODE = re.compile(r"^(?:python[\d.]*|py) -c (?P<quote>[\"'])(?P<code>.*)(?P=quote)$")
+_SHOWS_FILE = re.compile(r"^(?:cat|type|more) \S+\.py$")
 #: Statements of one report that are looked at; more is a program, not a report.
 _MOST_STEPS = 150
 
@@ -72,6 +75,8 @@ def read_script(issue: Issue) -> Script:
             _traceback(reading, block)
         elif block.kind is BlockKind.OUTPUT:
             _output(reading, block)
+        elif block.kind is BlockKind.SHELL:
+            _shell(reading, block)
     steps = _unique([*reading.steps[:_MOST_STEPS], *reading.inline[:40]])
     return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
 
@@ -381,6 +386,25 @@ def _output(reading: _Reading, block: Block) -> None:
 
 def _displays(source: str) -> bool:
     return isinstance(parse(source).body[-1], ast.Expr)
+
+
+def _shell(reading: _Reading, block: Block) -> None:
+    """Python that a shell session shows (`cat a.py`, `python -c`), and what running it printed."""
+    for exchange in read_shell(block.text):
+        line = block.line + exchange.line
+        code = _PYTHON_CODE.match(exchange.source)
+        if code:
+            text = code["code"].replace('\\"', '"')
+            _python(reading, Block(kind=BlockKind.PYTHON, text=text, line=line))
+        elif _SHOWS_FILE.match(exchange.source) and exchange.output:
+            _python(reading, Block(kind=BlockKind.PYTHON, text=exchange.output, line=line + 1))
+            continue
+        elif not re.match(r"(?:python[\d.]*|py) [\w./-]+\.py\b", exchange.source):
+            continue
+        if exchange.output and final_exception(exchange.output):
+            _traceback(reading, replace(block, text=exchange.output))
+        elif exchange.output:
+            _output(reading, replace(block, text=exchange.output))
 
 
 def _traceback(reading: _Reading, block: Block) -> None:

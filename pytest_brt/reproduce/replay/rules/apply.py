@@ -54,6 +54,6 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
     )
     for draft in every:
         in_passing = draft.kind is OracleKind.GONE and not {SPOKEN, MARKED} & set(draft.reasons)
-        score = draft.score - (0.3 if crash and in_passing else 0.0)
+        score = draft.score - (0.35 if crash and in_passing else 0.0)
         if score >= _LEAST or draft.guard:
             yield replace(draft, score=score)

@@ -118,9 +118,11 @@ def _no_crash(stage: Stage, played: Played) -> Iterator[_Claim]:
     crash = _CRASH.search(played.output)
     if not crash:
         return
-    raised = final_exception(played.output)
-    shown = [final_exception(quote.text) for quote in stage.world.quotes]
-    same = raised and any(q and simple(q.type) == simple(raised.type) for q in shown)
+    raised = final_exception(_unmarked(played.output))
+    shown = [final_exception(_unmarked(q.text)) for q in stage.world.quotes if crash[0] in q.text]
+    same = bool(shown) and (
+        raised is None or any(s and simple(s.type) == simple(raised.type) for s in shown)
+    )
     base = PRIORS[OracleKind.NO_RAISE]
     name = simple(raised.type) if raised else "a traceback"
     yield _Claim(
@@ -130,6 +132,11 @@ def _no_crash(stage: Stage, played: Played) -> Iterator[_Claim]:
         base + 0.05 if same else base - 0.3,
         "the report shows this exception" if same else "another crash than the report shows",
     )
+
+
+def _unmarked(text: str) -> str:
+    """Return `text` without what tools put before each line of a traceback of their own."""
+    return re.sub(r"^INTERNAL ?ERROR> ?", "", text, flags=re.MULTILINE)
 
 
 def _status(stage: Stage, played: Played) -> Iterator[_Claim]:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pytest_brt.issue.prose import sentences
+from pytest_brt.issue.shells import read_shell
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.roles import heading_role, role_of
 from pytest_brt.reproduce.replay.steps import Role
@@ -17,9 +18,7 @@ _NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|h
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{_NAME})\s*(?:-->)?:?\s*$")
 _IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{_NAME})(?![\w/-])")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
-_PROMPT = re.compile(
-    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@?[\w.:~-]*[^$#%\n]{0,60})?[$%❯] ?(?P<rest>.*)$"
-)
+_CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{_NAME})$")
 _PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
 _ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
 
@@ -130,16 +129,19 @@ class _Reader:
                 self._command(span.text, role)
 
     def _shell(self, block: Block) -> None:
-        output: list[str] = []
-        for line in block.text.split("\n"):
-            prompt = _PROMPT.match(line)
-            rest = prompt["rest"] if prompt else line
-            if self._command(rest, self._role()):
-                self._quote(output)
-                output = []
-            elif prompt is None:
-                output.append(line)
-        self._quote(output)
+        """Commands with their output; without prompts, what follows a command is its output."""
+        known = False
+        pending: list[str] = []
+        for exchange in read_shell(block.text):
+            shown = _CAT.match(exchange.source)
+            if shown and exchange.output and ".." not in shown["name"]:
+                self._files[shown["name"]] = exchange.output + "\n"
+            elif self._command(exchange.source, self._role()):
+                self._quote(pending)
+                known, pending = True, exchange.output.split("\n")
+            elif known and not exchange.output:
+                pending.append(exchange.source)
+        self._quote(pending)
         self._last = ""
 
     def _quote(self, lines: list[str]) -> None:
