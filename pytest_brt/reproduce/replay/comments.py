@@ -40,6 +40,11 @@ _COMMENT_VERB = re.compile(
 )
 
 
+def _is_word(text: str) -> bool:
+    """Say whether `text` is an English word rather than a name: lower case, and not short."""
+    return text.isalpha() and text.islower() and len(text) > 3
+
+
 def comment_said(text: str) -> tuple[Said, ...]:
     """Return what a comment beside, above or below a statement says about it."""
     text = text.strip()
@@ -68,7 +73,12 @@ def comment_said(text: str) -> tuple[Said, ...]:
         if spoken:
             return spoken
     marked = bool(arrow or (words and words[0].strip()))
-    if value and len(value) < 300 and (is_literal(value) or (marked and parses(value))):
+    if (
+        value
+        and len(value) < 300
+        and not _is_word(value)
+        and (is_literal(value) or (marked and parses(value)))
+    ):
         expected = bool(words and words["modal"])
         kind_role = Role.EXPECTED if expected else (Role.SHOWN if not marked else Role.OBSERVED)
         return (Said(kind=SaidKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),)

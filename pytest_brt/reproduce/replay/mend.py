@@ -11,6 +11,8 @@ from pytest_brt.syntax import parse
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
+#: `f(x) <-- wrong` is Python, but nobody means it.
+_POINTER = re.compile(r"\s<-{2,}>?\s")
 _MAGIC = re.compile(r"^\s*(?:%|!|\?)|\?\s*$")
 _PRINT = re.compile(r"^(?P<indent>\s*)print\s+(?P<what>[^=(\s].*|\(.*\)\s*[^)\s].*|\(.*)$")
 _EXCEPT = re.compile(r"^(\s*except\s+[\w.]+)\s*,\s*(\w+)\s*:", re.MULTILINE)
@@ -55,7 +57,7 @@ def statements(text: str) -> tuple[Statement, ...]:
     if not parses(text):
         text = text.translate(_SMART) if not parses(text) else text
     lines = text.split("\n")[:_MOST_LINES]
-    pieces = _whole(text) if parses(text) else None
+    pieces = _whole(text) if parses(text) and not _POINTER.search(text) else None
     if pieces is None:
         pieces = _piecemeal(lines)
     return tuple(_with_comments(piece, pieces, lines) for piece in pieces)
@@ -146,6 +148,8 @@ def _is_one(source: str) -> bool:
 
 
 def _as_is(chunk: str) -> tuple[str, str]:
+    if _POINTER.search(chunk):
+        return "", ""
     return textwrap.dedent(chunk), _tail_comment(chunk)
 
 
@@ -156,7 +160,7 @@ def _plain(chunk: str) -> tuple[str, str]:
     for raw in textwrap.dedent(chunk).split("\n"):
         line = raw
         remark = _ANNOTATION.search(line)
-        if remark and not parses(line):
+        if remark and (_POINTER.search(line) or not parses(line)):
             beside, line = remark[0].strip(" <>-=←⇐"), line[: remark.start()]
         if _ELLIPSIS.match(line):
             line = line[: len(line) - len(line.lstrip())] + "pass"

@@ -75,7 +75,7 @@ def role_of(text: str) -> Role:
             re.IGNORECASE,
         ):
             return Role.OBSERVED
-        if _CONTRAST.search(words) and not _NOW.search(words):
+        if _CONTRAST.search(words) and not _NOW.search(text):
             return Role.CONTRAST
         if _OBSERVED.search(words):
             return Role.OBSERVED

@@ -40,7 +40,7 @@ def completed(file: File, text: str, paths: Collection[str], subject: Subject) -
     if not examples:
         return file
     frequency = Counter(word for example in examples for word in _words(example))
-    rare = {word for word, count in frequency.items() if count * 3 <= len(examples)}
+    rare = {word for word, count in frequency.items() if count <= max(1, len(examples) // 3)}
     words = _words(text) & rare
     best = max(examples, key=lambda example: (len(_words(example) & words), -len(example)))
     if not _words(best) & words:

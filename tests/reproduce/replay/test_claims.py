@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.issue.prose import sentence
+from pytest_brt.reproduce.replay.claims import claims, is_runnable
+from pytest_brt.reproduce.replay.comments import comment_said
+from pytest_brt.reproduce.replay.steps import Role
+
+
+def told(text: str, section: Role = Role.SHOWN) -> list[tuple[str, str, str, str]]:
+    """Return subject, kind, role and what is said of it, for each claim."""
+    return [
+        (c.subject, c.said.kind.value, c.said.role.value, c.said.text or _type(c.said.raised))
+        for c in claims(sentence(text, 1), {"result"}, section)
+    ]
+
+
+def _type(raised: object) -> str:
+    return getattr(raised, "type", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("`f(1)` returns `2`.", ("f(1)", "value", "observed", "2")),
+        ("`f(1)` should return `3`.", ("f(1)", "value", "expected", "3")),
+        ("f(1) gives 2 instead of 3", ("f(1)", "value", "expected", "3")),
+        ("`0**-x` produces 0, it should produce y", ("0**-x", "value", "expected", "y")),
+        ("Calling `f([])` raises a `ValueError`.", ("f([])", "raises", "observed", "ValueError")),
+        ("`f([])` should raise `ValueError`", ("f([])", "raises", "expected", "ValueError")),
+        ("`f(-1)` should not be allowed", ("f(-1)", "raises", "expected", "")),
+        ("`f(1)` should work", ("f(1)", "works", "expected", "")),
+        ("f(1) doesn't work", ("f(1)", "raises", "observed", "")),
+        ("Expected: `4`", ("", "value", "expected", "4")),
+        ("It returns `(0, 3)`", ("", "value", "observed", "(0, 3)")),
+        ("`result` should be `''`.", ("result", "value", "expected", "''")),
+        ("That gives a FutureWarning", ("", "warns", "observed", "FutureWarning")),
+    ],
+)
+def test_claims(text: str, claim: tuple[str, str, str, str]) -> None:
+    assert claim in told(text)
+
+
+def test_a_lone_value_has_the_role_of_its_section() -> None:
+    assert told("`'9 hours'`", Role.EXPECTED) == [("", "value", "expected", "'9 hours'")]
+    assert told("`'9 hours'`") == []
+
+
+def test_the_first_and_the_second() -> None:
+    found = claims(sentence("The first should be `5`, the second should be `10`.", 1))
+    assert [(claim.said.text, claim.ordinal) for claim in found] == [("5", 1), ("10", 2)]
+
+
+@pytest.mark.parametrize(
+    "text", ["It should be improved.", "The x should be aligned.", "This is strange", "a or b"]
+)
+def test_english_is_no_value(text: str) -> None:
+    assert not [c for c in told(text) if c[1] == "value" and c[3] in ("a", "strange")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-> 3", ("value", "observed", "3")),
+        ("returns 3", ("value", "observed", "3")),
+        ("should be 4", ("value", "expected", "4")),
+        ("5, should be 4", ("value", "expected", "4")),
+        ("[1, 2]", ("value", "shown", "[1, 2]")),
+        ("raises ValueError: no", ("raises", "observed", "ValueError")),
+        ("This fails with \"KeyError: 'a'\"", ("raises", "observed", "KeyError")),
+        ("works fine", ("works", "contrast", "")),
+        ("this is wrong", ("wrong", "observed", "")),
+    ],
+)
+def test_comments(text: str, said: tuple[str, str, str]) -> None:
+    found = [(s.kind.value, s.role.value, s.text or _type(s.raised)) for s in comment_said(text)]
+    assert said in found
+
+
+def test_what_is_worth_running() -> None:
+    assert is_runnable("f(1)")
+    assert is_runnable("a**-b")
+    assert not is_runnable("f()")
+    assert not is_runnable("[1, 2]")
+    assert not is_runnable("name")
+    assert not is_runnable("x = 1")
+
+
+@given(st.text())
+def test_any_sentence_is_accepted(text: str) -> None:
+    for claim in claims(sentence(text, 1), {"x"}, Role.EXPECTED):
+        assert claim.said.role in Role
+    comment_said(text)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.reproduce.replay.roles import heading_role, is_complaint, role_of
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("I would expect the following:", "expected"),
+        ("The answer should be", "expected"),
+        ("It could print", "expected"),
+        ("but it doesn't work", "observed"),
+        ("The following two lines of code work:", "contrast"),
+        ("The following lines give an error:", "observed"),
+        ("This should not happen:", "observed"),
+        ("In version 1.0:", "contrast"),
+        ("Now, the same in tool 1.1:", "observed"),
+        ("three related examples give sensible results:", "contrast"),
+        ("This is the setup:", "shown"),
+        ("unexpected output", "observed"),
+        ("works as expected", "contrast"),
+        ("", "shown"),
+    ],
+)
+def test_roles_of_sentences(text: str, role: str) -> None:
+    assert role_of(text).value == role
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("Expected behavior", "expected"),
+        ("What did you expect to happen?", "expected"),
+        ("Actual behavior", "observed"),
+        ("What actually happened?", "observed"),
+        ("Current behaviour", "observed"),
+        ("Steps to reproduce", "shown"),
+        ("Environment", "shown"),
+    ],
+)
+def test_roles_of_sections(text: str, role: str) -> None:
+    assert heading_role(text).value == role
+
+
+def test_complaints() -> None:
+    assert is_complaint("this is not handled correctly")
+    assert not is_complaint("this works fine")

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.errors import IssueProblem
+from pytest_brt.issue import read_issue
+from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.script import named_exceptions, read_script
+
+LINES = st.lists(
+    st.sampled_from(
+        ["`f(1)` returns `2`.", "```python", "```", ">>> f(1)", "2", "x = g(", "f(x)  # -> 3",
+         "It should be `4`:", "## Expected", "## Actual", "Traceback (most recent call last):",
+         "ValueError: no", "", "The first should be `5`.", "$ python a.py", "$ cat a.py",
+         "import a", "In [1]: f(2)", "Out[1]: 3", "numpy.ndarray", "type(x)", "works in 1.2:",
+         "def test_a(): f()"]
+    ),
+    max_size=25,
+)  # fmt: skip
+
+
+def said(report: str) -> dict[str, list[tuple[str, str, str]]]:
+    steps = read_script(read_issue(report, "x.md")).steps
+    return {s.source: [(c.kind.value, c.role.value, c.text.strip()) for c in s.said] for s in steps}
+
+
+def test_sections_give_their_roles() -> None:
+    found = said(
+        "Title\n\n```python\nf(1)\n```\n\n## Expected\n\n```\n4\n```\n\n## Actual\n\n```\n5\n```\n"
+    )
+    assert ("value", "expected", "4") in found["f(1)"]
+    assert ("value", "observed", "5") in found["f(1)"]
+
+
+def test_a_traceback_belongs_to_the_line_it_shows() -> None:
+    found = said(
+        "Title\n\n```python\na = f(1)\ng(a)\nh(a)\n```\n\n```\nTraceback (most recent call last):\n"
+        '  File "x.py", line 2, in <module>\n    g(a)\nKeyError: 1\n```\n'
+    )
+    assert [kind for kind, _, _ in found["g(a)"]] == ["raises"]
+    assert found["h(a)"] == []
+
+
+def test_the_same_code_in_two_versions_keeps_both_values() -> None:
+    report = (
+        "Title\n\nIn tool 1.0:\n```\nf(1).x\n```\nreturns `(0, 6)`\n\nNow in tool 1.1:\n"
+        "```\nf(1).x\n```\nreturns `(0, 3)`\n"
+    )
+    steps = [s for s in read_script(read_issue(report, "x")).steps if s.source == "f(1).x"]
+    assert [(s.said[-1].role.value, s.said[-1].text) for s in steps] == [
+        ("contrast", "(0, 6)"),
+        ("observed", "(0, 3)"),
+    ]
+
+
+def test_output_pasted_without_prompts() -> None:
+    found = said("Title\n\n```python\nimport a\nx = a.b()\ntype(x)\nnumpy.ndarray\n```\n")
+    assert found["type(x)"] == [("value", "shown", "numpy.ndarray")]
+    assert "numpy.ndarray" not in found
+
+
+def test_inline_code_comes_last_and_once() -> None:
+    report = "`f(1)` is odd\n\n```python\nf(1)\n```\n`g(2)` gives `3`.\n"
+    steps = read_script(read_issue(report, "x")).steps
+    assert [(step.source, step.inline) for step in steps] == [("f(1)", False), ("g(2)", True)]
+
+
+def test_files_and_scripts_of_a_shell_session() -> None:
+    found = said("Title\n\n```console\n$ cat a.py\nx = f(1)\ng(x)\n$ python a.py\n7\n```\n")
+    assert ("value", "shown", "7") in found["g(x)"]
+
+
+def test_tests_in_a_snippet_are_called() -> None:
+    found = said(
+        "Title\n\n```python\ndef test_a():\n    assert f(1)\n\ndef test_b(x):\n    pass\n```"
+    )
+    assert "test_a()" in found
+    assert "test_b()" not in found
+
+
+def test_exceptions_that_are_named_anywhere() -> None:
+    issue = read_issue("a `KeyError: 'x'` or a pkg.BadError\n\nValueError: no", "x")
+    assert {raised.type for raised in named_exceptions(issue)} >= {"KeyError", "pkg.BadError"}
+
+
+@given(LINES)
+def test_any_report_gives_statements_that_parse(lines: list[str]) -> None:
+    try:
+        issue = read_issue("\n".join(lines), "x.md")
+    except IssueProblem:
+        return
+    script = read_script(issue)
+    assert all(parses(step.source) for step in script.steps)
+    assert read_script(issue) == script
+
+
+@given(st.text())
+def test_any_text_gives_statements_that_parse(text: str) -> None:
+    try:
+        issue = read_issue(text, "x.md")
+    except IssueProblem:
+        return
+    assert all(parses(step.source) for step in read_script(issue).steps)

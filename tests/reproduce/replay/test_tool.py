@@ -1,0 +1,114 @@
+"""Files and commands of a report, and the project's own commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.errors import IssueProblem
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.issue import read_issue
+from pytest_brt.reproduce.replay.tool.complete import completed
+from pytest_brt.reproduce.replay.tool.entry import entries
+from pytest_brt.reproduce.replay.tool.world import File, World, read_world
+from tests.reproduce.replay.project import make_project
+
+
+def world(report: str) -> World:
+    return read_world(read_issue(report, "x.md"), {"tool", "pkg"})
+
+
+def test_files_named_in_their_first_line_or_in_prose() -> None:
+    found = world(
+        "Title\n\n```\n# conf.py\nx = 1\n```\n\nand `sub/a.py`:\n\n```python\ny = 2\n```\n"
+        "\n## .toolrc\n\n```ini\nkey=1\n```\n"
+    )
+    assert found.files == (
+        File(path="conf.py", content="x = 1\n"),
+        File(path="sub/a.py", content="y = 2\n"),
+        File(path=".toolrc", content="key=1\n"),
+    )
+
+
+def test_drawn_trees_are_empty_files() -> None:
+    found = world("Title\n\n```\n.\n`-- a/\n    |-- a.py\n    `-- b.py\n```\n")
+    assert [file.path for file in found.files] == ["a/a.py", "a/b.py"]
+
+
+def test_commands_of_the_project_and_their_output() -> None:
+    found = world(
+        "Title\n\n```\n$ tool --x a.py\nerror: no\n$ ls\nz\n```\n`python -m pkg b` fails.\n"
+    )
+    assert [(c.name, c.arguments) for c in found.commands] == [
+        ("tool", ("--x", "a.py")),
+        ("pkg", ("b",)),
+    ]
+    assert found.quotes[0].text == "error: no"
+
+
+def test_versions_and_foreign_commands_are_no_commands() -> None:
+    assert world("Title\n\n```sh\ntool 1.2.3\npip install x\ntool --version\n```\n").commands == ()
+
+
+def test_a_file_that_a_command_names_is_the_code_without_a_name() -> None:
+    found = world("Title\n\n```python\nimport os\n```\n\n```\n$ tool q.py\n```\n")
+    assert found.files == (File(path="q.py", content="import os\n"),)
+
+
+def test_cat_shows_a_file() -> None:
+    found = world("Title\n\n```\n$ cat m.py\nimport os\n$ tool m.py\nbad\n```\n")
+    assert found.files == (File(path="m.py", content="import os\n"),)
+
+
+def test_written_files_are_quotes() -> None:
+    found = world("Title\n\nI got the following output:\n```\n# out/a.rst\ntext\n```\n")
+    assert [(quote.path, quote.text) for quote in found.quotes] == [("out/a.rst", "text")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", '[project.scripts]\ntool = "pkg.core:first"\n'),
+        ("setup.cfg", "[options.entry_points]\nconsole_scripts =\n    tool = pkg.core:first\n"),
+        ("setup.py", "setup(entry_points={'console_scripts': ['tool = pkg.core:first']})\n"),
+    ],
+)
+def test_commands_are_read_from_the_metadata(tmp_path: Path, name: str, text: str) -> None:
+    root = make_project(tmp_path / "project")
+    (root / "pyproject.toml").unlink()
+    (root / name).write_text(text, encoding="utf-8")
+    known = entries(find_subject(root, python=None, env={}))
+    assert known["pkg"].start == ("-m", "pkg")
+    assert known["tool"].start[0] == "-c"
+    assert "from pkg.core import first" in known["tool"].start[1]
+
+
+def test_settings_are_completed_after_the_project_s_tests(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project")
+    for name, text in {"a": "plugins = ['widget']\n", "b": "plugins = ['other']\n"}.items():
+        (root / "tests" / name).mkdir()
+        (root / "tests" / name / "conf.py").write_text(text, encoding="utf-8")
+    (root / "tests" / "b" / "conf.py").write_text(
+        "plugins = ['other']\npaths = ['_files']\n", encoding="utf-8"
+    )
+    subject = find_subject(root, python=None, env={})
+    file = File(path="conf.py", content="level = 2\n")
+    assert completed(file, "the widget is wrong", [], subject).content == (
+        "plugins = ['widget']\nlevel = 2\n"
+    )
+    with_folder = completed(file, "the widget is wrong", ["_files/a.txt"], subject)
+    assert "paths = ['_files']" in with_folder.content
+    assert completed(file, "nothing alike", [], subject) == file
+
+
+@given(st.text(alphabet=st.sampled_from("`$# \n.-|/ab:tol[]=\"'\\"), max_size=120))
+def test_any_text_is_read(text: str) -> None:
+    try:
+        issue = read_issue(text, "x.md")
+    except IssueProblem:
+        return
+    for file in read_world(issue, {"tool"}).files:
+        assert file.path
