@@ -8,65 +8,24 @@ models cannot be): what may be needed again stays untouched, and work goes on in
 from __future__ import annotations
 
 import threading
-import time
-from array import array
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Finish, Prompt
+from pytest_brt.model.base import Finish, Prompt
 from pytest_brt.model.context import Context
-from pytest_brt.model.conversation import Conversations, Rendered
-from pytest_brt.model.lane import Lane, Manners
-from pytest_brt.model.picker import Candidates, Picker
-from pytest_brt.model.sequences import Saved, Sequence, Sequences, common
+from pytest_brt.model.conversation import Conversations
+from pytest_brt.model.job import Deliver, Job, Workshop
+from pytest_brt.model.lane import Lane
+from pytest_brt.model.prefixes import Prefixes
+from pytest_brt.model.sequences import Sequences, common
 from pytest_brt.model.states import StateFolder
 
 #: A prompt waits for one that is being evaluated when it shares this much more with it.
 _WORTH_WAITING = 32
-#: New tokens from which on a first prompt is kept on disk.
-_WORTH_STORING = 256
 #: Tokens of prompts evaluated between two tokens of the lanes.
 _CHUNK = 256
-
-Deliver = Callable[[tuple[Completion, ...] | ModelProblem], None]
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """A prompt on its way to its answers."""
-
-    key: int
-    prompt: Prompt
-    rendered: Rendered
-    deliver: Deliver
-    lanes: list[Lane]
-    #: Most tokens one lane can add.
-    room: int
-    #: The evaluated prompt; lanes are forks of it.
-    trunk: Sequence | None = None
-    evaluated: int = 0
-    waiting: list[Lane] = field(default_factory=list)
-    seated: int = 0
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def ids(self) -> array[int]:
-        """The prompt's tokens."""
-        return self.rendered.ids
-
-    @property
-    def left(self) -> int:
-        """Tokens of the prompt that are still to be evaluated."""
-        return len(self.ids) - (len(self.trunk.ids) if self.trunk else 0)
-
-    @property
-    def late(self) -> bool:
-        """Whether its time is over."""
-        return 0 < self.prompt.seconds <= time.monotonic() - self.started
 
 
 class Engine:
@@ -89,16 +48,9 @@ class Engine:
         self.conversations = conversations
         self.most_lanes = lanes
         self.most_trunks = max(1, sequences - lanes - 2)
-        self.longest = min(longest, context.cells)
-        self.states = states
         self.sequences = Sequences(context, sequences, spare_bytes)
-        self.candidates = Candidates(self.weights)
-        self.manners = Manners(
-            ends=self.weights.ends,
-            control=self.weights.control,
-            turns=conversations.turns,
-            piece=self.weights.piece,
-        )
+        self.prefixes = Prefixes(self.sequences, states, self._make_room)
+        self.workshop = Workshop(conversations, min(longest, context.cells))
         self.queue: deque[Job] = deque()
         self.reading: list[Job] = []
         self.seating: list[Job] = []
@@ -120,20 +72,7 @@ class Engine:
         Raises:
             ModelProblem: it does not fit into the context, or its grammar cannot be used.
         """
-        rendered = self.conversations.render(prompt)
-        room = prompt.sampling.max_tokens + len(rendered.prefill) + 1
-        if rendered.thought is not None:
-            thought = rendered.thought
-            room += thought.budget + len(thought.force) + len(thought.after)
-        if len(rendered.ids) + room > self.longest:
-            raise ModelProblem(
-                f"the prompt has {len(rendered.ids)} tokens and its answer may have {room}: more "
-                f"than the context of {self.longest} (a larger one: --brt-context N)"
-            )
-        lanes = [self._lane(prompt, rendered, number) for number in range(prompt.samples)]
-        self.queue.append(
-            Job(key=key, prompt=prompt, rendered=rendered, deliver=deliver, lanes=lanes, room=room)
-        )
+        self.queue.append(self.workshop.job(key, prompt, deliver))
 
     def drop(self, key: int) -> None:
         """Give a prompt up; may be called from another thread, also during an evaluation."""
@@ -153,26 +92,6 @@ class Engine:
             self._decode()
         elif not self.reading and (self.queue or self.seating):
             self._give_up()
-
-    # -- making a lane ---------------------------------------------------------------------
-
-    def _lane(self, prompt: Prompt, rendered: Rendered, number: int) -> Lane:
-        seed = prompt.sampling.seed + number
-        gbnf = prompt.grammar.gbnf if prompt.grammar else ""
-        picker = Picker(self.weights, self.candidates, prompt.sampling, seed, gbnf)
-        given = self.weights.tokenize(prompt.prefill) if gbnf else []
-        if not all(picker.force(token) for token in given):
-            picker.close()
-            raise ModelProblem(f"the grammar does not allow the prefill {prompt.prefill!r}")
-        return Lane(
-            number=number,
-            seed=seed,
-            prompt=prompt,
-            picker=picker,
-            manners=self.manners,
-            thought=rendered.thought,
-            prefill=rendered.prefill,
-        )
 
     # -- room ------------------------------------------------------------------------------
 
@@ -231,7 +150,7 @@ class Engine:
         try:
             fits = self._make_room(len(job.ids) - length + job.room)
             if fits:
-                job.trunk = self._beginning(job.ids, base, length)
+                job.trunk = self.prefixes.beginning(job.ids, base, length)
         finally:
             if base is not None:
                 base.pins -= 1
@@ -242,36 +161,13 @@ class Engine:
                 pass
             if not self._make_room(len(job.ids) + job.room):
                 return False
-            job.trunk = self._beginning(job.ids, None, 0)
+            job.trunk = self.prefixes.beginning(job.ids, None, 0)
         assert job.trunk is not None
         if job.left:
             self.reading.append(job)
         else:
             self._ready(job, -1)
         return True
-
-    def _beginning(self, ids: array[int], base: Sequence | None, length: int) -> Sequence:
-        """Return a sequence with as much of `ids` as is known: kept, moved out or on disk."""
-        saved, from_saved = self.sequences.best_saved(ids)
-        stored, from_disk = self.states.best(ids, rewind=not self.weights.recurrent)
-        if stored is not None and from_disk > max(length, from_saved) + _WORTH_WAITING:
-            loaded = self.states.load(stored)
-            if loaded is not None:
-                saved, from_saved = loaded, from_disk
-        if saved is not None and from_saved > length + _WORTH_WAITING:
-            restored = None
-            if self._make_room(len(saved.ids) + len(ids) - from_saved):
-                restored = self.sequences.restore(saved, from_saved)
-            if restored is not None:
-                if len(restored.ids) == len(ids):
-                    self.sequences.keep(restored)
-                return restored
-        if base is None:
-            return self.sequences.new()
-        self.sequences.touch(base)
-        if length == len(ids):
-            return base
-        return self.sequences.fork(base, length)
 
     # -- evaluating prompts ----------------------------------------------------------------
 
@@ -307,7 +203,7 @@ class Engine:
                 job.trunk.logits = np.array(self.context.logits(row))
                 self.sequences.keep(job.trunk)
                 self._ready(job, row)
-                self._store(job)
+                self.prefixes.store(job)
 
     def _run(self, entries: list[tuple[list[int], int, int, bool]], keys: frozenset[int]) -> int:
         """Evaluate a batch; while it runs, `drop` may stop it."""
@@ -359,16 +255,6 @@ class Engine:
             lane.started = job.started
         job.waiting = [lane for lane in job.lanes if lane.finish is None]
         self.seating.append(job)
-
-    def _store(self, job: Job) -> None:
-        """Keep a first prompt on disk when it was long to evaluate."""
-        if job.evaluated < _WORTH_STORING or self.states.folder is None:
-            return
-        if any(message.role == "assistant" for message in job.prompt.messages):
-            return
-        assert job.trunk is not None
-        state = self.context.save(job.trunk.number)
-        self.states.save(Saved(job.trunk.ids[:], state, job.trunk.logits))
 
     # -- decoding --------------------------------------------------------------------------
 
