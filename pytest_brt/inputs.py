@@ -15,6 +15,7 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.remote import RemoteEngine, open_executor
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.extensions import gather, named
@@ -65,7 +66,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
     model = _open_model(config, options)
-    engine = _open_engine(config, options)
+    engine = open_project(config, options)
     try:
         given = _given(config, options, engine)
     except UsageProblem:
@@ -144,15 +145,24 @@ def _open_model(config: pytest.Config, options: Options) -> Model:
     return open_model(options.model, settings, factories)
 
 
-def _open_engine(config: pytest.Config, options: Options) -> Engine:
+def open_project(config: pytest.Config, options: Options) -> Engine:
+    """Return an engine for the project that pytest was started in; close it when done.
+
+    Raises:
+        BrtError: the project, its interpreter or the isolation cannot be had.
+    """
     subject = find_subject(config.rootpath, python=options.python, env=dict(options.env))
     limits = Limits(seconds=options.timeout, memory_mb=options.memory)
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    return open_engine(
+    executor = None if options.executor == "threads" else open_executor(options.executor)
+    engine = open_engine(
         subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
     )
+    if executor is None:
+        return engine
+    return RemoteEngine(engine, executor, sandbox=options.sandbox, net=options.net, limits=limits)
 
 
 def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | None:

@@ -27,6 +27,7 @@ class Mode(StrEnum):
     NONE = "none"
     REPRODUCE = "reproduce"
     RANK = "rank"
+    GATE = "gate"
 
 
 class Write(StrEnum):
@@ -75,6 +76,8 @@ class Options:
     #: Patches to select: the best so many, or those whose EPR is at least so much.
     top: int | None
     threshold: float | None
+    #: BASE..HEAD, or "".
+    gate: str
     #: Folder for the evidence, and a file with the key that signs it.
     record: Path | None
     key: Path | None
@@ -321,6 +324,14 @@ SPECS = (
         help="select the patches whose Ensemble Pass Rate is at least T, from 0 to 1",
     ),
     Spec(
+        flag="--brt-gate",
+        metavar="BASE..HEAD",
+        default="",
+        ini=False,
+        help="say whether the change from BASE to HEAD, which is checked out, brings a test that "
+        "fails on BASE and passes on HEAD",
+    ),
+    Spec(
         flag="--brt-record",
         metavar="DIR",
         ini=False,
@@ -377,6 +388,8 @@ def mode_of(namespace: object) -> Mode:
         return Mode.REPRODUCE
     if getattr(namespace, "rank_fixes", None):
         return Mode.RANK
+    if getattr(namespace, "brt_gate", None):
+        return Mode.GATE
     return Mode.NONE
 
 
@@ -412,6 +425,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         vary=values["brt_vary"] == "auto",
         top=_number(values["brt_top"], int),
         threshold=_number(values["brt_threshold"], float),
+        gate=str(values["brt_gate"]),
         record=_path(values["brt_record"]),
         key=_path(values["brt_key"]),
         json=_path(values["brt_json"]),

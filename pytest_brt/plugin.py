@@ -67,6 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
     mode = _mode(config.option)
     if mode is Mode.NONE:
         return
+    if mode is Mode.GATE:
+        from pytest_brt.gating import open_gate
+
+        config.pluginmanager.register(open_gate(config), "brt-gate")
+        return
     from pytest_brt.session import open_session
 
     config.pluginmanager.register(open_session(config, mode), "brt-session")

@@ -1,0 +1,99 @@
+"""``pytest-brt bisect TEST GOOD BAD``: the commit that made a test fail."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_brt.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from pytest_brt.execute.row import TestTarget
+    from pytest_brt.rank.bisect import Bisection, Tried
+
+
+def register(commands: Any) -> None:
+    """Add the command to `commands`, as `argparse` made it."""
+    parser = commands.add_parser(
+        "bisect",
+        help="find the commit that made a test fail",
+        description="Find the commit that made a test fail, along first parents. The test is put "
+        "into each revision tried; where it cannot run, the revision is untestable, not bad. "
+        "Nothing is checked out. Exit code 0: found; 1: not narrowed down to one; 4: wrong use.",
+    )
+    parser.add_argument(
+        "test", metavar="TEST", help="as in tests/test_a.py::test_b; the file may lie outside"
+    )
+    parser.add_argument("good", metavar="GOOD", help="a revision on which it passes")
+    parser.add_argument("bad", metavar="BAD", help="a later revision on which it fails")
+    parser.add_argument(
+        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+    )
+    parser.add_argument("--python", metavar="PATH", help="interpreter of the project")
+    parser.add_argument("--timeout", metavar="SECONDS", type=float, default=60.0)
+    parser.add_argument("--sandbox", metavar="NAME", default="auto", help="isolation")
+    parser.set_defaults(command=_bisect)
+
+
+def _bisect(arguments: argparse.Namespace) -> int:
+    from pytest_brt.execute.launch import open_engine
+    from pytest_brt.execute.row import Limits
+    from pytest_brt.execute.subject import find_subject
+    from pytest_brt.rank.bisect import bisect
+    from pytest_brt.rank.history import History
+
+    root = Path(arguments.root).resolve()
+    history = History(root)
+    good, bad = history.revision(arguments.good), history.revision(arguments.bad)
+    subject = find_subject(root, python=arguments.python, env={})
+    target = _target(arguments.test, root, subject.test_root)
+    limits = Limits(seconds=arguments.timeout)
+    engine = open_engine(subject, sandbox=arguments.sandbox, limits=limits)
+    try:
+        found = bisect(history, engine, target, good, bad, _say)
+    finally:
+        engine.close()
+    return _tell(found)
+
+
+def _target(test: str, root: Path, test_root: str) -> TestTarget:
+    """Return the test with the source of its file, placed where the file lies in the project."""
+    from pytest_brt.execute.row import TestTarget
+
+    name, _, node = test.partition("::")
+    if not node:
+        raise UsageProblem(f"bisect: one test is needed, as in 'test_a.py::test_b', got {test!r}")
+    path = Path(name)
+    file = path if path.is_absolute() or path.exists() else root / path
+    try:
+        source = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"bisect: cannot read {name!r}: {error}") from error
+    file = file.resolve()
+    if file.is_relative_to(root):
+        place = file.relative_to(root).as_posix()
+    else:
+        place = (Path(test_root) / file.name).as_posix()
+    return TestTarget(id="bisect", path=place, source=source, node=node)
+
+
+def _say(tried: Tried) -> None:
+    revision = tried.revision
+    print(f"{tried.state:<10} {revision.short} {revision.about}", flush=True)
+    if tried.state != "good":
+        print(f"           {tried.reason}", flush=True)
+
+
+def _tell(found: Bisection) -> int:
+    if found.problem:
+        print(f"not searched: {found.problem}")
+        return 1
+    if len(found.suspects) == 1:
+        revision = found.suspects[0]
+        print(f"first bad commit: {revision.sha} {revision.about}")
+        return 0
+    print("one of these made it fail; the test cannot be run on the others:")
+    for revision in found.suspects:
+        print(f"  {revision.short} {revision.about}")
+    return 1

@@ -1,0 +1,144 @@
+"""Finds the commit that made a test fail: the test is put into each revision that is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.rank.history import History, Revision
+from pytest_brt.types import Raised, TestRun, Verdict
+
+
+class State(StrEnum):
+    """What a revision is, as the test tells."""
+
+    GOOD = "good"
+    BAD = "bad"
+    #: The test cannot be run there, or fails of something else: neither good nor bad.
+    UNTESTABLE = "untestable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A revision that was tried."""
+
+    revision: Revision
+    state: State
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bisection:
+    """What was found."""
+
+    #: The commits of which one made the test fail, oldest first; a single one when it is found.
+    suspects: tuple[Revision, ...]
+    tried: tuple[Tried, ...]
+    #: Why nothing was searched, or "".
+    problem: str = ""
+
+
+def bisect(
+    history: History,
+    engine: Engine,
+    target: TestTarget,
+    good: Revision,
+    bad: Revision,
+    say: Callable[[Tried], None],
+) -> Bisection:
+    """Return which commit after `good`, along first parents up to `bad`, made `target` fail.
+
+    Args:
+        history: of the project.
+        engine: of the project's working tree.
+        target: one test, with its source, so that it can be put into any revision.
+        good: a revision on which it passes.
+        bad: a later one on which it fails; how it fails there is what is looked for.
+        say: told of each revision tried.
+
+    Raises:
+        UsageProblem: `good` is no ancestor of `bad`.
+        SubjectProblem: the interpreter cannot be started at all.
+    """
+    commits = history.between(good, bad)
+    search = _Search(history, engine, target, say)
+    if not commits:
+        return Bisection(suspects=(), tried=(), problem="there is no commit between the two")
+    if search.look(bad, wanted=None) is not State.BAD:
+        return search.ended((), f"the test does not fail on {bad.short}")
+    if search.look(good, wanted=search.failure) is not State.GOOD:
+        return search.ended((), f"the test does not pass on {good.short}")
+    return search.ended(search.narrow(commits), "")
+
+
+class _Search:
+    def __init__(
+        self,
+        history: History,
+        engine: Engine,
+        target: TestTarget,
+        say: Callable[[Tried], None],
+    ) -> None:
+        self.failure: Raised | None = None
+        self._history = history
+        self._engine = engine
+        self._target = target
+        self._say = say
+        self._tried: list[Tried] = []
+
+    def narrow(self, commits: tuple[Revision, ...]) -> tuple[Revision, ...]:
+        """Return the commits of which one is the first bad one; the last is known to be bad."""
+        low, high = -1, len(commits) - 1  # good before `low + 1`, bad at `high`
+        untestable: set[int] = set()
+        while True:
+            middle = _nearest(low, high, untestable)
+            if middle is None:
+                return commits[low + 1 : high + 1]
+            state = self.look(commits[middle], wanted=self.failure)
+            if state is State.GOOD:
+                low = middle
+            elif state is State.BAD:
+                high = middle
+            else:
+                untestable.add(middle)
+
+    def look(self, revision: Revision, *, wanted: Raised | None) -> State:
+        """Run the test on a revision; without `wanted`, any failure is the one looked for."""
+        changes = self._history.changes_to(revision)
+        run = self._engine.run(Row(changes=changes, targets=(self._target,))).runs[0]
+        if wanted is None and run.verdict is Verdict.FAIL:
+            self.failure = run.raised
+        state, reason = judge(run, wanted)
+        tried = Tried(revision=revision, state=state, reason=reason)
+        self._tried.append(tried)
+        self._say(tried)
+        return state
+
+    def ended(self, suspects: tuple[Revision, ...], problem: str) -> Bisection:
+        """Return what was found."""
+        return Bisection(suspects=suspects, tried=tuple(self._tried), problem=problem)
+
+
+def judge(run: TestRun, wanted: Raised | None) -> tuple[State, str]:
+    """Return what a run says about a revision, and why.
+
+    A failure is bad when it raises what is looked for. A test that is broken there, because what
+    it uses is not written yet, says nothing about the bug: that is not bad.
+    """
+    if run.verdict is Verdict.PASS:
+        return State.GOOD, run.reason
+    if run.verdict is not Verdict.FAIL:
+        return State.UNTESTABLE, f"{run.verdict.lower()}: {run.reason}"
+    if wanted is None or (run.raised is not None and run.raised.type == wanted.type):
+        return State.BAD, run.reason
+    return State.UNTESTABLE, f"fails of something else: {run.reason}"
+
+
+def _nearest(low: int, high: int, untestable: Sequence[int] | set[int]) -> int | None:
+    """Return the testable place nearest to the middle between `low` and `high`."""
+    open_places = [place for place in range(low + 1, high) if place not in untestable]
+    middle = (low + high) / 2
+    return min(open_places, key=lambda place: abs(place - middle), default=None)

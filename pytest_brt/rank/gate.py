@@ -1,0 +1,121 @@
+"""Does a change bring a test that fails without it? For continuous integration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_brt.codec import content_id
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.layout import is_test_file
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.guard.suite import read_tests
+from pytest_brt.rank.history import History, Revision
+from pytest_brt.types import FileChange, TestRun, Verdict
+
+
+class Proof(StrEnum):
+    """What an added or changed test shows."""
+
+    #: Fails on the base, passes on the head: it shows what the change is for.
+    PROVEN = "proven"
+    #: Passes on both: it would have passed without the change.
+    PASSES_BEFORE = "passes without the change"
+    #: Cannot be run on the base: it uses what the change brings.
+    UNTESTABLE = "cannot be run without the change"
+    FAILS_AFTER = "fails with the change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedTest:
+    """A test function that the head has, and the base has not or has differently."""
+
+    path: str
+    node: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """What a changed test did on both trees."""
+
+    proof: Proof
+    before: TestRun
+    after: TestRun
+
+
+def split_range(text: str) -> tuple[str, str]:
+    """Return both ends of BASE..HEAD; HEAD is the commit that is checked out when left out.
+
+    Raises:
+        UsageProblem: there is no base.
+
+    >>> split_range("main..fix"), split_range("main..")
+    (('main', 'fix'), ('main', 'HEAD'))
+    """
+    base, dots, head = text.partition("..")
+    if not dots or not base or head.startswith("."):
+        raise UsageProblem(f"--brt-gate: expected BASE..HEAD, got {text!r}")
+    return base, head or "HEAD"
+
+
+def changed_tests(history: History, base: Revision, head: Revision) -> tuple[ChangedTest, ...]:
+    """Return the test functions that `head` adds or changes, by file and in their order."""
+    found = []
+    for change in history.reverting(base, head):
+        name = change.path.rpartition("/")[2]
+        is_suite = name.startswith("test_") or name.endswith("_test.py")
+        text = history.text(head, change.path) if is_suite and name.endswith(".py") else None
+        if text is None:
+            continue
+        before = (change.content or b"").decode("utf-8", "replace")
+        known = {test.node: test.source for test in read_tests(change.path, before)}
+        found += [
+            ChangedTest(path=change.path, node=test.node, source=text)
+            for test in read_tests(change.path, text)
+            if known.get(test.node) != test.source
+        ]
+    return tuple(found)
+
+
+class Gate:
+    """Runs changed tests on the head, and on the head with all but its tests undone."""
+
+    def __init__(self, history: History, engine: Engine, base: Revision, head: Revision) -> None:
+        self._engine = engine
+        now = {change.path: change for change in history.changes_to(head)}
+        undone = {
+            change.path: change
+            for change in history.reverting(base, head)
+            if not is_test_file(change.path)
+        }
+        self._head = tuple(now.values())
+        self._base = tuple({**now, **undone}.values())
+
+    def look(self, test: ChangedTest) -> Gated:
+        """Run one test on both trees.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        after = self._run(test, self._head)
+        before = self._run(test, self._base)
+        return Gated(proof=prove(before, after), before=before, after=after)
+
+    def _run(self, test: ChangedTest, changes: tuple[FileChange, ...]) -> TestRun:
+        target = TestTarget(
+            id=content_id(test.path, test.node), path=test.path, source=test.source, node=test.node
+        )
+        return self._engine.run(Row(changes=changes, targets=(target,))).runs[0]
+
+
+def prove(before: TestRun, after: TestRun) -> Proof:
+    """Return what the runs of a test on both trees show."""
+    if after.verdict not in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
+        return Proof.FAILS_AFTER
+    if before.verdict is Verdict.FAIL and after.verdict is Verdict.PASS:
+        return Proof.PROVEN
+    if before.verdict in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
+        return Proof.PASSES_BEFORE
+    return Proof.UNTESTABLE

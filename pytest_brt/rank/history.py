@@ -1,0 +1,153 @@
+"""Revisions of a project as changes of its working tree: nothing is checked out.
+
+Files that git does not know stay as they are: projects often need generated ones.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.types import FileChange
+
+#: Seconds after which git is stuck.
+_SECONDS = 120.0
+#: Kinds of entries that are files: plain and executable; not links, not submodules.
+_FILES = {"100644": False, "100755": True}
+_NOTHING = "000000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A commit."""
+
+    sha: str
+    #: For people: date, author and first line of the message.
+    about: str
+
+    @property
+    def short(self) -> str:
+        """The name that is shown."""
+        return self.sha[:10]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """One file that differs: what it is on the older side, and on the newer one."""
+
+    path: str
+    old_mode: str
+    old: str
+    new_mode: str
+
+
+class History:
+    """The git history of the project in `root`, which may be a folder of a larger repository."""
+
+    def __init__(self, root: Path) -> None:
+        """Find the repository.
+
+        Raises:
+            UsageProblem: git is not installed, or there is no repository.
+        """
+        self.root = root.resolve()
+        self._git("rev-parse", "--git-dir")
+
+    def revision(self, name: str) -> Revision:
+        """Return the commit that `name` stands for.
+
+        Raises:
+            UsageProblem: there is none.
+        """
+        if name.startswith("-"):
+            raise UsageProblem(f"not a revision: {name!r} (give a commit, branch or tag)")
+        sha = self._git(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        )
+        return self._described(sha.decode().strip())
+
+    def between(self, good: Revision, bad: Revision) -> tuple[Revision, ...]:
+        """Return the commits after `good` up to `bad`, along first parents, oldest first.
+
+        Raises:
+            UsageProblem: `good` is no ancestor of `bad`.
+        """
+        base = self._git("merge-base", good.sha, bad.sha).decode().strip()
+        if base != good.sha:
+            raise UsageProblem(
+                f"{good.short} is not an ancestor of {bad.short} (their common one is {base[:10]})"
+            )
+        listed = self._git("rev-list", "--first-parent", "--reverse", f"{good.sha}..{bad.sha}")
+        return tuple(self._described(sha) for sha in listed.decode().split())
+
+    def changes_to(self, revision: Revision) -> tuple[FileChange, ...]:
+        """Return what makes the working tree that of `revision`."""
+        entries = self._differing(revision.sha)
+        return self._older_sides(entries)
+
+    def reverting(self, base: Revision, head: Revision) -> tuple[FileChange, ...]:
+        """Return what undoes on `head`'s tree all that was changed since `base`."""
+        return self._older_sides(self._differing(base.sha, head.sha))
+
+    def text(self, revision: Revision, path: str) -> str | None:
+        """Return the text of a file in a revision; None when it is not there."""
+        done = self._run("cat-file", "blob", f"{revision.sha}:./{path}")
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+    def _described(self, sha: str) -> Revision:
+        form = "%cs %an: %s"
+        about = self._git("log", "-1", f"--format={form}", sha).decode("utf-8", "replace")
+        return Revision(sha=sha, about=about.strip())
+
+    def _differing(self, *revisions: str) -> list[_Entry]:
+        """Return what differs between one revision and the working tree, or between two."""
+        options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
+        fields = self._git("diff", *options, *revisions, "--").split(b"\0")
+        entries = []
+        for head, path in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, new_mode, old, _, _ = head.decode().lstrip(":").split(" ")
+            name = path.decode("utf-8", "surrogateescape")
+            entries.append(_Entry(path=name, old_mode=old_mode, old=old, new_mode=new_mode))
+        return entries
+
+    def _older_sides(self, entries: Sequence[_Entry]) -> tuple[FileChange, ...]:
+        changes = []
+        for entry in entries:
+            if entry.old_mode == _NOTHING:
+                changes.append(FileChange(path=entry.path, content=None))
+            elif entry.old_mode in _FILES:
+                content = self._git("cat-file", "blob", entry.old)
+                executable = _FILES[entry.old_mode]
+                changes.append(FileChange(path=entry.path, content=content, executable=executable))
+        return tuple(changes)
+
+    def _git(self, *arguments: str) -> bytes:
+        done = self._run(*arguments)
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            last = said[-1] if said else "no such revision"
+            raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {last}")
+        return done.stdout
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        # Settings of a repository must not make git start programs.
+        quiet = ("-c", "core.fsmonitor=false", "-c", "diff.external=", "-c", "core.hooksPath=")
+        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+        try:
+            return subprocess.run(
+                ["git", *quiet, *arguments],
+                cwd=self.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise UsageProblem("git: not found on PATH (install git)") from error
+        except subprocess.TimeoutExpired as error:
+            raise UsageProblem(f"git {arguments[0]} did not end within {_SECONDS:.0f} s") from error
