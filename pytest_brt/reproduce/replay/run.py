@@ -17,6 +17,7 @@ from pytest_brt.reproduce.replay.rules import apply_rules
 from pytest_brt.reproduce.replay.rules.tools import tool_drafts
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.small import made_small
 from pytest_brt.reproduce.replay.steps import Role, SaidKind
 from pytest_brt.reproduce.replay.tool.play import play
 from pytest_brt.reproduce.replay.watch import Replayed, watch
@@ -86,7 +87,7 @@ def replay(
     if again:
         say(f"trying {len(again)} tests in another way")
         judged = (*judged, *judge_all(again, engine, settings.repeat))
-    tests = select(judged, settings.keep)
+    tests = select(made_small(judged, engine, settings.repeat), settings.keep)
     return Attempt(
         issue=issue.id,
         strategy="replay",

@@ -50,7 +50,7 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     header, body = parts_found
     definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
-    parts = [f"def {name}({arguments}):", *_docstring(draft.sentence)]
+    parts = [f"def {name}({arguments}):", *docstring(draft.sentence)]
     parts += [textwrap.indent(line, "    ") for line in body]
     source = "\n".join(parts) + "\n"
     source = "\n\n\n".join(part for part in (header, *definitions, source) if part)
@@ -221,7 +221,8 @@ def _from(module_path: str, names: list[str]) -> list[str]:
     return [f"from {module_path} import (", *(f"    {part}" for part in wrapped), ")"]
 
 
-def _docstring(sentence: str) -> list[str]:
+def docstring(sentence: str) -> list[str]:
+    """Return the lines of a test's docstring, indented."""
     text = " ".join(sentence.replace("\\", "\\\\").replace('"""', "'''").split())
     if text.endswith('"'):
         text += " "

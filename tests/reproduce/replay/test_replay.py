@@ -219,3 +219,18 @@ def test_replay_is_deterministic(engine: Engine) -> None:
     report = CASES["sections"].report
     first, second = attempt(engine, report), attempt(engine, report)
     assert [t.test for t in first.tests] == [t.test for t in second.tests]
+
+
+def test_a_long_setup_is_made_short(engine: Engine) -> None:
+    filler = "\n".join(f"b.fill({number})" for number in range(14))
+    made = attempt(
+        engine,
+        f"Box\n\n```python\nfrom pkg.core import Box, to_text\nb = Box(1)\n{filler}\nb.value = 1\n"
+        "to_text(b)\n```\nraises `TypeError: cannot render 1`.\n",
+    )
+    (best,) = candidates(made)
+    source = best.test.source or ""
+    assert source.count("fill") <= 1, source
+    assert '"""`to_text(b)` must not raise' in source
+    assert "to_text(b)" in source
+    assert best.test.origin.parent

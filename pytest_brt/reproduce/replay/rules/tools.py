@@ -232,7 +232,10 @@ def _is_telling(fragment: str) -> bool:
 
 
 def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
-    """Lines that the report expects must be printed."""
+    """Lines that the report expects must be printed; only where the rest is as it shows."""
+    others = [q for q in stage.world.quotes if q.role is not Role.EXPECTED and not q.path]
+    if others and not any(_is_shown(quote, played) for quote in others):
+        return
     number = 0
     for quote in stage.world.quotes:
         if quote.role is not Role.EXPECTED or quote.path:
@@ -249,6 +252,11 @@ def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
                 PRIORS[OracleKind.PRINTS] - 0.05,
                 "the report shows this line as expected",
             )
+
+
+def _is_shown(quote: Quote, played: Played) -> bool:
+    """Say whether the command printed a telling line of the quotation."""
+    return any(_is_telling(fragment) for fragment in _common(quote, played))
 
 
 def _complained(stage: Stage, played: Played) -> Iterator[_Claim]:
