@@ -15,7 +15,7 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.remote import RemoteEngine, open_executor
+from pytest_brt.execute.remote import RemoteEngine, open_cluster
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.extensions import gather, named
@@ -156,13 +156,13 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    executor = None if options.executor == "threads" else open_executor(options.executor)
+    cluster = None if options.executor == "threads" else open_cluster(options.executor)
     engine = open_engine(
         subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
     )
-    if executor is None:
+    if cluster is None:
         return engine
-    return RemoteEngine(engine, executor, sandbox=options.sandbox, net=options.net, limits=limits)
+    return RemoteEngine(engine, cluster, sandbox=options.sandbox, net=options.net, limits=limits)
 
 
 def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | None:

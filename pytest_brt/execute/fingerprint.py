@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
@@ -16,6 +17,14 @@ def tree_hash(root: Path) -> str:
     tree does without. Files that cannot be read count by their name.
     """
     digest = hashlib.sha256()
+    for path in files_of(root):
+        digest.update(path.relative_to(root).as_posix().encode("utf-8", "surrogateescape"))
+        digest.update(_content(path))
+    return digest.hexdigest()
+
+
+def files_of(root: Path) -> Iterator[Path]:
+    """Yield every file and link that a copy of the tree needs, in a fixed order."""
     for folder, folders, names in os.walk(root):
         here = Path(folder)
         folders[:] = sorted(
@@ -23,13 +32,7 @@ def tree_hash(root: Path) -> str:
             for name in folders
             if name not in LEFT_OUT and name != "__pycache__" and not is_environment(here / name)
         )
-        for name in sorted(names):
-            if name.endswith((".pyc", ".pyo")):
-                continue
-            path = here / name
-            digest.update(path.relative_to(root).as_posix().encode("utf-8", "surrogateescape"))
-            digest.update(_content(path))
-    return digest.hexdigest()
+        yield from (here / name for name in sorted(names) if not name.endswith((".pyc", ".pyo")))
 
 
 def _content(path: Path) -> bytes:
