@@ -53,7 +53,8 @@ def _draw(asked: Sequence[tuple[Literal, int, int]]) -> list[list[Literal]]:
     with tempfile.TemporaryDirectory(prefix="brt-draw-") as folder:
         env = {**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": folder}
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(NEAR)],
+            # -P: no module beside the script stands in for one of the standard library.
+            [sys.executable, "-P", "-W", "ignore", str(NEAR)],
             cwd=folder,
             env=env,
             input=json.dumps(asked),
