@@ -29,7 +29,7 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for name in NAMES:
         out = folder / f"{name}.json"
-        command = [sys.executable, EXAMPLES / "run.py", name, "--keep", folder / name, "--"]
+        command = [sys.executable, f"{EXAMPLES}/run.py", name, "--keep", f"{folder}/{name}", "--"]
         result = subprocess.run(
             [*command, f"--brt-json={out}", "-p", "no:cacheprovider"],
             capture_output=True,
