@@ -105,7 +105,7 @@ def test_all_patches_but_the_unfit_one_apply(example: Path, tmp_path: Path) -> N
     if "pip cannot download" in answer.stderr:
         pytest.skip(answer.stderr.strip())
     assert answer.returncode == 0
-    (root,) = tmp_path.iterdir()
+    (root,) = (path.parent for path in tmp_path.glob("*/PKG-INFO"))
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     for name, label in described(example)["patches"].items():
         patch = example / "patches" / name
@@ -113,3 +113,11 @@ def test_all_patches_but_the_unfit_one_apply(example: Path, tmp_path: Path) -> N
             ["git", "apply", "--check", str(patch)], cwd=root, capture_output=True, check=False
         )
         assert (applied.returncode == 0) == (label != "no-apply"), name
+
+
+@pytest.mark.slow
+def test_without_isolation_it_asks_for_ordinary_processes(tmp_path: Path) -> None:
+    answer = run(NAMES[0], "--keep", tmp_path, "--", "--brt-net=wifi")
+    assert answer.returncode == 4
+    assert answer.stderr.count("--brt-net: expected one of none, host, got 'wifi'") == 2
+    assert "run.py: trying again with --brt-sandbox process" in answer.stderr
