@@ -14,6 +14,7 @@ from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.notes import miss_notes
 from pytest_brt.reproduce.replay.retell import retold
 from pytest_brt.reproduce.replay.rules import apply_rules
+from pytest_brt.reproduce.replay.rules.raises import OWN
 from pytest_brt.reproduce.replay.rules.tools import tool_drafts
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
@@ -79,7 +80,9 @@ def replay(
     say(f"running {len(script.steps)} statements of the report")
     replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)
-    drafts = _by_score((*apply_rules(view), *tool_drafts(issue, play(issue, engine))))
+    commands = tool_drafts(issue, play(issue, engine))
+    own = [draft for draft in apply_rules(view) if not (commands and OWN in draft.reasons)]
+    drafts = _by_score((*own, *commands))
     proposals = _proposals(issue, drafts, replayed, engine, settings.most)
     say(f"trying {len(proposals)} tests on the unpatched tree")
     judged = judge_all(proposals, engine, settings.repeat)
@@ -126,7 +129,7 @@ def _proposal(
 ) -> Proposal | None:
     name = _name(issue, draft, taken)
     source = module(draft, replayed, name)
-    if source is None:
+    if source is None or not (draft.index is None or _uses_project(source, engine)):
         return None
     folder = engine.subject.test_root.strip("/")
     path = f"{name}.py" if folder in ("", ".") else f"{folder}/{name}.py"
@@ -149,6 +152,12 @@ def _proposal(
         wrong=wrong if draft.kind is OracleKind.EQUALS else (),
         raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
     )
+
+
+def _uses_project(source: str, engine: Engine) -> bool:
+    """Say whether a test imports anything of the project; else it cannot be about it."""
+    names = "|".join(map(re.escape, engine.subject.packages))
+    return bool(re.search(rf"\b(?:from|import) (?:[\w., ]*, )?(?:{names})\b", source))
 
 
 def complained(replayed: Replayed) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -378,6 +378,12 @@ def _output(reading: _Reading, block: Block) -> None:
     reading.recent = []
     if not reading.latest:
         return
+    shown = [index for index in reading.latest if _displays(reading.steps[index].source)]
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    if len(shown) == len(lines) > 1:
+        for index, line in zip(shown, lines, strict=True):
+            _say(reading, index, replace(_displayed(line, role, sentence), direct=False))
+        return
     for index in reading.latest:
         several = role is not Role.EXPECTED and _displays(reading.steps[index].source)
         if several or index == reading.latest[-1]:

@@ -234,3 +234,10 @@ def test_a_long_setup_is_made_short(engine: Engine) -> None:
     assert '"""`to_text(b)` must not raise' in source
     assert "to_text(b)" in source
     assert best.test.origin.parent
+
+
+def test_code_that_is_not_about_the_project_makes_no_test(engine: Engine) -> None:
+    made = attempt(
+        engine, "x\n\n```\n>>> [1, 2][5]\nIndexError: list index out of range\n>>> 2 + 2\n4\n```\n"
+    )
+    assert made.tests == ()

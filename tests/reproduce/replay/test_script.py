@@ -102,3 +102,11 @@ def test_any_text_gives_statements_that_parse(text: str) -> None:
     except IssueProblem:
         return
     assert all(parses(step.source) for step in read_script(issue).steps)
+
+
+def test_lines_of_output_belong_to_the_prints_in_order() -> None:
+    found = said(
+        "Title\n\n```python\nprint(f(1))\nx = 2\nprint(f(x))\n```\nprints\n```\n5\n6\n```\n"
+    )
+    assert found["print(f(1))"] == [("value", "observed", "5")]
+    assert found["print(f(x))"] == [("value", "observed", "6")]

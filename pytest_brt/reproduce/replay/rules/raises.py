@@ -15,6 +15,8 @@ from pytest_brt.types import OracleKind, Raised
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
+#: The reason of a test whose assertion the report wrote itself.
+OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
 
@@ -55,7 +57,7 @@ def _no_raise_score(
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if simple(raised.type) == "AssertionError" and own:
-        return 0.6, ("the report's own assertion fails",), None
+        return 0.6, (OWN,), None
     base = PRIORS[OracleKind.NO_RAISE]
     same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
     exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
