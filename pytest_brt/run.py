@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from pytest_brt.codec import content_id
 from pytest_brt.guard import Guard
+from pytest_brt.journal import Journal
 from pytest_brt.rank.epr import Ranker
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
@@ -96,8 +97,15 @@ class Run:
     library do, cannot deadlock: what a task waits for was submitted before it.
     """
 
-    def __init__(self, plan: Plan, workbench: Workbench, executor: Executor) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        workbench: Workbench,
+        executor: Executor,
+        journal: Journal | None = None,
+    ) -> None:
         self.plan = plan
+        self.journal = journal
         self.workbench = workbench
         self._executor = executor
         self._lock = Lock()
@@ -119,7 +127,7 @@ class Run:
         """Return the future of the tests that were given, judged."""
         with self._lock:
             if self._given is None:
-                self._given = self._executor.submit(self.plan.given or tuple)
+                self._given = self._executor.submit(self._judge_given)
             return self._given
 
     def row(self, case: Case, patch: Patch) -> Future[PatchResult]:
@@ -148,7 +156,25 @@ class Run:
             self.given()
         return tuple(self.attempt(key) for key in self.plan.keys(case))
 
+    def _judge_given(self) -> tuple[JudgedTest, ...]:
+        names = ("given", *sorted(case.issue_id for case in self.plan.cases))
+        return self._once(tuple[JudgedTest, ...], self.plan.given or tuple, *names)
+
+    def _once(self, kind: type[T], work: Callable[[], T], *names: str) -> T:
+        """Return what an interrupted run had finished, or do it and keep it."""
+        if self.journal is None:
+            return work()
+        value = self.journal.get(kind, *names)
+        if value is None:
+            value = work()
+            self.journal.put(value, *names)
+        return value
+
     def _make(self, key: AttemptKey) -> Attempt:
+        names = ("attempt", key.issue, key.strategy, str(key.index))
+        return self._once(Attempt, lambda: self._attempt(key), *names)
+
+    def _attempt(self, key: AttemptKey) -> Attempt:
         issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
         assert issue is not None, "keys are made from cases that have an issue"
         started = time.perf_counter()
@@ -174,7 +200,14 @@ class Run:
         given = self._given
         if given is not None:
             tests += given.result()
+        names = ("row", case.issue_id, patch.name, patch.id)
+        tried = tuple(judged.test.id for judged in tests if judged.judgement.candidate)
         spent = sum(attempt.seconds for attempt in _results(attempts))
+        return self._once(PatchResult, lambda: self._row(case, patch, tests, spent), *names, *tried)
+
+    def _row(
+        self, case: Case, patch: Patch, tests: tuple[JudgedTest, ...], spent: float
+    ) -> PatchResult:
         guarding = self._guarding(case, spent)
         engine = self.workbench.engine
         return run_patch(

@@ -11,16 +11,21 @@ import shutil
 import tempfile
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_brt import __version__
 from pytest_brt.code.edits import Edit
+from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
+from pytest_brt.execute.fingerprint import tree_hash
 from pytest_brt.files import Files
 from pytest_brt.inputs import Inputs, absolutepath, read_inputs
 from pytest_brt.items import AttemptItem, IssueFile, Missed, PatchFile, PatchItem, Work
+from pytest_brt.journal import Journal
 from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
 from pytest_brt.run import Run
@@ -63,7 +68,8 @@ class Session:
         self.options = options
         self.inputs = inputs
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
-        self.run = Run(inputs.plan, inputs.workbench, self.executor)
+        self.journal = self._open_journal()
+        self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
         self.summary = Summary(config, options)
         self.files = files
         self.record: RunRecord | None = None
@@ -177,11 +183,16 @@ class Session:
     # -- the end ------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Stop what still runs, then write the reports: the only place that writes."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         if self.config.option.collectonly:
             return
+        if self.journal is not None:
+            self.journal.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+            if self.journal.taken:
+                count = self.journal.taken
+                self.closing.append(f"{count} results taken from the run that was interrupted")
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
         for write in (*self.files.writers(), self._keep_tests, self._land):
@@ -189,6 +200,20 @@ class Session:
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
                 self.closing.append(str(error))
+
+    def _open_journal(self) -> Journal | None:
+        """Return what keeps finished work for the case that this run is interrupted."""
+        folder = self._cache()
+        if folder is None or self.config.option.collectonly:
+            return None
+        engine = self.inputs.workbench.engine
+        # What is written where, and how many at a time, changes no result.
+        asked = replace(
+            self.options, json=None, html=None, sarif=None, record=None, key=None, jobs=0
+        )
+        tree = tree_hash(Path(engine.subject.root))
+        setting = content_id(__version__, tree, repr(engine.subject), engine.level, repr(asked))
+        return Journal(folder / "journal.jsonl", setting)
 
     def _cache(self) -> Path | None:
         """Return the folder for what may vanish; None without pytest's cache."""

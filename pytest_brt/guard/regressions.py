@@ -32,7 +32,7 @@ class _Known:
     """What a test does on the unpatched tree."""
 
     verdict: Verdict
-    #: Wall-clock seconds of its own; starting a row comes once for all its tests.
+    #: Wall-clock seconds, with its share of what its batch took for starting and collecting.
     seconds: float
 
 
@@ -151,14 +151,17 @@ class Guard:
                     self._base.setdefault(test.name, _Known(verdict=Verdict.BROKEN, seconds=0.0))
             new = [test for test in batch if test.name not in self._base]
             if new:
+                started = time.monotonic()
                 runs = self._runs((), new, limit=max(1.0, left / 2))
+                own = sum(run.seconds for run in runs.values())
+                shared = max(0.0, time.monotonic() - started - own) / len(new)
                 for test in new:
                     run = runs.get(test.name)
                     if run and run.reason.startswith("cannot be collected"):
                         self._uncollected.add(test.path)
                     self._base[test.name] = _Known(
                         verdict=run.verdict if run else Verdict.INVALID,
-                        seconds=run.seconds if run else 0.0,
+                        seconds=shared + (run.seconds if run else 0.0),
                     )
             return {test.name: self._base[test.name] for test in batch}
 

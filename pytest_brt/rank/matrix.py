@@ -5,14 +5,23 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pytest_brt.errors import PatchProblem
+from pytest_brt.errors import PatchProblem, SubjectProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard import touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.varying import Varying
-from pytest_brt.types import CandidateTest, Cell, JudgedTest, Patch, PatchResult, TestRun, Varied
+from pytest_brt.types import (
+    AppliedPatch,
+    CandidateTest,
+    Cell,
+    JudgedTest,
+    Patch,
+    PatchResult,
+    TestRun,
+    Varied,
+)
 
 
 def target_of(test: CandidateTest) -> TestTarget:
@@ -56,7 +65,8 @@ def run_patch(
         if guarding is not None:
             guarded = guarding.look(applied, touched, tests, row.seconds)
         if varying is not None:
-            varied = varying.look(applied, tests, cells)
+            varied, remark = _look(varying, applied, tests, cells)
+            notes += remark
     return PatchResult(
         patch=patch,
         issue=issue,
@@ -69,6 +79,19 @@ def run_patch(
         guarded=guarded,
         varied=varied,
     )
+
+
+def _look(
+    varying: Varying,
+    applied: AppliedPatch,
+    tests: tuple[JudgedTest, ...],
+    cells: tuple[Cell, ...],
+) -> tuple[tuple[Varied, ...], tuple[str, ...]]:
+    """Return what changed inputs do, or a note why there are none: the rest still stands."""
+    try:
+        return varying.look(applied, tests, cells), ()
+    except SubjectProblem as problem:
+        return (), (f"inputs were not changed: {problem}",)
 
 
 def _cell(patch: Patch, run: TestRun) -> Cell:

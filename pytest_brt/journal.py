@@ -1,0 +1,97 @@
+"""What an interrupted run had finished, so that the next one does not do it again.
+
+A line per finished piece of work, appended when it is done. A run that ends by itself removes
+the file; one that is interrupted, or killed, leaves it for the next run of the same things.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.errors import StoreProblem
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """One line of the file."""
+
+    key: str
+    #: JSON, as text: what it is, its reader knows.
+    value: str
+
+
+class Journal:
+    """Keeps finished work in a file; safe to use from many threads."""
+
+    def __init__(self, path: Path, setting: str) -> None:
+        """Read what an interrupted run left.
+
+        Args:
+            path: the file; it need not exist.
+            setting: names all that the results depend on besides what each is called by: the
+                tree, the interpreter, the options. Work of another setting is not used.
+        """
+        self.path = path
+        #: Pieces of work that were taken from the file.
+        self.taken = 0
+        self._setting = setting
+        self._lock = Lock()
+        self._lines = dict(_read(path))
+
+    def get(self, kind: type[T], *names: str) -> T | None:
+        """Return the finished work called by `names`; None when it is to be done."""
+        with self._lock:
+            text = self._lines.get(self._key(names))
+        if text is None:
+            return None
+        try:
+            value = from_json(text, kind)
+        except StoreProblem:
+            return None  # written by another version
+        with self._lock:
+            self.taken += 1
+        return value
+
+    def put(self, value: object, *names: str) -> None:
+        """Keep finished work.
+
+        A file that cannot be written costs the next run time, and nothing else: no error.
+        """
+        line = to_json(_Line(key=self._key(names), value=to_json(value)))
+        with self._lock:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("ab") as file:
+                    file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+            except OSError:
+                return
+
+    def close(self, *, interrupted: bool) -> None:
+        """Remove the file, unless the run was interrupted."""
+        if not interrupted:
+            self.path.unlink(missing_ok=True)
+
+    def _key(self, names: tuple[str, ...]) -> str:
+        return content_id(self._setting, *names)
+
+
+def _read(path: Path) -> list[tuple[str, str]]:
+    """Return the lines that are whole: the last one may have been cut off."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return []
+    found = []
+    for text in data.splitlines():
+        try:
+            line = from_json(text, _Line)
+        except StoreProblem:
+            continue
+        found.append((line.key, line.value))
+    return found

@@ -1,0 +1,103 @@
+"""Many patches and tests with the guard, interrupted in the middle, and taken up again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SOURCE, diff_of
+
+PATCHES = 50
+TESTS = 20
+CLAMP = "    return max(low, min(value, low))\n"
+
+
+@pytest.fixture
+def many(project: pytest.Pytester) -> list[str]:
+    """Return the command that ranks fifty patches by twenty tests, with the guard."""
+    patches = project.path / "patches"
+    for path in patches.iterdir():
+        path.unlink()
+    for number in range(PATCHES):
+        fix = (
+            f"    # {number}\n    return max(low, min(value, {'high' if number % 2 else number}))\n"
+        )
+        text = diff_of(SOURCE.replace(CLAMP, fix))
+        (patches / f"fix-{number:02}.diff").write_text(text, encoding="utf-8")
+    tests = "from interval import clamp\n" + "".join(
+        f"\n\ndef test_{number}():\n    assert clamp({number}, 0, 99) == {number}\n"
+        for number in range(1, TESTS + 1)
+    )
+    mine = project.path.parent / "test_mine.py"
+    mine.write_text(tests, encoding="utf-8")
+    report = project.path.parent / "report.json"
+    return [
+        sys.executable, "-m", "pytest", "-p", "no:randomly", "--rank-fixes=patches",
+        f"--brt-tests={mine}", "--brt-guard=20", "--brt-vary=no", f"--brt-json={report}",
+    ]  # fmt: skip
+
+
+def finished(project: pytest.Pytester) -> list[dict[str, Any]]:
+    """Return the rows that the journal holds."""
+    path = project.path / ".pytest_cache" / "d" / "brt" / "journal.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    values = [json.loads(json.loads(line)["value"]) for line in lines]
+    return [value for value in values if isinstance(value, dict) and "patch" in value]
+
+
+@pytest.mark.slow
+def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many: list[str]) -> None:
+    started = subprocess.Popen(
+        many, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    deadline = time.monotonic() + 300
+    while len(finished(project)) < 10 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    started.send_signal(signal.SIGINT)
+    output, _ = started.communicate(timeout=120)
+    assert started.returncode == 2, output
+    rows = finished(project)
+    assert 10 <= len(rows) < PATCHES, output
+
+    again = subprocess.run(
+        many, cwd=project.path, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert f"{len(rows) + 1} results taken from the run that was interrupted" in again.stdout
+    assert finished(project) == []  # the run ended by itself: nothing is left to be taken up
+    report = json.loads(Path(project.path.parent, "report.json").read_text("utf-8"))
+    patches = {patch["name"]: patch for patch in report["patches"]}
+    assert len(patches) == PATCHES
+    for row in rows:
+        assert patches[row["patch"]["name"]]["seconds"] == round(row["seconds"], 3)
+    for patch in patches.values():
+        assert len(patch["cells"]) == TESTS
+        assert patch["guard"]["ran"] == 2
+    assert {patch["place"] for patch in list(patches.values())[:25]} == {1}
+
+
+@pytest.mark.slow
+def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list[str]) -> None:
+    started = subprocess.Popen(
+        many, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    deadline = time.monotonic() + 300
+    while len(finished(project)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    started.send_signal(signal.SIGINT)
+    started.communicate(timeout=120)
+    (project.path / "interval" / "more.py").write_text("x = 1\n", encoding="utf-8")
+    for path in sorted((project.path / "patches").iterdir())[3:]:
+        path.unlink()
+    again = subprocess.run(
+        many, cwd=project.path, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "results taken" not in again.stdout
