@@ -225,18 +225,33 @@ def _verb_claims(
         return []
     exception = EXCEPTION.fullmatch(text) or EXCEPTION.match(text)
     if exception:
-        return [_raises(subject, exception, role, sentence)]
+        found = [_raises(subject, exception, role, sentence)]
+        other = _instead(sentence.text, codes, end)
+        second = EXCEPTION.match(other) if other else None
+        if second:
+            found.append(_raises(subject, second, _opposite(role), sentence))
+        return found
     if _RAISING.search(verb) or "Warning" in text:
         return []
     found = [replace(_value(subject, text, role, sentence), ordinal=_ordinal(masked, match))]
-    instead = _INSTEAD.match(sentence.text[end:].lstrip(" `,"))
-    if instead:
-        start = sentence.text.index(instead[0], end) + len(instead[0])
-        other, _ = _object(sentence.text, codes, start)
-        if other and not EXCEPTION.match(other):
-            flipped = Role.EXPECTED if role is not Role.EXPECTED else Role.OBSERVED
-            found.append(_value(subject, other, flipped, sentence))
+    other = _instead(sentence.text, codes, end)
+    if other and not EXCEPTION.match(other):
+        found.append(_value(subject, other, _opposite(role), sentence))
     return found
+
+
+def _instead(text: str, codes: list[_Code], end: int) -> str:
+    """Return what follows "instead of" right after `end`, "" when nothing does."""
+    rest = text[end:].lstrip(" `,")
+    match = _INSTEAD.match(rest)
+    if match is None:
+        return ""
+    start = len(text) - len(rest) + match.end()
+    return _object(text, codes, start)[0]
+
+
+def _opposite(role: Role) -> Role:
+    return Role.OBSERVED if role is Role.EXPECTED else Role.EXPECTED
 
 
 def _ordinal(masked: str, match: re.Match[str]) -> int:

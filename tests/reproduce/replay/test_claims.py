@@ -31,6 +31,14 @@ def _type(raised: object) -> str:
         ("`0**-x` produces 0, it should produce y", ("0**-x", "value", "expected", "y")),
         ("Calling `f([])` raises a `ValueError`.", ("f([])", "raises", "observed", "ValueError")),
         ("`f([])` should raise `ValueError`", ("f([])", "raises", "expected", "ValueError")),
+        (
+            "`f([])` raises `KeyError` instead of `OSError`",
+            ("f([])", "raises", "expected", "OSError"),
+        ),
+        (
+            "`f([])` should raise `OSError`, and not KeyError",
+            ("f([])", "raises", "observed", "KeyError"),
+        ),
         ("`f(-1)` should not be allowed", ("f(-1)", "raises", "expected", "")),
         ("`f(1)` should work", ("f(1)", "works", "expected", "")),
         ("f(1) doesn't work", ("f(1)", "raises", "observed", "")),

@@ -83,6 +83,11 @@ CASES = {
         OracleKind.MUST_RAISE,
         "    with pytest.raises(ValueError):\n        check(-1)",
     ),
+    "another exception": Case(
+        "first of nothing\n\n`first([])` raises an `IndexError` instead of a `ValueError`.\n",
+        OracleKind.MUST_RAISE,
+        "    with pytest.raises(ValueError):\n        first([])",
+    ),
     "warning": Case(
         "old() warns\n\n```python\nfrom pkg.core import old\nold()\n```\n"
         "gives a FutureWarning, which is wrong here.\n",

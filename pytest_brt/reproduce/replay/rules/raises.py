@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.judge import is_isolation
@@ -54,6 +55,8 @@ def _no_raise_score(
     if wanted and not any(s.role is Role.OBSERVED for s in about):
         return 0.0, (), None
     if _is_sound(view, seen, about):
+        return 0.0, (), None
+    if any(s.raised and s.raised.type for s in wanted if s.role is Role.EXPECTED):
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if simple(raised.type) == "AssertionError" and own:
@@ -111,7 +114,10 @@ def must_raise(view: View) -> Iterator[Draft]:
     for index, seen in enumerate(view.seen):
         did = seen.did
         expression = ran_expression(seen.step.source)
-        if did is None or did.raised is not None or not expression or seen.missing:
+        if did is None or not expression or seen.missing:
+            continue
+        if did.raised is not None:
+            yield from _another(index, seen, expression, did.raised)
             continue
         for said in seen.step.said:
             if (
@@ -134,6 +140,18 @@ def must_raise(view: View) -> Iterator[Draft]:
                 PRIORS[OracleKind.MUST_RAISE] + 0.15,
                 " The report marks it as wrong next to a like call that does raise.",
             )
+
+
+def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
+    """One exception comes out where the report asks for another."""
+    kinds = {simple(raised.type), *map(simple, raised.bases)}
+    for said in seen.step.said:
+        wanted = said.raised.type if said.raised and said.role is Role.EXPECTED else ""
+        if said.kind is SaidKind.RAISES and wanted and simple(wanted) not in kinds:
+            draft = _must_raise(
+                index, seen, expression, wanted, PRIORS[OracleKind.MUST_RAISE] + 0.15, quote(said)
+            )
+            yield replace(draft, expects=raised)
 
 
 def _must_raise(
