@@ -99,6 +99,7 @@ class Launcher:
             ready, _, _ = select.select([self.life, ending], [], [])
             if ending not in ready:
                 return 1
+            os.waitpid(child, 0)
         else:
             while not select.select([self.life], [], [], 0.1)[0]:
                 if os.waitpid(child, os.WNOHANG)[0]:

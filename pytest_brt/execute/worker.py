@@ -148,6 +148,8 @@ class Worker:
 
     def close(self) -> None:
         """End the zygote and everything in its sandbox; safe to call twice."""
+        if self._life >= 0 and self.process.poll() is None:
+            self._ask_to_end()
         self._socket.close()
         if self._life >= 0:
             os.close(self._life)
@@ -158,6 +160,15 @@ class Worker:
             self._kill()
         else:
             self._kill_group()
+
+    def _ask_to_end(self) -> None:
+        """Let the processes end one after the other, each collecting its children."""
+        try:
+            self._socket.settimeout(0.5)
+            self._socket.sendall(b'{"op": "quit"}\n')
+            self.process.wait(0.5)
+        except (OSError, subprocess.TimeoutExpired):
+            return
 
     def _kill(self) -> None:
         self._kill_group()

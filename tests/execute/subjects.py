@@ -1,0 +1,45 @@
+"""Interpreters with a pytest of a chosen version, made once and kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+def kept_folder() -> Path:
+    """Return where environments are kept between runs."""
+    named = os.environ.get("PYTEST_BRT_SUBJECTS")
+    return Path(named) if named else Path(tempfile.gettempdir()) / "pytest-brt-subjects"
+
+
+def interpreter(version: str) -> str | None:
+    """Return an interpreter of a version ("3.9"), None when the machine has none."""
+    if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
+        return sys.executable
+    for folder in sorted((Path.home() / ".pyenv/versions").glob(f"{version}.*")):
+        return str(folder / "bin/python")
+    return shutil.which(f"python{version}")
+
+
+def environment(version: str, *packages: str) -> Path:
+    """Return the interpreter of an environment with `packages`, or skip the test."""
+    base = interpreter(version)
+    if base is None:
+        pytest.skip(f"no Python {version} here")
+    folder = kept_folder() / "-".join([f"py{version}", *packages]).replace("==", "")
+    python = folder / "bin/python"
+    if not (folder / "done").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([base, "-m", "venv", str(folder)], check=True)
+        pip = [str(python), "-m", "pip", "-q", "--disable-pip-version-check", "install"]
+        done = subprocess.run([*pip, *packages], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"{packages} cannot be installed: {done.stderr[-200:]}")
+        (folder / "done").touch()
+    return python

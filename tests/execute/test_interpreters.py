@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.observation import Program
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.types import FileChange, Verdict
+from tests.execute.projects import make_project
+from tests.execute.subjects import environment
+from tests.execute.test_engine import CASES
+
+pytestmark = pytest.mark.slow
+
+#: Python of the subject, its pytest.
+PAIRS = [
+    ("3.8", "4.4.2"),
+    ("3.8", "5.4.3"),
+    ("3.8", "6.2.5"),
+    ("3.8", "8.3.5"),
+    ("3.9", "6.2.5"),
+    ("3.9", "7.0.1"),
+    ("3.9", "8.4.2"),
+    ("3.10", "7.4.4"),
+    ("3.10", "9.0.0"),
+    ("3.11", "8.4.2"),
+    ("3.12", "7.4.4"),
+    ("3.12", "9.0.0"),
+    ("3.13", "8.4.2"),
+    ("3.13", "9.0.0"),
+]
+#: Cases that take their whole time are left to one interpreter.
+QUICK = {name: case for name, case in CASES.items() if case[1] is not Verdict.TIMEOUT}
+FIXED = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 3\n")
+ASKS = "from pkg.core import divide\ndef test_a():\n    assert divide(4, 2) == 3\n"
+
+
+@pytest.mark.parametrize(("python", "version"), PAIRS)
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_every_pair_gives_the_same_verdicts(
+    tmp_path: Path, python: str, version: str, sandbox: str
+) -> None:
+    found = environment(python, f"pytest=={version}")
+    tmp_path.chmod(0o755)
+    subject = find_subject(make_project(tmp_path / "p"), python=str(found), env={})
+    assert f"{subject.python_version[0]}.{subject.python_version[1]}" == python
+    engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=10))
+    try:
+        result = engine.run(
+            Row(
+                targets=tuple(
+                    TestTarget(id=name, path="tests/test_x.py", source=case[0], node="test_a")
+                    for name, case in QUICK.items()
+                )
+            )
+        )
+        assert result.notes == ()
+        for run in result.runs:
+            _, verdict, words = QUICK[run.test]
+            assert (run.verdict, words in run.reason) == (verdict, True), run
+        target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
+        (fixed,) = engine.run(Row(targets=(target,), changes=(FIXED,))).runs
+        assert fixed.verdict is Verdict.PASS
+        assert fixed.exercised is (True if subject.python_version >= (3, 12) else None)
+        seen = engine.observe(Program(statements=("from pkg.core import divide", "divide(1, 0)")))
+        assert [one.raised is None for one in seen.observed] == [True, False]
+    finally:
+        engine.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="made for Linux")
+def test_the_running_interpreter_is_among_them() -> None:
+    assert f"{sys.version_info[0]}.{sys.version_info[1]}" in {python for python, _ in PAIRS}

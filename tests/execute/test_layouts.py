@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.types import FileChange, TestRun, Verdict
+from tests.execute.subjects import environment
+
+pytestmark = pytest.mark.slow
+
+PYPROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "brtlayout"
+version = "1"
+[tool.setuptools.packages.find]
+where = ["{where}"]
+include = ["brtlayout*"]
+"""
+ASKS = "import brtlayout.core\ndef test_a():\n    assert brtlayout.core.answer() == 42\n"
+WRONG = "def answer():\n    return 41\n"
+RIGHT = b"def answer():\n    return 42\n"
+
+LAYOUTS = [
+    (where, how) for where in ("src", ".") for how in ("none", "editable", "strict", "regular")
+]
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """An environment that installs can be made in."""
+    return environment("3.11", "pytest==8.4.2", "setuptools")
+
+
+@pytest.fixture(params=LAYOUTS, ids=lambda layout: f"{layout[0].replace('.', 'flat')}-{layout[1]}")
+def project(
+    request: pytest.FixtureRequest, tmp_path: Path, python: Path
+) -> Iterator[tuple[Path, str]]:
+    where, how = request.param
+    tmp_path.chmod(0o755)
+    root = tmp_path / "project"
+    package = root / where / "brtlayout"
+    package.mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "tests/test_old.py").write_text("def test_old(): pass\n", encoding="utf-8")
+    (root / "pyproject.toml").write_text(PYPROJECT.format(where=where), encoding="utf-8")
+    (package / "__init__.py").touch()
+    (package / "core.py").write_text(WRONG, encoding="utf-8")
+    pip = [str(python), "-m", "pip", "-q", "--disable-pip-version-check"]
+    options = {
+        "none": None,
+        "editable": ["-e"],
+        "strict": ["--config-settings", "editable_mode=strict", "-e"],
+        "regular": [],
+    }[how]
+    if options is not None:
+        install = [*pip, "install", "--no-build-isolation", "--no-deps", *options, str(root)]
+        subprocess.run(install, check=True, capture_output=True)
+    yield root, f"{where}/brtlayout/core.py".removeprefix("./")
+    subprocess.run([*pip, "uninstall", "-y", "brtlayout"], check=True, capture_output=True)
+
+
+def _run(project: tuple[Path, str], python: Path, sandbox: str, content: bytes) -> TestRun:
+    root, path = project
+    subject = find_subject(root, python=str(python), env={})
+    engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=20))
+    target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
+    try:
+        row = Row(targets=(target,), changes=(FileChange(path=path, content=content),))
+        return engine.run(row).runs[0]
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("sandbox", ["ns", "landlock", "none"])
+def test_the_patched_code_is_what_runs(
+    project: tuple[Path, str], python: Path, sandbox: str
+) -> None:
+    run = _run(project, python, sandbox, RIGHT)
+    assert run.verdict is Verdict.PASS, run
+    wrong = _run(project, python, sandbox, RIGHT.replace(b"42", b"40"))
+    assert wrong.verdict is Verdict.FAIL, wrong

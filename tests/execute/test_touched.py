@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.touched import changed_lines, module_names, touched_files
+from pytest_brt.types import FileChange, Verdict
+from tests.execute.projects import CORE, make_project, open_on, run_one
+
+CHANGED = FileChange(path="pkg/core.py", content=CORE.replace("a / b", "a // b").encode())
+
+
+@pytest.fixture(scope="module", params=["ns", "none"])
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    root = make_project(tmp_path_factory.mktemp("touched") / "project")
+    engine = open_on(root, seconds=5, sandbox=request.param)
+    yield engine
+    engine.close()
+
+
+def test_a_module_has_a_name_for_each_root() -> None:
+    assert module_names("src/pkg/core.py", ("src", ".")) == ("pkg.core", "src.pkg.core")
+    assert module_names("pkg/__init__.py", (".",)) == ("pkg",)
+    assert module_names("pkg/data.json", (".",)) == ()
+    assert module_names("my-tool/core.py", (".",)) == ()
+
+
+def test_changed_lines_are_those_that_show_the_change() -> None:
+    assert changed_lines("a\nb\nc\n", "a\nB\nc\n") == (2,)
+    assert changed_lines("a\nb\nc\n", "a\nc\n") == (1, 2)
+    assert changed_lines("a\n", "a\n") == ()
+    assert changed_lines("x = [\n1,\n2,\n]\n", "x = [\n1,\n3,\n]\n") == (1, 3)
+
+
+def test_tests_and_data_are_not_modules_of_the_project(tmp_path: Path) -> None:
+    changes = (
+        CHANGED,
+        FileChange(path="tests/test_x.py", content=b""),
+        FileChange(path="README", content=b""),
+    )
+    assert [file.path for file in touched_files(tmp_path, (".",), changes)] == ["pkg/core.py"]
+
+
+def test_a_patch_that_is_not_imported_is_said_to_be_so(engine: Engine) -> None:
+    run = run_one(engine, "def test_a(): pass\n", changes=(CHANGED,))
+    assert (run.verdict, run.exercised) == (Verdict.PASS, False)
+    assert "patch not exercised" in run.reason
+
+
+def test_a_patch_that_ran_is_known_where_python_can_tell(engine: Engine) -> None:
+    asks = "from pkg.core import divide\ndef test_a(): assert divide(5, 2) == 2\n"
+    run = run_one(engine, asks, changes=(CHANGED,))
+    assert (run.verdict, run.exercised) == (
+        Verdict.PASS,
+        True if sys.version_info >= (3, 12) else None,
+    )
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="lines are watched from 3.12 on")
+def test_a_patched_line_that_is_not_reached_is_known(engine: Engine) -> None:
+    asks = "from pkg.core import Thing\ndef test_a(): assert Thing().name()\n"
+    assert run_one(engine, asks, changes=(CHANGED,)).exercised is False
+
+
+def test_other_code_than_the_patched_makes_a_cell_invalid(engine: Engine) -> None:
+    """A conftest that puts an older copy of the package first on the path."""
+    files = (
+        CHANGED,
+        FileChange(path="old/pkg/__init__.py", content=b""),
+        FileChange(path="old/pkg/core.py", content=CORE.encode()),
+        FileChange(
+            path="conftest.py",
+            content=b"import os, sys\n"
+            b"sys.path.insert(0, os.path.join(os.path.dirname(__file__), 'old'))\n"
+            b"for name in [n for n in sys.modules if n.split('.')[0] == 'pkg']:\n"
+            b"    del sys.modules[name]\n",
+        ),
+    )
+    asks = "from pkg.core import divide\ndef test_a(): assert divide(5, 2) == 2.5\n"
+    run = run_one(engine, asks, changes=files)
+    assert run.verdict is Verdict.INVALID
+    assert "old/pkg/core.py" in run.reason
+
+
+def test_bytecode_of_the_same_size_and_second_is_never_taken(engine: Engine) -> None:
+    """What deceives Python's own check, and pytest's before 9.2, many times over."""
+    asks = "from pkg.core import divide\ndef test_a(): assert divide(1, 1) == {}\n"
+    for number in range(1, 9):
+        source = f"def divide(a, b):\n    return {number}\n"
+        change = FileChange(path="pkg/core.py", content=source.encode())
+        right = run_one(engine, asks.format(number), changes=(change,))
+        wrong = run_one(engine, asks.format(number - 1), changes=(change,))
+        assert (right.verdict, wrong.verdict) == (Verdict.PASS, Verdict.FAIL)
