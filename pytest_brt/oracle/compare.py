@@ -8,6 +8,8 @@ from enum import IntEnum
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _BOX = re.compile(r"[\u2500-\u257f\u2580-\u259f\u23a1-\u23ad\u239b-\u23b3\u2571-\u2573]")
+#: What a notebook puts around formulas.
+_MATH = re.compile(r"^\$+(?:\\displaystyle)?|\$+$")
 _CLASS = re.compile(r"<class '([\w.]+)'>")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -81,6 +83,7 @@ def trimmed(text: str) -> str:
 def squeezed(text: str) -> str:
     """Return `text` without whitespace, box drawing, addresses and outer quotes."""
     text = _CLASS.sub(r"\1", _BOX.sub("", _ADDRESS.sub("0x", text)).strip())
+    text = _MATH.sub("", text)
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
     return re.sub(r"\s+", "", text).replace('"', "'").replace("\\\\", "\\")

@@ -27,6 +27,11 @@ from pytest_brt.types import Block, BlockKind, Issue, Raised
 
 _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
 _PYTHON_CODE = re.compile(r"^(?:python[\d.]*|py) -c (?P<quote>[\"'])(?P<code>.*)(?P=quote)$")
+_MODULE_LINE = re.compile(
+    r'^\s*File "[^"\n]+", line \d+, in <module>\n\s+(?P<code>\S[^\n]*)$|'
+    r"^-+> ?\d+ (?P<jupyter>\S[^\n]*)$",
+    re.MULTILINE,
+)
 _SHOWS_FILE = re.compile(r"^(?:cat|type|more) \S+\.py$")
 #: Statements of one report that are looked at; more is a program, not a report.
 _MOST_STEPS = 150
@@ -413,9 +418,23 @@ def _shell(reading: _Reading, block: Block) -> None:
             _output(reading, replace(block, text=exchange.output))
 
 
+def _add_line_of(reading: _Reading, block: Block) -> None:
+    """Take the line that a traceback starts from, where the report has no such code."""
+    match = _MODULE_LINE.search(block.text)
+    source = (match["code"] or match["jupyter"]).strip() if match else ""
+    if not is_runnable(source):
+        return
+    squeezed = re.sub(r"\s+", "", source)
+    if any(squeezed in re.sub(r"\s+", "", step.source) for step in reading.steps):
+        return
+    statement = Statement(source=source, line=0)
+    reading.latest = [_add(reading, statement, block.line, (), session=False)]
+
+
 def _traceback(reading: _Reading, block: Block) -> None:
     role, sentence = _announced(reading)
     raised = final_exception(block.text)
+    _add_line_of(reading, block)
     if raised is None or not reading.latest:
         reading.recent = []
         return

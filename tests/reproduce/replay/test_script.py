@@ -110,3 +110,11 @@ def test_lines_of_output_belong_to_the_prints_in_order() -> None:
     )
     assert found["print(f(1))"] == [("value", "observed", "5")]
     assert found["print(f(x))"] == [("value", "observed", "6")]
+
+
+def test_the_line_a_traceback_starts_from_is_code() -> None:
+    found = said(
+        "Title\n\n```\nTraceback (most recent call last):\n"
+        '  File "x.py", line 2, in <module>\n    a.b(1)\nKeyError: 1\n```\n'
+    )
+    assert [kind for kind, _, _ in found["a.b(1)"]] == ["raises"]
