@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from pytest_brt.code.normal import patch_key
 from pytest_brt.errors import PatchProblem, SubjectProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
@@ -74,11 +75,16 @@ def run_patch(
         cells=cells,
         notes=notes,
         seconds=time.perf_counter() - started,
+        normal=patch_key(applied.changes, lambda path: _bytes(root / path)),
         size=touched.size,
         places=touched.places,
         guarded=guarded,
         varied=varied,
     )
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _look(

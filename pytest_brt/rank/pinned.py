@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from textwrap import dedent
 
 from pytest_brt.guard.suite import ExistingTest
+from pytest_brt.oracle.polarity import pinned
 from pytest_brt.syntax import parse
 from pytest_brt.types import JudgedTest, OracleKind, Raised
 
@@ -34,39 +36,43 @@ def pinned_among(
     claims = [claim for judged in candidates for claim in _claims(judged)]
     if not claims:
         return ()
-    return tuple(
-        test.name
-        for test in tests
-        if any(value in test.source for _, value in claims) and _pins(test.source, claims)
-    )
+    return tuple(test.name for test in tests if _pins(test, claims))
 
 
-def _claims(judged: JudgedTest) -> Iterator[tuple[frozenset[str], str]]:
-    """Yield the functions a candidate calls, with what it saw and calls wrong."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """What a candidate calls, and what it saw there and calls wrong: a value or an exception."""
+
+    calls: frozenset[str]
+    values: tuple[str, ...] = ()
+    raised: tuple[str, ...] = ()
+
+
+def _claims(judged: JudgedTest) -> Iterator[_Claim]:
     runs = judged.judgement.runs
     raised = runs[0].raised if runs else None
-    if raised is None or judged.test.source is None:
+    calls = _calls(judged.test.source or "")
+    if raised is None or not calls:
         return
-    calls = _calls(judged.test.source)
-    wrong = _wrong(judged.test.oracle.kind, raised)
-    if calls and wrong:
-        yield calls, wrong
+    if judged.test.oracle.kind is OracleKind.NO_RAISE:
+        yield _Claim(calls=calls, raised=(raised.type.rpartition(".")[2],))
+    elif value := _wrong_value(judged.test.oracle.kind, raised):
+        yield _Claim(calls=calls, values=(value,))
 
 
-def _wrong(kind: OracleKind, raised: Raised) -> str:
-    if kind is OracleKind.NO_RAISE:
-        return raised.type.rpartition(".")[2]
+def _wrong_value(kind: OracleKind, raised: Raised) -> str:
     match = _LEFT.match(raised.message.partition("\n")[0]) if kind in _VALUE else None
     value = match[1] if match else ""
     return value if len(value) >= _TELLING and value not in ("True", "False", "None") else ""
 
 
-def _pins(source: str, claims: Sequence[tuple[frozenset[str], str]]) -> bool:
-    for statement in _assertions(source):
-        text = ast.unparse(statement)
-        calls = _called(statement)
-        if any(value in text and calls & names for names, value in claims):
-            return True
+def _pins(test: ExistingTest, claims: Sequence[_Claim]) -> bool:
+    claims = [claim for claim in claims if claim.calls & test.words]
+    for statement in _assertions(test.source) if claims else ():
+        text, calls = ast.unparse(statement), _called(statement)
+        for claim in claims:
+            if claim.calls & calls and pinned(text, claim.values, claim.raised):
+                return True
     return False
 
 

@@ -20,6 +20,9 @@ RIGHT = 0.3
 COPIES = 0.5
 #: For changing a definition that all the others change too; the share of others scales it.
 COMPANY = 1.0
+#: For doing with changed inputs what the other patches that pass the same candidates do; the
+#: share of them that agree, over all changed inputs, scales it (dual agreement, as in CodeT).
+AGREEMENT = 1.0
 #: For making existing tests fail that are not known to pin the bug; each doubling adds a part.
 REGRESSION = -1.6
 FURTHER_REGRESSIONS = -0.3
@@ -46,20 +49,29 @@ def priors_of(
     """Return the prior of each patch among these, with what inputs near the report exposed."""
     copies = copies_of(results)
     return tuple(
-        _prior(result, len(same), _company(result, results), exposure)
+        _prior(
+            result, len(same), (_company(result, results), _agreement(result, results)), exposure
+        )
         for result, same, exposure in zip(results, copies, exposures, strict=True)
     )
 
 
 def _prior(
-    result: PatchResult, copies: int, company: float | None, exposure: Exposure | None
+    result: PatchResult,
+    copies: int,
+    shares: tuple[float | None, float | None],
+    exposure: Exposure | None,
 ) -> Prior:
     reasons: list[tuple[float, str]] = []
+    company, agreement = shares
     if copies:
         reasons.append((COPIES * math.log(copies + 1), f"written {copies + 1} times alike"))
     if company is not None:
         words = f"{company:.0%} of the others change the same definitions"
         reasons.append((COMPANY * (company - 0.5), words))
+    if agreement is not None:
+        words = f"{agreement:.0%} of the others do the same with changed inputs"
+        reasons.append((AGREEMENT * (agreement - 0.5), words))
     reasons += _guard_reasons(result)
     if exposure is not None:
         reasons.append((EXPOSED, f"shows the bug again for {exposure.varied.change}"))
@@ -79,6 +91,24 @@ def _guard_reasons(result: PatchResult) -> list[tuple[float, str]]:
     moved = REGRESSION + FURTHER_REGRESSIONS * math.log2(broken)
     plural = "test fails" if broken == 1 else "tests fail"
     return [(moved, f"{broken} existing {plural} that passed before")]
+
+
+def _agreement(result: PatchResult, results: Sequence[PatchResult]) -> float | None:
+    """Return the share of other patches that do the same with changed inputs, over the inputs.
+
+    None without inputs that at least two other patches were tried on.
+    """
+    own = {(varied.test, varied.change): varied.after for varied in result.varied}
+    agreeing = total = 0
+    for other in results:
+        is_copy = other is result or (result.normal and other.normal == result.normal)
+        theirs = {(varied.test, varied.change): varied.after for varied in other.varied}
+        shared = own.keys() & theirs.keys()
+        if is_copy or not shared:
+            continue
+        agreeing += sum(own[key] == theirs[key] for key in shared)
+        total += len(shared)
+    return agreeing / total if total >= 2 * len(own) > 0 else None
 
 
 def _company(result: PatchResult, results: Sequence[PatchResult]) -> float | None:
