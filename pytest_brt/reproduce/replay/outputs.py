@@ -1,0 +1,83 @@
+"""Output, tracebacks and shell sessions → what the code above them did."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.reproduce.replay.claims import is_runnable
+from pytest_brt.reproduce.replay.mend import Statement
+from pytest_brt.reproduce.replay.reading import (
+    Reading,
+    add_step,
+    announced,
+    displayed,
+    displays_value,
+    say,
+)
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.types import Block
+
+_MODULE_LINE = re.compile(
+    r'^\s*File "[^"\n]+", line \d+, in <module>\n\s+(?P<code>\S[^\n]*)$|'
+    r"^-+> ?\d+ (?P<jupyter>\S[^\n]*)$",
+    re.MULTILINE,
+)
+
+
+def read_output(reading: Reading, block: Block) -> None:
+    """Text below code is what it displayed, or should display."""
+    role, sentence = announced(reading)
+    reading.recent = []
+    if not reading.latest:
+        return
+    shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    if len(shown) == len(lines) > 1:
+        for index, line in zip(shown, lines, strict=True):
+            say(reading, index, replace(displayed(line, role, sentence), direct=False))
+        return
+    for index in reading.latest:
+        several = role is not Role.EXPECTED and displays_value(reading.steps[index].source)
+        if several or index == reading.latest[-1]:
+            say(reading, index, replace(displayed(block.text, role, sentence), direct=False))
+
+
+def _add_line_of(reading: Reading, block: Block) -> None:
+    """Take the line that a traceback starts from, where the report has no such code."""
+    match = _MODULE_LINE.search(block.text)
+    source = (match["code"] or match["jupyter"]).strip() if match else ""
+    if not is_runnable(source):
+        return
+    squeezed = re.sub(r"\s+", "", source)
+    if any(squeezed in re.sub(r"\s+", "", step.source) for step in reading.steps):
+        return
+    statement = Statement(source=source, line=0)
+    reading.latest = [add_step(reading, statement, block.line, (), session=False)]
+
+
+def read_traceback_block(reading: Reading, block: Block) -> None:
+    """Give a traceback to the statement that it shows, else to the last one."""
+    role, sentence = announced(reading)
+    raised = final_exception(block.text)
+    _add_line_of(reading, block)
+    if raised is None or not reading.latest:
+        reading.recent = []
+        return
+    said = Said(
+        kind=SaidKind.RAISES,
+        role=role,
+        raised=raised,
+        text=block.text,
+        sentence=sentence,
+        direct=True,
+    )
+    squeezed = re.sub(r"\s+", "", block.text)
+    shown = [
+        index
+        for index in reading.latest
+        if re.sub(r"\s+", "", reading.steps[index].source.split("\n")[0]) in squeezed
+    ]
+    say(reading, shown[-1] if shown else reading.latest[-1], said)
+    reading.recent = []

@@ -1,0 +1,138 @@
+"""What has been read of a report so far, and how more is added to it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+
+from pytest_brt.issue.prose import Sentence
+from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.reproduce.replay.mend import Statement
+from pytest_brt.reproduce.replay.names import names_of
+from pytest_brt.reproduce.replay.roles import role_of
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Step
+from pytest_brt.syntax import parse
+
+
+@dataclass(slots=True)
+class Reading:
+    """What has been read so far."""
+
+    steps: list[Step] = field(default_factory=list)
+    inline: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    #: Role that the section's heading gives.
+    section: Role = Role.SHOWN
+    heading: str = ""
+    #: Sentences since the last block of code.
+    recent: list[Sentence] = field(default_factory=list)
+    #: Claims about the code that comes next, and which of its results each means.
+    ahead: list[tuple[Said, int]] = field(default_factory=list)
+    #: Variables of the report so far.
+    bound: set[str] = field(default_factory=set)
+    #: Indices of the steps of the last code block.
+    latest: list[int] = field(default_factory=list)
+    #: What was announced of that block.
+    latest_role: Role = Role.SHOWN
+    block: int = 0
+
+
+def merged(old: tuple[Said, ...], new: tuple[Said, ...]) -> tuple[Said, ...]:
+    """Return both, without doubles."""
+    return tuple(dict.fromkeys([*old, *new]))
+
+
+def say(reading: Reading, index: int, said: Said) -> None:
+    """Note that `said` is said of statement number `index`."""
+    step = reading.steps[index]
+    reading.steps[index] = replace(step, said=merged(step.said, (said,)))
+
+
+def meant(reading: Reading, ordinal: int) -> int:
+    """Return the statement of the last block that "the first", "the second" … means."""
+    shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
+    place = ordinal - 1 if ordinal > 0 else ordinal
+    if ordinal and -len(shown) <= place < len(shown):
+        return shown[place]
+    return reading.latest[-1]
+
+
+def add_inline(reading: Reading, source: str, line: int, said: tuple[Said, ...]) -> None:
+    """Add code from a sentence, or what is said of it when it is there already."""
+    for number, step in enumerate(reading.inline):
+        if step.source == source:
+            reading.inline[number] = replace(step, said=merged(step.said, said))
+            return
+    reading.inline.append(
+        Step(source=source, line=line, block=-1 - len(reading.inline), said=said, inline=True)
+    )
+
+
+def announced(reading: Reading) -> tuple[Role, str]:
+    """Return the role of the block that comes now, and the sentence that gives it."""
+    if any(ordinal for _, ordinal in reading.ahead):
+        return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
+    if reading.recent:
+        last = reading.recent[-1]
+        role = role_of(last.text)
+        if role is not Role.SHOWN:
+            return role, last.text
+    if reading.section is not Role.SHOWN:
+        return reading.section, reading.heading
+    return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
+
+
+def add_step(
+    reading: Reading, statement: Statement, line: int, said: tuple[Said, ...], *, session: bool
+) -> int:
+    """Add the statements of one input and return the index of the last."""
+    nodes = parse(statement.source).body
+    sources = [ast.unparse(node) for node in nodes] if len(nodes) > 1 else [statement.source]
+    for number, source in enumerate(sources):
+        reading.steps.append(
+            Step(
+                source=source,
+                line=line,
+                block=reading.block,
+                said=said if number == len(sources) - 1 else (),
+                session=session,
+                mended=statement.mended,
+            )
+        )
+    return len(reading.steps) - 1
+
+
+def close_block(reading: Reading, added: list[int]) -> None:
+    """End a block of code: what was announced belongs to its statements."""
+    if not added:
+        return
+    reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
+    ahead, reading.ahead = reading.ahead, []
+    reading.latest_role = announced(reading)[0]
+    reading.recent, reading.latest = [], added
+    for said, ordinal in ahead:
+        several = said.kind in (SaidKind.RAISES, SaidKind.WORKS) and not ordinal
+        for index in added if several else [meant(reading, ordinal)]:
+            say(reading, index, said)
+    for index in added:
+        reading.bound |= names_of(reading.steps[index].source).bound
+
+
+def displayed(output: str, role: Role, sentence: str) -> Said:
+    """Return what the output below a statement says of it."""
+    raised = final_exception(output)
+    if raised is not None:
+        return Said(
+            kind=SaidKind.RAISES,
+            role=role,
+            raised=raised,
+            text=output,
+            sentence=sentence,
+            direct=True,
+        )
+    return Said(kind=SaidKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
+
+
+def displays_value(source: str) -> bool:
+    """Say whether a statement shows the value of an expression."""
+    return isinstance(parse(source).body[-1], ast.Expr)

@@ -1,0 +1,80 @@
+"""Prose and headings of a report → what they say about its code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from pytest_brt.issue.prose import Sentence, sentences
+from pytest_brt.reproduce.replay.claims import Claim, claims, code_in, is_runnable
+from pytest_brt.reproduce.replay.reading import (
+    Reading,
+    add_inline,
+    meant,
+    say,
+)
+from pytest_brt.reproduce.replay.roles import heading_role
+from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.types import Block
+
+_AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
+
+
+def read_heading(reading: Reading, block: Block, *, title: bool) -> None:
+    """Read a heading: it names a section, and may say something itself."""
+    role = Role.SHOWN if title else heading_role(block.text)
+    reading.section, reading.heading = role, block.text
+    reading.recent = []
+    for sentence in sentences(block):
+        for claim in claims(sentence, reading.bound):
+            _give(reading, claim, sentence, ahead=title or bool(claim.subject))
+
+
+def read_prose(reading: Reading, block: Block) -> None:
+    """Read the sentences of a paragraph."""
+    every = sentences(block)
+    for position, sentence in enumerate(every):
+        ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
+        last = position == len(every) - 1
+        for claim in claims(sentence, reading.bound, reading.section):
+            claim = _in_section(reading, claim)  # noqa: PLW2901
+            _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
+        _mention(reading, sentence)
+    reading.recent.extend(every)
+
+
+def _in_section(reading: Reading, claim: Claim) -> Claim:
+    """A section named "Expected" turns what is plainly stated in it into what should be."""
+    said = claim.said
+    if (
+        reading.section is Role.EXPECTED
+        and said.role is Role.OBSERVED
+        and said.kind
+        in (
+            SaidKind.VALUE,
+            SaidKind.RAISES,
+        )
+        and said.raised is None
+    ):
+        return replace(claim, said=replace(said, role=Role.EXPECTED))
+    return claim
+
+
+def _mention(reading: Reading, sentence: Sentence) -> None:
+    """Code in a sentence is worth running even when nothing clear is said about it."""
+    for code in code_in(sentence):
+        if is_runnable(code.text):
+            add_inline(reading, code.text, sentence.line, ())
+
+
+def _give(reading: Reading, claim: Claim, sentence: Sentence, *, ahead: bool) -> None:
+    if claim.subject:
+        add_inline(reading, claim.subject, sentence.line, (claim.said,))
+    elif ahead and (claim.ordinal or not reading.latest or claim.said.kind is not SaidKind.VALUE):
+        reading.ahead.append((claim.said, claim.ordinal))
+    elif reading.latest:
+        said = claim.said
+        plain = said.kind is SaidKind.VALUE and said.role is Role.OBSERVED
+        if plain and reading.latest_role is Role.CONTRAST:
+            said = replace(said, role=Role.CONTRAST)
+        say(reading, meant(reading, claim.ordinal), said)
