@@ -82,6 +82,8 @@ def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
     key = squeezed(display.text)
     if len(key) < 4 or key in squeezed(seen.step.source):
         return False
+    if any(_is_fine(said, display) for other in view.seen for said in other.step.said):
+        return False  # there it is called right
     return any(
         key in squeezed(block.text)
         for block in view.issue.blocks
