@@ -96,16 +96,17 @@ def _guard_reasons(result: PatchResult) -> list[tuple[float, str]]:
 def _agreement(result: PatchResult, results: Sequence[PatchResult]) -> float | None:
     """Return the share of other patches that do the same with changed inputs, over the inputs.
 
-    None without inputs that at least two other patches were tried on.
+    None without inputs that at least two other patches were tried on; copies are one voice.
     """
     own = {(varied.test, varied.change): varied.after for varied in result.varied}
     agreeing = total = 0
+    voices = {result.normal} if result.normal else set()
     for other in results:
-        is_copy = other is result or (result.normal and other.normal == result.normal)
         theirs = {(varied.test, varied.change): varied.after for varied in other.varied}
         shared = own.keys() & theirs.keys()
-        if is_copy or not shared:
+        if other is result or other.normal in voices or not shared:
             continue
+        voices |= {other.normal} if other.normal else set()
         agreeing += sum(own[key] == theirs[key] for key in shared)
         total += len(shared)
     return agreeing / total if total >= 2 * len(own) > 0 else None

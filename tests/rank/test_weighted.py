@@ -153,3 +153,29 @@ def test_turning_a_test_green_never_lowers_the_place_when_data_are_few(
         )
 
     assert position(better) <= position(columns)
+
+
+def test_doing_what_most_others_do_with_changed_inputs_counts() -> None:
+    same, other = varied("0", "5"), varied("0", "7")
+    ranks = rank_by_weight(
+        (row("a", "p", varied=other), *(row(name, "p", varied=same) for name in "bcd")), TESTS
+    )
+    assert names(ranks) == ["b", "c", "d", "a"]
+    assert any("0% of the others do the same" in reason for reason in ranks[-1].because)
+    assert ranks[0].standing is Standing.TIED
+    assert ranks[0].exposure is None
+
+
+def test_copies_are_one_voice_about_changed_inputs() -> None:
+    same, other = varied("0", "5"), varied("0", "7")
+    ranks = rank_by_weight(
+        (
+            row("a", "p", varied=other, normal="x"),
+            row("b", "p", varied=other, normal="x"),
+            row("c", "p", varied=same, normal="y"),
+        ),
+        TESTS,
+    )
+    reasons = {rank.result.patch.name: rank.because for rank in ranks}
+    for name in "abc":
+        assert not any("of the others do the same" in reason for reason in reasons[name])
