@@ -271,6 +271,8 @@ class Guarded:
     ran: int
     #: Test functions in the project's suite.
     total: int
+    #: How many of those that ran execute a patched line; None where that cannot be seen.
+    reached: int | None = None
     #: By what the tests were chosen: "coverage" or "names".
     by: str
     regressions: tuple[Regression, ...] = ()

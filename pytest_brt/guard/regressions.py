@@ -79,7 +79,12 @@ class Guard:
         started = time.monotonic()
         near = self._tests(touched, frozenset(hints))
         chosen, cut = self._affordable(near, allowance)
-        failed = self._run(applied.changes, chosen)
+        runs = self._runs(applied.changes, chosen)
+        failed = [
+            (test, runs[test.name])
+            for test in chosen
+            if test.name in runs and runs[test.name].verdict in _BROKEN
+        ]
         confirmed = self._confirm(applied.changes, [test for test, _ in failed])
         expected = set(pinned)
         regressions = [
@@ -90,6 +95,7 @@ class Guard:
         return Guarded(
             ran=len(chosen),
             total=self._read_suite().total,
+            reached=_reached(runs.values()),
             by="names",
             regressions=tuple(item for item in regressions if item.test not in expected),
             pinned=tuple(item.test for item in regressions if item.test in expected),
@@ -165,17 +171,6 @@ class Guard:
                     )
             return {test.name: self._base[test.name] for test in batch}
 
-    def _run(
-        self, changes: tuple[FileChange, ...], tests: Sequence[ExistingTest]
-    ) -> list[tuple[ExistingTest, TestRun]]:
-        """Return the tests that do not pass on the changed tree."""
-        runs = self._runs(changes, tests)
-        return [
-            (test, runs[test.name])
-            for test in tests
-            if test.name in runs and runs[test.name].verdict in _BROKEN
-        ]
-
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[ExistingTest]
     ) -> frozenset[str]:
@@ -213,3 +208,9 @@ class Guard:
         )
         result = self._engine.run(row)
         return {targets[run.test].name: run for run in result.runs}
+
+
+def _reached(runs: Iterable[TestRun]) -> int | None:
+    """Return how many of the runs executed a patched line; None where it was not seen."""
+    seen = [run.exercised for run in runs]
+    return None if None in seen or not seen else sum(bool(reached) for reached in seen)

@@ -86,8 +86,9 @@ def _guard_reasons(result: PatchResult) -> list[tuple[float, str]]:
         return []
     broken = len(guarded.regressions)
     if not broken:
-        moved = QUIET * min(1.0, math.log10(guarded.ran + 1) / 2)
-        return [(moved, f"{guarded.ran} existing tests near it still pass")]
+        count = guarded.ran if guarded.reached is None else guarded.reached
+        moved = QUIET * min(1.0, math.log10(count + 1) / 2)
+        return [(moved, f"{count} existing tests near it still pass")]
     moved = REGRESSION + FURTHER_REGRESSIONS * math.log2(broken)
     plural = "test fails" if broken == 1 else "tests fail"
     return [(moved, f"{broken} existing {plural} that passed before")]

@@ -125,6 +125,7 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
     return {
         "ran": guarded.ran,
         "of": guarded.total,
+        "reached": guarded.reached,
         "chosen_by": guarded.by,
         "pinned": list(guarded.pinned),
         "cut": guarded.cut,

@@ -77,12 +77,13 @@ def regressions(ranks: Sequence[Rank]) -> Iterator[str]:
     guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
     if not guards:
         return
-    fewest, most = min(guard.ran for guard in guards), max(guard.ran for guard in guards)
-    count = str(most) if fewest == most else f"{fewest} to {most}"
+    count = _span([guard.ran for guard in guards])
     cuts = {guard.cut: None for guard in guards if guard.cut}
     ending = f"; {next(iter(cuts))}" if cuts else ""
+    reached = [guard.reached for guard in guards if guard.reached is not None]
+    lines = f", and {_span(reached)} of them execute its lines" if reached else ""
     yield (
-        f"guard: {count} of {guards[0].total} existing tests ran on each patch, "
+        f"guard: {count} of {guards[0].total} existing tests ran on each patch{lines}; "
         f"chosen by {guards[0].by}{ending}"
     )
     for rank in ranks:
@@ -97,6 +98,11 @@ def regressions(ranks: Sequence[Rank]) -> Iterator[str]:
             yield f"regression of {rank.result.patch.name}: and {len(broken) - NAMED} more"
     for test in dict.fromkeys(test for guard in guards for test in guard.pinned):
         yield f"asserts the reported behaviour, and must change with the fix: {test}"
+
+
+def _span(counts: Sequence[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    return str(most) if fewest == most else f"{fewest} to {most}"
 
 
 def reasons(ranks: Sequence[Rank]) -> Iterator[str]:

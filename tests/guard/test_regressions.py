@@ -81,6 +81,7 @@ def test_new_failures_are_named_and_old_ones_are_not(engine: Engine, root: Path)
     ]
     assert "assert" in found.regressions[0].reason
     assert (found.ran, found.total, found.cut) == (3, 5, "")
+    assert found.reached in (None, 3)
 
 
 def test_a_pinned_test_is_told_and_not_held_against_the_patch(engine: Engine, root: Path) -> None:

@@ -52,7 +52,7 @@ def test_what_existing_tests_said() -> None:
     pinned = replace(broken(0), pinned=("tests/test_x.py::test_old",), cut="the budget says no")
     ranks = rank_by_weight((row("a", "p", guarded=pinned), row("b", "p", guarded=broken(5))), TESTS)
     assert list(regressions(ranks)) == [
-        "guard: 20 of 100 existing tests ran on each patch, chosen by names; the budget says no",
+        "guard: 20 of 100 existing tests ran on each patch; chosen by names; the budget says no",
         "regression of b: tests/test_x.py::test_0 ()",
         "regression of b: tests/test_x.py::test_1 ()",
         "regression of b: tests/test_x.py::test_2 ()",
