@@ -246,3 +246,14 @@ def test_code_that_is_not_about_the_project_makes_no_test(engine: Engine) -> Non
         engine, "x\n\n```\n>>> [1, 2][5]\nIndexError: list index out of range\n>>> 2 + 2\n4\n```\n"
     )
     assert made.tests == ()
+
+
+def test_a_result_shown_beside_a_crash_is_not_what_goes_wrong(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "first() raises IndexError for nothing\n\nWithout items it crashes:\n\n"
+        ">>> from pkg import first\n>>> first([3])\n3\n>>> first([])\n"
+        'Traceback (most recent call last):\n  File "x.py", line 1, in first\n'
+        "IndexError: list index out of range\n",
+    )
+    assert [item.test.oracle.kind for item in candidates(made)] == [OracleKind.NO_RAISE]

@@ -24,6 +24,7 @@ from pytest_brt.syntax import parse_expression
 from pytest_brt.types import BlockKind, OracleKind
 
 _SUSPECT = (Role.OBSERVED, Role.SHOWN)
+_ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|throw|threw|exception|traceback)", re.IGNORECASE)
 #: Reasons for which a result counts also where the report is about a crash.
 SPOKEN = "the report complains about this result"
 MARKED = "it is marked as wrong where it stands"
@@ -112,6 +113,10 @@ def _gone_score(
     if said is None:
         score -= 0.15
         reasons.append("the report has this result in its text")
+    elif said.direct and _ABOUT_A_CRASH.search(said.sentence):
+        # What the sentence above the code complains of is another of its lines.
+        score -= 0.15
+        reasons.append("the report shows this result")
     elif said.role is Role.OBSERVED:
         score += 0.05 if last or not said.direct else -0.1
         reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
