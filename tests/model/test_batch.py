@@ -448,14 +448,15 @@ def test_nothing_leaks_over_many_prompts(make: Make) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["llama.gguf", "mamba.gguf"])
-def test_1000_of_1000_constrained_answers_are_valid(make: Make, kind: str) -> None:
-    engine = make(kind, cells=24_000, lanes=24)
-    agent, judge = grammar_for(*AGENT, lead=("thought",)), grammar_for(*JUDGE)
+def test_1000_of_1000_constrained_answers_are_valid(make: Make) -> None:
+    engine = make(cells=80_000, lanes=24)
+    # Random weights end a line once in a hundred tokens: one line of code has to do.
+    shapes = [replace(shape, lines=1) for shape in AGENT]
+    agent, judge = grammar_for(*shapes, lead=("thought",)), grammar_for(*JUDGE)
     right = 0
     kinds = set()
     for number in range(10):
-        how = {"top_p": 0.9 + number / 100, "max_tokens": 900, "seed": 1000 * number}
+        how = {"top_p": 0.9 + number / 100, "max_tokens": 3000, "seed": 1000 * number}
         acted, judged = ask(
             engine,
             prompt(f"agent {number}", samples=70, grammar=agent, **how),

@@ -322,6 +322,22 @@ def test_a_killed_parent_takes_the_worker_with_it(weights: Path) -> None:
     assert gone(worker)
 
 
+def test_leaving_without_closing_is_clean(weights: Path) -> None:
+    code = (
+        "from pytest_brt.model.base import *; from pytest_brt.model.local import open_gguf\n"
+        f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
+        "m.count(['x']); print(m.host.pid)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stderr == ""
+    end = time.monotonic() + 5
+    while not gone(int(done.stdout)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert gone(int(done.stdout))
+
+
 @pytest.mark.slow
 def test_200_kills_at_random_points(weights: Path) -> None:
     model = open_gguf(str(weights / "llama.gguf"), FAST)
