@@ -97,8 +97,11 @@ class Session:
         selected = []
         for argument in asked:
             file, separator, node = argument.partition("::")
-            path = absolutepath(self.config.rootpath / file)
-            if path not in self.inputs.paths:
+            # Node ids start at the root, paths that somebody types where they are.
+            starts = (self.config.rootpath, self.config.invocation_params.dir)
+            paths = [absolutepath(start / file) for start in starts]
+            path = next((path for path in paths if path in self.inputs.paths), None)
+            if path is None:
                 raise pytest.UsageError(
                     f"{argument!r}: our modes choose what runs; give test files with --brt-tests"
                 )
