@@ -112,6 +112,7 @@ class PlainEngine:
                 "packages": self.subject.packages,
                 "limits": self._rlimits(),
                 "root": str(tree.place),
+                "target": target.path,
                 "touched": [file.plain() for file in self._touched(row)],
             }
             return run_process(

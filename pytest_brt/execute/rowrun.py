@@ -69,6 +69,8 @@ class CellOrder:
     work: Sequence[FileChange] = ()
     #: For pytest, in a row that was forked.
     args: Sequence[str] = ()
+    #: The file of tests, relative to the tree.
+    target: str = ""
     deselect: Sequence[str] = ()
     #: For a new interpreter, in a row that was not.
     script: str = ""
@@ -138,6 +140,7 @@ class Conversation:
                     "allow": order.deadlines.plain(),
                     "args": list(order.args),
                     "deselect": list(order.deselect),
+                    "target": order.target,
                     "files": files,
                     "work": work,
                     "folders": folders.plain(),
@@ -320,6 +323,7 @@ class RowRun:
         order = CellOrder(
             deadlines=replace(deadlines, total=min(deadlines.total, left)),
             files=target_files(target),
+            target=target.path,
         )
         if fork:
             return replace(order, args=[node], deselect=skip)
@@ -327,6 +331,7 @@ class RowRun:
         spec: dict[str, object] = {
             "args": [node, *options, *(f"--deselect={name}" for name in skip)],
             "packages": self.setting.subject.packages,
+            "target": target.path,
             "root": talk.view.tree,
             "touched": [file.plain() for file in self.touched],
         }

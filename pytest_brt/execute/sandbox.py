@@ -11,6 +11,11 @@ from pathlib import Path
 from pytest_brt.execute.subject import Subject
 
 INSIDE = Path(__file__).parent / "inside"
+#: pytest's options when it is run on tests of our own, before it is forked.
+REHEARSAL = [
+    "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--tb=short", "-q",
+    "-c", str(INSIDE / "empty.ini"),
+]  # fmt: skip
 #: The user that root's rows run as: nobody.
 NOBODY = 65534
 #: Where the level `ns` puts its scratch file system: below a folder that is hidden anyway.
@@ -44,6 +49,7 @@ class Sandbox:
             "scope": self.scope,
             "outer_pid_ns": os.readlink("/proc/self/ns/pid") if is_linux() else "",
             "fork": fork,
+            "rehearse": REHEARSAL if fork else [],
             "python": subject.python,
             "root": tree,
             "packages": list(subject.packages),

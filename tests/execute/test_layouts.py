@@ -37,7 +37,7 @@ LAYOUTS = [
 @pytest.fixture(scope="module")
 def python() -> Path:
     """An environment that installs can be made in."""
-    return environment("3.11", "pytest==8.4.2", "setuptools")
+    return environment("3.11", "pytest==8.4.2", "setuptools==75.8.0", "wheel")
 
 
 @pytest.fixture(params=LAYOUTS, ids=lambda layout: f"{layout[0].replace('.', 'flat')}-{layout[1]}")

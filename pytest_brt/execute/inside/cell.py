@@ -102,6 +102,7 @@ class Cell:
             config.option.deselect = list(self.request["deselect"])
         self.wire = self.row.load("wire").Wire(self.writer)
         self.row.probe.wire = self.wire
+        self.row.probe.target = os.path.join(self.config["root"], self.request["target"])
         self.wire.send("start", python=list(sys.version_info[:3]))
 
     def leave(self, code, touched):

@@ -4,8 +4,12 @@ It is handed to pytest as an object (``plugins=[...]``): passing it by name woul
 a module imported too early, an error under ``filterwarnings = error``.
 """
 
+import os
+
 import pytest
 
+#: Paths were objects of another kind before pytest 7.
+LEGACY = int(pytest.__version__.split(".")[0]) < 7
 OUTPUT_LIMIT = 8000
 
 
@@ -14,9 +18,36 @@ class Probe:
 
     def __init__(self, wire, describe, packages, own_files=()):
         self.wire = wire
+        #: The one file that is to be collected, "" for whatever pytest finds.
+        self.target = ""
         self.describe = describe
         self.packages = frozenset(packages)
         self.own_files = own_files
+
+    def ignores(self, path):
+        """Return whether a path is off the way to the target; None where pytest may decide."""
+        if not self.target:
+            return None
+        if path == self.target or self.target.startswith(path + os.sep):
+            return False
+        folder, name = os.path.split(path)
+        if name == "__init__.py" and self.target.startswith(folder + os.sep):
+            return None
+        return True
+
+    if LEGACY:
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_ignore_collect(self, path):
+            """Spare pytest the look at every neighbour of the target."""
+            return self.ignores(str(path))
+
+    else:
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_ignore_collect(self, collection_path):
+            """Spare pytest the look at every neighbour of the target."""
+            return self.ignores(str(collection_path))
 
     def about(self, error):
         """Return the exception as plain data, or None."""

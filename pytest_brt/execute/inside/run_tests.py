@@ -20,6 +20,7 @@ def main():
     describe = load("describe")
     own_files = load("load").own_files()
     probe = load("probe").Probe(wire, describe.describe, spec["packages"], own_files)
+    probe.target = os.path.join(os.path.realpath(spec["root"]), spec["target"])
     touched = load("touched").Touched(spec["root"], spec["touched"])
     touched.watch()
     sys.argv[:] = ["pytest"] + spec["args"]

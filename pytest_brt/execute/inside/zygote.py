@@ -135,6 +135,26 @@ class Zygote:
         return os.waitpid(pid, 0)[1] == 0
 
 
+def rehearse(load, config):
+    """Run pytest once on tests of our own, in silence."""
+    import resource  # noqa: F401  (loaded now, and not by every test)
+
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    saved = [os.dup(number) for number in (1, 2)]
+    try:
+        for number in (1, 2):
+            os.dup2(quiet, number)
+        wire = load("wire").Wire(quiet)
+        files = load("load").own_files()
+        probe = load("probe").Probe(wire, load("describe").describe, config["packages"], files)
+        load("rehearse").rehearse(config["rehearse"], probe)
+    finally:
+        for number, descriptor in zip((1, 2), saved):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        os.close(quiet)
+
+
 def _import(name):
     import importlib
 
@@ -171,8 +191,11 @@ def main():
     if config["fork"]:
         import pytest  # noqa: F401
 
-        for name in ("describe", "probe", "row", "cell", "touched", "wire", "limits"):
-            load(name)
+        for name in ("describe", "row", "cell", "touched", "wire", "limits", "syscalls", "view"):
+            if config["linux"] or name not in ("syscalls", "view"):
+                load(name)
+        if config["rehearse"]:
+            rehearse(load, config)
     zygote = Zygote(control, load, config)
     gc.collect()
     gc.freeze()
