@@ -7,7 +7,8 @@ import re
 from pytest_brt.issue.sessions import Exchange
 
 _PROMPT = re.compile(
-    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@?[\w.:~/-]*[^$#%\n]{0,60})?[$%❯] ?(?P<rest>.*)$"
+    r"^\s{0,3}(?:\([\w.-]+\) ?)?"
+    r"(?:(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯]|[\w.~/-]{1,40} ?[$❯])(?: (?P<rest>.*))?$"
 )
 _WINDOWS = re.compile(r"^\s*(?:PS )?[A-Za-z]:\\[^>\n]*>\s*(?P<rest>.*)$")
 
@@ -36,7 +37,7 @@ def read_shell(text: str) -> tuple[Exchange, ...]:
                 found.append(
                     Exchange(source=source, output="\n".join(output).strip("\n"), line=start)
                 )
-            source, output, start = prompt["rest"].strip(), [], number
+            source, output, start = (prompt["rest"] or "").strip(), [], number
         elif source.endswith("\\"):
             source = f"{source[:-1].rstrip()} {line.strip()}"
         else:

@@ -27,3 +27,8 @@ def test_lines_without_prompts_are_commands() -> None:
 def test_any_text_is_accepted(text: str) -> None:
     for exchange in read_shell(text):
         assert exchange.source
+
+
+def test_output_with_signs_in_it_is_no_prompt() -> None:
+    text = "host:dir me$ tool\n  raise error('bad %s' % name)\n100% done\nValueError: no"
+    assert pairs(text) == [("tool", "  raise error('bad %s' % name)\n100% done\nValueError: no")]

@@ -25,7 +25,9 @@ _WORD = re.compile(r"[a-z]{4,}")
 _MOST_FILES, _MOST_BYTES = 400, 20_000
 
 
-def completed(file: File, text: str, paths: Collection[str], subject: Subject) -> File:
+def completed(
+    file: File, text: str, paths: Collection[str], subject: Subject, *, empty: bool = False
+) -> File:
     """Return `file` with the settings it lacks, from the example most like the report.
 
     Args:
@@ -33,8 +35,11 @@ def completed(file: File, text: str, paths: Collection[str], subject: Subject) -
         text: the whole report, which names what it is about.
         paths: the files that the report shows; settings that name their folders are taken.
         subject: the project; only its tests are looked at.
+        empty: complete settings of which the report shows nothing, too.
     """
     if not file.path.endswith(".py") or not _is_settings(file.content):
+        return file
+    if not empty and not _assigned(file.content):
         return file
     examples = _examples(subject, file.path.rpartition("/")[2])
     if not examples:

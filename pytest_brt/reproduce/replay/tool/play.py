@@ -58,8 +58,12 @@ def play(issue: Issue, engine: Engine) -> Stage:
     commands = [c for c in world.commands if c.role is not Role.CONTRAST]
     given = bool(commands)
     if not commands and files:
+        shown = {file.path for file in files}
         commands, files = _for_files(known, files, engine)
-        files = tuple(completed(file, issue.text, paths, engine.subject) for file in files)
+        files = tuple(
+            completed(file, issue.text, paths, engine.subject, empty=file.path not in shown)
+            for file in files
+        )
     played = [
         _run(known[command.name], command, files, world, engine, given=given)
         for command in commands[:_MOST]
