@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.observation import Observation, Program
@@ -21,14 +21,16 @@ from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import CellOrder, Conversation, RowDied, RowRun, Setting
 from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
+from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.tree import remove_tree
 from pytest_brt.execute.views import CopiedView, MountedView, View
 from pytest_brt.execute.worker import Worker, WorkerGone
 from pytest_brt.types import FileChange
 
 #: Oldest pytest whose collection can be forked; below it each test gets a new process.
 FORKABLE = (6, 2)
+#: Workers that a row gets, one after the other.
+ATTEMPTS = 3
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
 WARM_SECONDS = 300.0
@@ -68,33 +70,37 @@ class ForkEngine:
         self._slots: list[_Slot] = []
         self._numbers = itertools.count()
         self._modules: tuple[str, ...] = ()
-        self._scratch = Path(tempfile.mkdtemp(prefix="brt-"))
-        self._scratch.chmod(0o755)
+        self._scratch = Scratch()
+        self._canary = Canary(subject)
 
     def run(self, row: Row) -> RowResult:
         """Run the targets of `row`; see `Engine.run`."""
         begin = time.monotonic()
         with self._slot() as slot:
-            run = RowRun(self._setting, row)
-            notes: list[str] = []
-            for attempt in range(3):
-                try:
-                    worker = self._worker(slot, row.hash_seed)
-                    run.go_on(worker, slot.view, forkable=self._is_forkable(worker))
-                    break
-                except WorkerGone as error:
-                    self._drop(slot, row.hash_seed)
-                    notes.append(f"worker {error}, tried again")
-                    run.lose(str(error))
-                    if attempt == 2:
-                        run.give_up(f"the worker {error}")
-            if run.modules and not self._modules:
-                self._modules = run.modules
+            run = self._run(slot, row)
+            self._canary.look(row, lambda trial: self._run(slot, trial).runs())
         return RowResult(
-            runs=run.runs(),
-            notes=tuple(dict.fromkeys((*notes, *run.notes))),
+            runs=self._canary.judge(row, run.runs()),
+            notes=tuple(dict.fromkeys(run.notes)),
             seconds=time.monotonic() - begin,
         )
+
+    def _run(self, slot: _Slot, row: Row) -> RowRun:
+        """Run a row, on another worker if the first one goes."""
+        run = RowRun(self._setting, row)
+        for attempt in range(ATTEMPTS):
+            try:
+                worker = self._worker(slot, row.hash_seed)
+                run.go_on(worker, slot.view, forkable=self._is_forkable(worker))
+                break
+            except WorkerGone as error:
+                self._drop(slot, row.hash_seed)
+                run.lose(str(error))
+                if attempt == ATTEMPTS - 1:
+                    run.give_up(f"the worker {error}")
+        if run.modules and not self._modules:
+            self._modules = run.modules
+        return run
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
@@ -116,7 +122,9 @@ class ForkEngine:
         for slot in slots:
             for worker in slot.workers.values():
                 worker.close()
-        remove_tree(self._scratch)
+        if self.level != "ns":
+            self._scratch.end_processes()
+        self._scratch.close()
 
     def _cell(self, slot: _Slot, order: CellOrder, changes: Sequence[FileChange]) -> Ended:
         """Run one cell in a new interpreter, on another worker if the first one goes."""
@@ -139,7 +147,7 @@ class ForkEngine:
         Raises:
             SandboxProblem, SubjectProblem: nothing could be run at all.
         """
-        outside = self._scratch / "outside"
+        outside = self._scratch.path / "outside"
         outside.mkdir(mode=0o777, exist_ok=True)
         outside.chmod(0o777)
         order = CellOrder(
@@ -149,7 +157,7 @@ class ForkEngine:
                 "outside": str(outside / "x"),
                 "root": self._tree_of_first_slot(),
                 "signal": os.getpid(),
-                "hidden": [str(self._scratch)],
+                "hidden": [str(self._scratch.path)],
             },
         )
         with self._slot() as slot:
@@ -197,6 +205,7 @@ class ForkEngine:
             hash_seed=seed,
             extra=dict(self.subject.env),
         )
+        env.update(self._scratch.environment())
         for name in ONE_THREAD:
             env.setdefault(name, "1")
         specification = self._sandbox.specification(
@@ -220,6 +229,8 @@ class ForkEngine:
         slot.loaded.discard(seed)
         if worker is not None:
             worker.close()
+            if self.level != "ns" and not any(other.workers for other in self._slots):
+                self._scratch.end_processes()
 
     @contextmanager
     def _slot(self) -> Iterator[_Slot]:
@@ -236,7 +247,7 @@ class ForkEngine:
                     self._free.append(slot)
 
     def _make_slot(self) -> _Slot:
-        folder = self._scratch / f"slot-{next(self._numbers)}"
+        folder = self._scratch.path / f"slot-{next(self._numbers)}"
         view: View
         if self.level == "ns":
             folder.mkdir()

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.observation import Caught, Observation, Observed, Program, Value
 from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Deadlines, Ended, run_process
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of
+from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.tree import TreeCopy, remove_tree
@@ -47,16 +49,19 @@ class PlainEngine:
         self._lock = threading.Lock()
         self._free: list[TreeCopy] = []
         self._made = 0
-        self._scratch = Path(tempfile.mkdtemp(prefix="brt-"))
+        self._scratch = Scratch()
+        self._canary = Canary(subject)
 
     def run(self, row: Row) -> RowResult:
         """Run the targets of `row`; see `Engine.run`."""
         begin = time.monotonic()
-        runs: list[TestRun] = []
         with self._tree() as tree:
-            for target in row.targets:
-                runs += self._target(tree, row, target)
-        return RowResult(runs=tuple(runs), seconds=time.monotonic() - begin)
+            runs = self._row(tree, row)
+            self._canary.look(row, lambda trial: self._row(tree, trial))
+        return RowResult(runs=self._canary.judge(row, runs), seconds=time.monotonic() - begin)
+
+    def _row(self, tree: TreeCopy, row: Row) -> list[TestRun]:
+        return [run for target in row.targets for run in self._target(tree, row, target)]
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
@@ -67,7 +72,8 @@ class PlainEngine:
 
     def close(self) -> None:
         """Remove the copies; nothing runs between calls."""
-        remove_tree(self._scratch)
+        self._scratch.end_processes()
+        self._scratch.close()
 
     def _target(self, tree: TreeCopy, row: Row, target: TestTarget) -> list[TestRun]:
         """Run one target, going on with the rest of a file after a test that ended all."""
@@ -156,7 +162,7 @@ class PlainEngine:
             home=str(folder / "home"),
             scratch=str(folder / "tmp"),
             hash_seed=hash_seed,
-            extra=dict(self.subject.env),
+            extra={**dict(self.subject.env), **self._scratch.environment()},
         )
 
     def _rlimits(self) -> dict[str, int]:
@@ -168,7 +174,7 @@ class PlainEngine:
     @contextmanager
     def _folder(self) -> Iterator[Path]:
         """Give a scratch folder for one process."""
-        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch.path))
         try:
             yield folder
         finally:
@@ -183,7 +189,7 @@ class PlainEngine:
                 self._made += tree is None
                 number = self._made
             if tree is None:
-                tree = TreeCopy(Path(self.subject.root), self._scratch / f"tree-{number}")
+                tree = TreeCopy(Path(self.subject.root), self._scratch.path / f"tree-{number}")
             else:
                 tree.restore()
             try:

@@ -208,6 +208,7 @@ class RowRun:
 
     def lose(self, why: str) -> None:
         """Count the end of a worker as the running test's, the second time."""
+        self.notes.append(f"the worker {why}, tried again")
         self._blame(why)
 
     def give_up(self, why: str, verdict: Verdict = Verdict.CRASH) -> None:
