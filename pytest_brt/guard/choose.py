@@ -15,6 +15,8 @@ _TWIN = 3.0
 _NEAR = 0.7
 #: What a word of the candidate tests counts, compared with a name that is changed.
 _HINT = 0.4
+#: With fewer tests than this that mention what is changed, others are looked for.
+FEW = 30
 #: Tests considered at most; beyond it their order no longer matters.
 MOST = 2000
 
@@ -37,8 +39,9 @@ def near_tests(
         touched: what a patch changes.
         hints: names that the candidate tests use, to prefer tests that use them too.
 
-    A name that few test files know says more than one that all know. Order is decided by
-    content alone, so that patches which change the same definitions get the same tests.
+    A name that few test files know says more than one that all know. Where few tests mention
+    what is changed (it is an inner part), those follow that use what the candidates use. Order is
+    decided by content alone, so that patches which change the same definitions get the same tests.
     """
     names = {name: suite.rarity(name) for name in touched.names}
     extra = {name: suite.rarity(name) * _HINT for name in set(hints) - set(names)}
@@ -52,7 +55,30 @@ def near_tests(
             score = file.score + spoken + _sum(extra, test.words)
             found.append((-score, file.path, number, test))
     found.sort(key=lambda entry: entry[:3])
-    return tuple(entry[3] for entry in found[:MOST])
+    near = [entry[3] for entry in found[:MOST]]
+    return tuple(near if len(near) >= FEW else [*near, *_tests_of_words(suite, extra, near)])
+
+
+def _tests_of_words(
+    suite: Suite, words: dict[str, float], known: Iterable[ExistingTest]
+) -> list[ExistingTest]:
+    """Return the tests that use telling ones among `words`, best first, but for `known` ones."""
+    telling = {
+        word: weight
+        for word, weight in words.items()
+        if 0 < suite.having(word) <= max(1, len(suite.files) // 3)
+    }
+    names = {test.name for test in known}
+    found = []
+    for path, text in suite.files.items():
+        if not telling.keys() & suite.words[path]:
+            continue
+        for number, test in enumerate(read_tests(path, text)):
+            score = _sum(telling, test.words)
+            if score and test.name not in names:
+                found.append((-score, path, number, test))
+    found.sort(key=lambda entry: entry[:3])
+    return [entry[3] for entry in found[:MOST]]
 
 
 def _files_near(suite: Suite, touched: Touched, names: dict[str, float]) -> list[_File]:

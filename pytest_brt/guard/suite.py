@@ -53,12 +53,16 @@ class Suite:
         """Every word of each file."""
         return {path: frozenset(_WORD.findall(text)) for path, text in self.files.items()}
 
+    def having(self, word: str) -> int:
+        """Return how many files have a word."""
+        return sum(word in words for words in self.words.values())
+
     def rarity(self, word: str) -> float:
         """Return how much a word tells: the logarithm of files over files that have it.
 
         Nothing when no file has it, and still a little when every file does.
         """
-        having = sum(word in words for words in self.words.values())
+        having = self.having(word)
         return 0.2 + math.log((len(self.files) + 1) / (having + 1)) if having else 0.0
 
 

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
 #: Seconds that the tests near one patch may always take: less says nothing.
-_LEAST = 1.0
+_LEAST = 2.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Guarding:
             applied: the patch.
             touched: what it changes.
             tests: the candidates it is ranked by.
-            row_seconds: what those took on this patch.
+            row_seconds: what those, and changed inputs, took on this patch.
         """
         candidates = [judged for judged in tests if judged.judgement.candidate]
         hints = hints_of(candidates)
@@ -87,4 +87,6 @@ def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
                 words.add(node.id)
             elif isinstance(node, ast.Attribute):
                 words.add(node.attr)
+            elif isinstance(node, ast.keyword) and node.arg:
+                words.add(node.arg)
     return frozenset(word for word in words - _COMMON if len(word) > 2)

@@ -63,11 +63,12 @@ def run_patch(
         notes += row.notes
         if all(run.exercised is False for run in row.runs):
             notes += ("no test reached the patched lines",)
-        if guarding is not None:
-            guarded = guarding.look(applied, touched, tests, row.seconds)
         if varying is not None:
             varied, remark = _look(varying, applied, tests, cells)
             notes += remark
+        if guarding is not None:
+            spent = time.perf_counter() - started
+            guarded = guarding.look(applied, touched, tests, spent)
     return PatchResult(
         patch=patch,
         issue=issue,

@@ -95,6 +95,19 @@ def test_a_rare_name_says_more_than_a_common_one() -> None:
     assert len(chosen) == 10
 
 
+def test_an_inner_part_that_no_test_names_is_reached_by_what_candidates_use() -> None:
+    files = {
+        "t/test_0.py": "def test_a():\n    run(strip_comments=True)\n\ndef test_b():\n    run(1)\n",
+        "t/test_1.py": "def test_c():\n    run(2)\n",
+        "t/test_2.py": "def test_d():\n    run(3)\n",
+        "t/test_3.py": "def test_e():\n    run(4)\n",
+    }
+    chosen = near_tests(
+        Suite(files=files), touched("x/core.py::Inner._step"), ("run", "strip_comments")
+    )
+    assert [test.node for test in chosen] == ["test_a"]
+
+
 def test_names_of_the_candidates_order_what_is_equal() -> None:
     files = {
         "t/test_0.py": "def test_a():\n    walk(1)\n",
@@ -103,6 +116,8 @@ def test_names_of_the_candidates_order_what_is_equal() -> None:
     }
     chosen = near_tests(Suite(files=files), touched("x/core.py::walk"), ("special",))
     assert [test.node for test in chosen] == ["test_b", "test_a"]
+    few = near_tests(Suite(files=files), touched("x/core.py::nothing"), ("special",))
+    assert [test.node for test in few] == ["test_b"]
 
 
 @given(st.text(max_size=300))
