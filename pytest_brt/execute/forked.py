@@ -214,11 +214,14 @@ class ForkEngine:
         config = self._sandbox.configuration(self.subject, tree=tree, fork=self._may_fork())
         try:
             worker = Worker(specification, config, slot.folder / "log")
-        except WorkerGone as error:
-            raise SubjectProblem(
-                f"{self.subject.python!r} ended before it was ready: {error}"
-                " (try --brt-sandbox process, or another --brt-python)"
-            ) from error
+        except WorkerGone:  # once may be chance, as when memory ran out
+            try:
+                worker = Worker(specification, config, slot.folder / "log")
+            except WorkerGone as error:
+                raise SubjectProblem(
+                    f"{self.subject.python!r} ended before it was ready: {error}"
+                    " (try --brt-sandbox process, or another --brt-python)"
+                ) from error
         if not worker.ready.shielded and self.level == "ns":
             worker.close()
             raise SandboxProblem("no process namespace of its own (try --brt-sandbox landlock)")

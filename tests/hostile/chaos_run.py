@@ -1,0 +1,49 @@
+"""Runs rows for ever: ``python -m tests.hostile.chaos_run LEVEL ROOT MARK``; to be killed."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.types import FileChange, Verdict
+
+SOURCE = """\
+import os, time
+from pkg.core import divide
+def test_a():
+    open('pkg/core.py', 'a').write('# spoilt')
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(300)
+        os._exit(0)
+    os.wait()
+    assert divide(4, 2) == 7
+"""
+CHANGE = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 7\n")
+
+
+def main() -> None:
+    """Say "ready", then one line for each row that came out right."""
+    subject = find_subject(Path(sys.argv[2]), python=None, env={"BRT_TEST_MARK": sys.argv[3]})
+    engine = open_engine(subject, sandbox=sys.argv[1], limits=Limits(seconds=5), jobs=2)
+    target = TestTarget(id="t", path="tests/test_x.py", source=SOURCE, node="test_a")
+    row = Row(targets=(target, target), changes=(CHANGE,))
+
+    def work(_: int) -> None:
+        while True:
+            runs = engine.run(row).runs
+            wrong = [run for run in runs if run.verdict not in (Verdict.PASS, Verdict.CRASH)]
+            print("wrong" if wrong else "row", wrong, flush=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        print("ready", flush=True)
+        list(pool.map(work, range(2)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.scratch import clear_stale
+from tests.execute.projects import make_project
+from tests.hostile.run_cases import digest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
+ROOT = Path(__file__).parents[2]
+TIMES = 50
+#: Which process of a run is killed, by a word of its command line.
+VICTIMS = ("chaos_run", "launcher.py", "zygote.py")
+
+
+def _marked(mark: str) -> list[int]:
+    """Return the processes that have the mark in their environment or command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                text = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if mark.encode() in text:
+                found.append(int(folder.name))
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    parents = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found)
+
+
+def _named(pids: list[int], word: str) -> list[int]:
+    found = []
+    for pid in pids:
+        try:
+            if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def _wait_until_gone(mark: str, seconds: float) -> list[int]:
+    last = time.monotonic() + seconds
+    while (left := _marked(mark)) and time.monotonic() < last:
+        time.sleep(0.1)
+    return left
+
+
+@pytest.fixture(params=["ns", "landlock"])
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    yield request.param
+    clear_stale()
+
+
+def test_killing_anything_at_any_moment_harms_nothing(level: str, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    root = make_project(tmp_path / "project")
+    before, mounts = digest(root), Path("/proc/mounts").read_bytes()
+    chance = random.Random(7)
+    for _ in range(TIMES // 2):
+        mark = uuid.uuid4().hex
+        command = [sys.executable, "-m", "tests.hostile.chaos_run", level, str(root), mark]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as main:
+            assert main.stdout is not None
+            if chance.random() < 0.7:  # else it is killed while it starts
+                assert main.stdout.readline() == "ready\n"
+            time.sleep(chance.random() * 1.5)
+            word = chance.choice(VICTIMS)
+            victims = _named(_descendants(main.pid), word) or [main.pid]
+            victim = chance.choice(victims)
+            os.kill(victim, signal.SIGKILL)
+            if victim != main.pid:
+                time.sleep(0.5)
+                assert main.poll() is None, f"the end of {word} ended all"
+                main.kill()
+            said = main.stdout.read()
+        assert "wrong" not in said, said
+        if level == "ns":  # one process holds all others: they end with it
+            assert _wait_until_gone(mark, 20) == []
+        else:  # a daemon may have got away with its parents killed: the next engine ends it
+            _wait_until_gone(mark, 2)
+            clear_stale()
+            assert _wait_until_gone(mark, 20) == []
+        assert digest(root) == before
+        assert Path("/proc/mounts").read_bytes() == mounts
+    clear_stale()
+    mine = [
+        path
+        for path in Path(tempfile.gettempdir()).glob("brt-*/lock")
+        if path.stat().st_uid == os.getuid()
+    ]
+    for path in mine:  # those of engines that live now, in other processes
+        assert _is_held(path), path
+
+
+def _is_held(path: Path) -> bool:
+    import fcntl
+
+    with path.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
