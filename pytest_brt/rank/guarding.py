@@ -33,6 +33,7 @@ class Guarding:
     #: Seconds that making the tests took.
     spent: float
     _allowance: float | None = field(default=None, init=False)
+    _pinned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
     def look(
@@ -52,14 +53,23 @@ class Guarding:
         """
         candidates = [judged for judged in tests if judged.judgement.candidate]
         hints = hints_of(candidates)
-        near = self.guard.near(touched, hints)
         return self.guard.check(
             applied,
             touched,
             allowance=self._share(row_seconds),
             hints=hints,
-            pinned=pinned_among(near, candidates),
+            pinned=self._pinned_near(touched, hints, candidates),
         )
+
+    def _pinned_near(
+        self, touched: Touched, hints: frozenset[str], candidates: Sequence[JudgedTest]
+    ) -> tuple[str, ...]:
+        """Return the tests near a patch that pin the bug; looked for once per changed place."""
+        with self._lock:
+            if touched.places not in self._pinned:
+                near = self.guard.near(touched, hints)
+                self._pinned[touched.places] = pinned_among(near, candidates)
+            return self._pinned[touched.places]
 
     def _share(self, row_seconds: float) -> float:
         """Return the seconds for one tree; the same for every patch, by the first to ask."""
