@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,13 +14,14 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.write import docstring
+from pytest_brt.syntax import parse
 from pytest_brt.types import JudgedTest, TestRun, Verdict
 
-#: Lines of code that a reader takes in at a glance.
+#: Statements, the docstring among them, that a reader takes in at a glance.
 _LONG = 10
 #: Tests of one report that are made small, and variants of each that are run.
 _MOST, _BUDGET = 2, 48
-#: Seconds that the variants of one test may take to run, by what the test itself took.
+#: Wall-clock seconds after which no more variants of a test are run.
 _SECONDS = 15.0
 
 
@@ -37,8 +40,8 @@ def made_small(judged: Sequence[JudgedTest], engine: Engine, repeat: int) -> tup
 
 
 def _is_long(source: str) -> bool:
-    lines = [line for line in source.split("\n") if line.startswith("    ")]
-    return len(lines) > _LONG and "subprocess" not in source
+    tests = [node for node in parse(source).body if isinstance(node, ast.FunctionDef)]
+    return any(len(node.body) > _LONG for node in tests) and "subprocess" not in source
 
 
 def _small(item: JudgedTest, engine: Engine, repeat: int) -> JudgedTest:
@@ -46,7 +49,11 @@ def _small(item: JudgedTest, engine: Engine, repeat: int) -> JudgedTest:
     source = test.source or ""
     wanted = _signature(item.judgement.runs[0])
 
+    until = time.monotonic() + _SECONDS
+
     def fails_alike(variants: Sequence[str]) -> list[bool]:
+        if time.monotonic() > until:
+            return [False] * len(variants)
         targets = tuple(
             TestTarget(id=str(number), path=test.path, source=variant, node=test.name)
             for number, variant in enumerate(variants)
@@ -54,8 +61,7 @@ def _small(item: JudgedTest, engine: Engine, repeat: int) -> JudgedTest:
         runs = {run.test: run for run in engine.run(Row(targets=targets)).runs}
         return [_signature(runs[target.id]) == wanted for target in targets]
 
-    seconds = max(item.judgement.runs[0].seconds, 0.05)
-    small = shrink(source, fails_alike, budget=min(_BUDGET, int(_SECONDS / seconds)))
+    small = shrink(source, fails_alike, budget=_BUDGET)
     if small == source:
         return item
     small = _dressed(small, test.oracle.sentence)
