@@ -53,7 +53,7 @@ def draw(text: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
             f'width="{width:g}" font-family="ui-monospace, Menlo, Consolas, monospace" '
-            'font-size="13" xml:space="preserve">',
+            'font-size="13" style="white-space: pre">',
             f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>',
             *rows,
             "</svg>\n",
