@@ -35,6 +35,11 @@ def runs(line: str) -> Iterator[tuple[str, str, bool]]:
     yield line[position:], colour, bold
 
 
+def _kept(part: str) -> str:
+    """Return text as XML; spaces that do not break, since viewers join the others."""
+    return escape(part).replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def draw(text: str) -> str:
     """Return the picture of `text`."""
     lines = text.rstrip("\n").split("\n")
@@ -43,7 +48,7 @@ def draw(text: str) -> str:
     rows = []
     for number, line in enumerate(lines):
         spans = "".join(
-            f'<tspan fill="{colour}"{weight}>{escape(part)}</tspan>'
+            f'<tspan fill="{colour}"{weight}>{_kept(part)}</tspan>'
             for part, colour, bold in runs(line)
             if part
             for weight in (' font-weight="bold"' if bold else "",)
@@ -53,7 +58,7 @@ def draw(text: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
             f'width="{width:g}" font-family="ui-monospace, Menlo, Consolas, monospace" '
-            'font-size="13" style="white-space: pre">',
+            'font-size="13">',
             f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>',
             *rows,
             "</svg>\n",

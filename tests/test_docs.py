@@ -73,7 +73,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_picture_has_the_text_and_no_escape() -> None:
     picture = load("picture").draw("plain \x1b[31mred <b>\x1b[0m\n\x1b[1mbold\x1b[0m & on")
-    assert 'fill="#ff7b72">red &lt;b&gt;</tspan>' in picture
+    assert 'fill="#ff7b72">red\N{NO-BREAK SPACE}&lt;b&gt;</tspan>' in picture
     assert 'font-weight="bold">bold</tspan>' in picture
     assert "\x1b" not in picture
 
