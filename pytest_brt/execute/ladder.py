@@ -59,6 +59,11 @@ def climb(
 def _low(
     subject: Subject, level: str, net: str, limits: Limits, jobs: int, *, remark: str
 ) -> ForkEngine | PlainEngine:
+    if sys.platform == "win32":
+        raise SandboxProblem(
+            "tests are run on POSIX systems only, and this is Windows"
+            " (use the Windows Subsystem for Linux)"
+        )
     if level == "none" or sys.platform != "linux":
         return PlainEngine(subject, level=level, limits=limits, jobs=jobs, remark=remark)
     sandbox = Sandbox(

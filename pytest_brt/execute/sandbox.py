@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +98,8 @@ def can_keep_signals_in() -> bool:
 
 def hidden_folders() -> list[str]:
     """Return the folders whose content code of the subject has no business with."""
+    import pwd  # not on every platform that this module is imported on
+
     homes = {os.path.expanduser("~")}
     homes.update(entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid())
     found = {os.path.realpath(home) for home in homes if os.path.isdir(home)} - {"/"}

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import SandboxProblem, UsageProblem
+from pytest_brt.execute import ladder
+from pytest_brt.execute.forked import ForkEngine
+from pytest_brt.execute.launch import describe_level, open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.sandbox import Sandbox, drop_to
+from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.types import Verdict
+from tests.execute.projects import make_project, run_one
+
+KILLS = "import os\ndef test_a():\n    os.kill(-1, 9)\n    os.kill(os.getppid(), 9)\n"
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Subject:
+    tmp_path.chmod(0o755)
+    return find_subject(make_project(tmp_path / "project"), python=None, env={})
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A machine that has neither namespaces nor Landlock."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    return monkeypatch
+
+
+def test_unknown_names_are_answered_with_the_known(subject: Subject) -> None:
+    with pytest.raises(UsageProblem, match=r"'vm' .one of auto, ns, landlock, process, none"):
+        open_engine(subject, sandbox="vm", limits=Limits())
+    with pytest.raises(UsageProblem, match=r"'some' .one of none, host"):
+        open_engine(subject, net="some", limits=Limits())
+
+
+def test_where_files_cannot_be_isolated_auto_refuses_and_names_the_flag(
+    subject: Subject, elsewhere: pytest.MonkeyPatch
+) -> None:
+    elsewhere.setattr(ladder, "in_container", lambda: False)
+    with pytest.raises(SandboxProblem, match="add --brt-sandbox process"):
+        open_engine(subject, limits=Limits())
+
+
+def test_in_a_container_auto_goes_on_and_says_so(
+    subject: Subject, elsewhere: pytest.MonkeyPatch
+) -> None:
+    elsewhere.setattr(ladder, "in_container", lambda: True)
+    engine = open_engine(subject, limits=Limits(seconds=5))
+    try:
+        assert engine.level == "process"
+        assert "inside a container" in describe_level(engine)
+        assert "needs Linux, and this is darwin" in describe_level(engine)
+        assert run_one(engine, "def test_a(): pass\n").verdict is Verdict.PASS
+        assert run_one(engine, "def test_a(): assert 0\n").verdict is Verdict.FAIL
+    finally:
+        engine.close()
+
+
+def test_windows_is_told_to_go_elsewhere(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SandboxProblem, match="Windows Subsystem for Linux"):
+        open_engine(subject, sandbox="none", limits=Limits())
+
+
+def test_a_level_that_cannot_be_had_is_an_error(
+    subject: Subject, elsewhere: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SandboxProblem, match=r"'ns' cannot be had here .*needs Linux"):
+        open_engine(subject, sandbox="ns", limits=Limits())
+
+
+def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladder, "_CONTAINER_FILES", ())
+    monkeypatch.setattr(ladder, "_CONTAINER_WORDS", ())
+    monkeypatch.delenv("container", raising=False)
+    assert not ladder.in_container()
+    monkeypatch.setenv("container", "podman")
+    assert ladder.in_container()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+@pytest.mark.parametrize("level", ["ns", "landlock", "process"])
+def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: str) -> None:
+    """Without Landlock's scope: a process namespace for each test, or a search for children."""
+    sandbox = Sandbox(level=level, uid=drop_to(), scope=False)
+    engine = ForkEngine(subject, sandbox, limits=Limits(seconds=5), jobs=1)
+    try:
+        if level == "ns":
+            assert run_one(engine, KILLS).verdict is Verdict.FAIL  # nobody is there to be killed
+        leaves = "import os, time\ndef test_a():\n    if not os.fork():\n        os.setsid()\n"
+        leaves += "        os.closerange(0, 64)\n        time.sleep(60)\n"
+        assert run_one(engine, leaves).verdict is Verdict.PASS
+        assert run_one(engine, "def test_a(): assert 0\n").verdict is Verdict.FAIL
+        ends = run_one(engine, "import os\ndef test_a(): os.kill(os.getpid(), 11)\n")
+        assert (ends.verdict, "SIGSEGV" in ends.reason) == (Verdict.CRASH, True)
+        assert run_one(engine, "import os\ndef test_a(): os._exit(0)\n").verdict is Verdict.CRASH
+        loops = run_one(engine, "def test_a():\n    while True: pass\n")
+        assert loops.verdict is Verdict.TIMEOUT
+    finally:
+        engine.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="network namespaces are Linux's")
+def test_the_network_is_shared_only_when_asked(subject: Subject) -> None:
+    asks = "def test_a():\n    with open('/proc/net/dev') as f:\n"
+    asks += "        assert [l.split(':')[0].strip() for l in f if ':' in l] == ['lo']\n"
+    alone = open_engine(subject, sandbox="ns", limits=Limits(seconds=5))
+    try:
+        assert run_one(alone, asks).verdict is Verdict.PASS
+    finally:
+        alone.close()
+    here = sorted(path.name for path in Path("/sys/class/net").iterdir())
+    shared = open_engine(subject, sandbox="ns", net="host", limits=Limits(seconds=5))
+    try:
+        assert run_one(shared, "def test_a(): pass\n").verdict is Verdict.PASS
+        if here != ["lo"]:
+            assert run_one(shared, asks).verdict is Verdict.FAIL
+    finally:
+        shared.close()
