@@ -135,7 +135,7 @@ def test_a_hostile_snippet_costs_only_itself(project: pytest.Pytester, snippet: 
         ("--brt-write=yes", "--brt-write: expected one of no, diff, new, into, got 'yes'"),
         ("--brt-env=X", "--brt-env: expected NAME=VALUE, got ['X']"),
         ("--brt-strategy=nope", "--brt-strategy: unknown name 'nope' (known: auto, replay)"),
-        ("--brt-ranker=nope", "--brt-ranker: unknown name 'nope' (known: epr)"),
+        ("--brt-ranker=nope", "--brt-ranker: unknown name 'nope' (known: epr, weighted)"),
         ("--brt-python=/no/such/python", "/no/such/python"),
         ("--brt-tests=nowhere.py", "--brt-tests: no such file: 'nowhere.py'"),
     ],
@@ -159,4 +159,4 @@ def test_a_path_that_pytest_would_misread(project: pytest.Pytester) -> None:
     (project.path / "issue[1].md").write_text(CLAMP_ISSUE, "utf-8")
     result = project.runpytest_subprocess("--brt-issue=issue[1].md")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*'issue[[]1].md' (rename it, or give it as '-' on stdin)*"])
+    result.stderr.fnmatch_lines(["*'issue[[]1].md' (rename it; *"])
