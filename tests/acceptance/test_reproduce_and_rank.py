@@ -150,7 +150,12 @@ def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
 def test_the_report_may_come_from_stdin(project: pytest.Pytester) -> None:
     with (project.path / "clamp.md").open("rb") as issue:
         result = project.run(
-            "python", "-m", "pytest", "--brt-issue=-", "--brt-json=../report.json", stdin=issue
+            sys.executable,
+            "-m",
+            "pytest",
+            "--brt-issue=-",
+            "--brt-json=../report.json",
+            stdin=issue,
         )
     assert result.ret == 0, result.stdout.str()
     report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
