@@ -83,8 +83,23 @@ class Sandbox:
 
 
 def drop_to() -> int | None:
-    """Return the user that rows run as, None for the one we are."""
-    return NOBODY if hasattr(os, "getuid") and os.getuid() == 0 else None
+    """Return the user that rows run as, None for the one we are.
+
+    Root of a user namespace, as in a container without root, may be the only user there is.
+    """
+    if not hasattr(os, "getuid") or os.getuid() != 0:
+        return None
+    maps = (Path("/proc/self/uid_map"), Path("/proc/self/gid_map"))
+    return NOBODY if all(_has_user(path, NOBODY) for path in maps) else None
+
+
+def _has_user(id_map: Path, user: int) -> bool:
+    """Return whether a user namespace's map (user_namespaces(7)) has `user` in it."""
+    try:
+        rows = [line.split() for line in id_map.read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return True  # no such namespaces here
+    return any(int(first) <= user < int(first) + int(count) for first, _, count in rows)
 
 
 def can_keep_signals_in() -> bool:
