@@ -29,7 +29,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from shapes import write_shape
 
-from pytest_brt.model.base import Completion, Message, Prompt, Role, Sampling
+from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
@@ -66,14 +66,14 @@ class Run(msgspec.Struct, tag="test", tag_field="action"):
     path: Annotated[str, msgspec.Meta(max_length=80)]
 
 
-class Finish(msgspec.Struct, tag="finish", tag_field="action"):
+class Done(msgspec.Struct, tag="finish", tag_field="action"):
     """Be done."""
 
     thought: Annotated[str, msgspec.Meta(max_length=200)]
     sure: bool
 
 
-ACTIONS = (Cat, Search, Run, Finish)
+ACTIONS = (Cat, Search, Run, Done)
 
 
 def engine_of(weights: Weights, states: str = "") -> Engine:
@@ -178,8 +178,10 @@ def conversation_of(engine: Engine) -> float:
     before, new, known = engine.evaluated, 0, 0
     for step in range(STEPS):
         (done,) = ask(engine, Prompt(messages=tuple(messages), sampling=Sampling(max_tokens=24)))
-        new += done.prompt_tokens - known + done.tokens - 1
-        known = done.prompt_tokens + done.tokens - 1
+        # The last token of an answer that was cut is evaluated with the next prompt.
+        length = done.prompt_tokens + done.tokens - (done.finish is Finish.LENGTH)
+        new += length - known
+        known = length
         messages += [
             Message(role=Role.ASSISTANT, text=done.text),
             Message(role=Role.USER, text=f"step {step}: the test failed as before"),
