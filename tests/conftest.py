@@ -119,7 +119,11 @@ def tree_hash(root: Path) -> str:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """Return a pytester in a project with two bugs, two reports and a folder of patches."""
+    """Return a pytester in a project with two bugs, two reports and a folder of patches.
+
+    What ranking does beside EPR is switched off: it takes longer than all the rest.
+    """
+    pytester.makeini("[pytest]\nbrt_guard = no\nbrt_vary = no\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")
     (tests / "test_interval.py").write_text(TESTS, encoding="utf-8")

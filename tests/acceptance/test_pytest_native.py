@@ -137,6 +137,7 @@ def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> No
 
 
 def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pytester) -> None:
+    (project.path / "tox.ini").unlink()
     (project.path / "setup.cfg").write_text("[pytest]\naddopts = -q\n", "utf-8")
     refused = project.runpytest_subprocess(ISSUE)
     assert refused.ret != 0

@@ -19,7 +19,7 @@ def rank(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     mine = project.path.parent / "test_mine.py"
     mine.write_text(MINE, encoding="utf-8")
     return project.runpytest_subprocess(
-        "--rank-fixes=patches", f"--brt-tests={mine}", "--brt-vary=no", *options
+        "--rank-fixes=patches", f"--brt-tests={mine}", "--brt-guard=20", *options
     )
 
 
