@@ -99,7 +99,7 @@ class ForkEngine:
                 if attempt == ATTEMPTS - 1:
                     run.give_up(f"the worker {error}")
         if run.modules and not self._modules:
-            self._modules = run.modules
+            self._modules = tuple(sorted(run.modules))
         return run
 
     def observe(self, program: Program) -> Observation:

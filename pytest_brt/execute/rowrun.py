@@ -177,7 +177,8 @@ class RowRun:
         self.notes: list[str] = []
         #: Targets that were running when a row or a worker ended.
         self.blamed: set[int] = set()
-        self.modules: tuple[str, ...] = ()
+        #: Libraries that importing the project loaded, for the zygote to have.
+        self.modules: set[str] = set()
         self.last = time.monotonic() + setting.limits.row_seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
@@ -259,7 +260,7 @@ class RowRun:
                 args=[folder, *pytest_options(self.setting.subject, talk.view.tree)],
             )
             if reply.event == "row_ready":
-                self.modules = talk.modules
+                self.modules.update(talk.modules)
                 return True
             if reply.event != "not_importable" or not imports:
                 why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event

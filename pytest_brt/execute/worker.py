@@ -63,11 +63,13 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         life_reader, self._life = os.pipe()
+        # Landlock comes from a package; else nothing beyond the standard library is needed.
+        flags = ["-P"] if specification["level"] == "landlock" else ["-P", "-S", "-E"]
         self._socket = ours
         self._pending = b""
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", str(LAUNCHER), str(theirs.fileno()), str(life_reader)],
+                [sys.executable, *flags, str(LAUNCHER), str(theirs.fileno()), str(life_reader)],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

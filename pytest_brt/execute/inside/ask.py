@@ -5,6 +5,9 @@ import os
 import site
 import sys
 
+#: Where pytest's own module lies, in its newer and older versions.
+FILES = ("pytest/__init__.py", "pytest.py")
+
 
 def entry_points():
     """Return [name, distribution] of every installed pytest plugin."""
@@ -20,17 +23,36 @@ def entry_points():
     return sorted(found)
 
 
+def pytest_version():
+    """Return pytest's version and "", or "" and why it cannot be imported.
+
+    Importing it takes long, so an installed one is believed to be what its metadata says;
+    not so one that comes from elsewhere, as when pytest itself is the project.
+    """
+    try:
+        import importlib.util
+        from importlib.metadata import distribution
+
+        found = distribution("pytest")
+        spec = importlib.util.find_spec("pytest")
+        origin = os.path.realpath(spec.origin)
+        if any(os.path.realpath(str(found.locate_file(name))) == origin for name in FILES):
+            return found.version, ""
+    except Exception:
+        pass  # then importing it tells what is wrong
+    try:
+        import pytest
+
+        return str(getattr(pytest, "__version__", "0.0")), ""
+    except Exception as error:
+        return "", "%s: %s" % (type(error).__name__, error)
+
+
 def main():
     """Print one JSON object."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    try:
-        import pytest
-
-        version = str(getattr(pytest, "__version__", "0.0"))
-        problem = ""
-    except Exception as error:
-        version, problem = "", "%s: %s" % (type(error).__name__, error)
+    version, problem = pytest_version()
     answer = {
         "executable": sys.executable,
         "version": list(sys.version_info[:2]),
