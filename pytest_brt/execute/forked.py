@@ -92,12 +92,13 @@ class ForkEngine:
             try:
                 worker = self._worker(slot, row.hash_seed)
                 run.go_on(worker, slot.view, forkable=self._is_forkable(worker))
-                break
             except WorkerGone as error:
                 self._drop(slot, row.hash_seed)
-                run.lose(str(error))
+                run.lose(error)
                 if attempt == ATTEMPTS - 1:
                     run.give_up(f"the worker {error}")
+            if run.is_done:
+                break
         if run.modules and not self._modules:
             self._modules = tuple(sorted(run.modules))
         return run

@@ -17,7 +17,7 @@ from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
 from pytest_brt.execute.views import Folders, View
-from pytest_brt.execute.worker import Reply, Worker, WorkerGone, ended
+from pytest_brt.execute.worker import Reply, Worker, WorkerGone, WorkerSilent, ended
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: Seconds past a test's own deadlines after which its row is held to be dead.
@@ -182,6 +182,8 @@ class RowRun:
         self.last = time.monotonic() + setting.limits.row_seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
+        #: The targets whose row was being started then.
+        self.starting: list[int] = []
 
     def go_on(self, worker: Worker, view: View, *, forkable: bool) -> None:
         """Run what is not done yet, forked from one process where that can be.
@@ -194,6 +196,7 @@ class RowRun:
             while any(number not in self.done for number in group):
                 left = [number for number in group if number not in self.done]
                 talk = Conversation(worker, view, self.setting)
+                self.starting = left
                 if fork and not self._begin_forked(talk, left):
                     fork = False
                     continue
@@ -207,10 +210,28 @@ class RowRun:
                     continue
                 talk.end()
 
-    def lose(self, why: str) -> None:
-        """Count the end of a worker as the running test's, the second time."""
-        self.notes.append(f"the worker {why}, tried again")
-        self._blame(why)
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a run for every target."""
+        return len(self.done) == len(self.row.targets)
+
+    def lose(self, error: WorkerGone) -> None:
+        """Take note of the end of a worker: the second time it is the running test's doing.
+
+        One that fell silent was held up by what it ran: that is tried no more.
+        """
+        if not isinstance(error, WorkerSilent):
+            self.notes.append(f"the worker {error}, tried again")
+            self._blame(str(error))
+            return
+        seconds = test_deadlines(self.limits).start
+        for number in self.starting if self.current is None else (self.current,):
+            target = self.row.targets[number]
+            what = "project was not loaded" if self.current is None else "test did not end"
+            reason = f"the {what} within {seconds:g} s"
+            run = TestRun(test=target.id, node=target.node, verdict=Verdict.TIMEOUT, reason=reason)
+            self.done[number] = (run,)
+        self.current = None
 
     def give_up(self, why: str, verdict: Verdict = Verdict.CRASH) -> None:
         """Report what is not done as lost."""

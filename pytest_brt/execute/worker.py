@@ -30,6 +30,10 @@ class WorkerGone(Exception):
     """The zygote, or what holds it, ended or fell silent; never seen outside this layer."""
 
 
+class WorkerSilent(WorkerGone):
+    """The zygote lives, but nothing was heard of it in time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What a zygote or a row says of itself, past what tests tell."""
@@ -137,7 +141,7 @@ class Worker:
         while b"\n" not in self._pending:
             left = last - time.monotonic()
             if left <= 0 or not select.select([self._socket], [], [], left)[0]:
-                raise WorkerGone("fell silent")
+                raise WorkerSilent("fell silent")
             try:
                 data = self._socket.recv(1 << 16)
             except OSError as error:

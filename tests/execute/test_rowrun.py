@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute import plain, rowrun
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.forked import ForkEngine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.types import FileChange, Verdict
+from tests.execute.projects import make_project, open_on, run_one
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks rows")
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    tmp_path.chmod(0o755)
+    engine = open_on(make_project(tmp_path / "project"), seconds=3)
+    assert isinstance(engine, ForkEngine)
+    yield engine
+    engine.close()
+
+
+IMPORTS = "import pkg.core\ndef test_a(): assert pkg.core.divide\n"
+
+
+def _core(text: str) -> tuple[FileChange, ...]:
+    return (FileChange(path="pkg/core.py", content=text.encode()),)
+
+
+def test_a_patch_that_hangs_while_imported_is_a_timeout(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
+    monkeypatch.setattr(plain, "STARTUP", 2.0)
+    monkeypatch.setattr(rowrun, "GRACE", 1.0)
+    targets = tuple(
+        TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
+        for number in range(3)
+    )
+    begin = time.monotonic()
+    result = engine.run(Row(targets=targets, changes=_core("while True: pass\n")))
+    assert [run.verdict for run in result.runs] == [Verdict.TIMEOUT] * 3, result
+    assert time.monotonic() - begin < 20
+    assert run_one(engine, IMPORTS).verdict is Verdict.PASS
+
+
+def test_a_patch_that_cannot_be_imported_breaks_its_tests_only(engine: Engine) -> None:
+    broken = run_one(engine, IMPORTS, changes=_core("1 / 0\n"))
+    assert broken.verdict is Verdict.BROKEN
+    assert "ZeroDivisionError" in broken.reason
+    ends = run_one(engine, IMPORTS, changes=_core("import os\nos._exit(3)\n"))
+    assert ends.verdict in (Verdict.BROKEN, Verdict.CRASH), ends
+    assert run_one(engine, IMPORTS).verdict is Verdict.PASS
+
+
+def test_a_warning_while_importing_is_left_for_the_tests_to_see(engine: Engine) -> None:
+    change = _core("import warnings\nwarnings.warn('old', DeprecationWarning)\ndivide = 1\n")
+    sees = (
+        "import pytest\ndef test_a():\n    with pytest.warns(DeprecationWarning):\n"
+        "        import pkg.core\n"
+    )
+    assert run_one(engine, sees, changes=change).verdict is Verdict.PASS
+    target = TestTarget(id="t", path="tests/test_w.py", source=IMPORTS, node="test_a")
+    (run,) = engine.run(Row(targets=(target,), changes=change)).runs
+    assert run.verdict is Verdict.PASS
+
+
+def test_a_conftest_that_breaks_is_said_to_be_so(engine: Engine) -> None:
+    change = (FileChange(path="tests/conftest.py", content=b"import zork\n"),)
+    run = run_one(engine, "def test_a(): pass\n", changes=change)
+    assert run.verdict is Verdict.BROKEN
+    assert "zork" in run.reason
+
+
+def test_only_what_all_tests_import_is_loaded_before_they_part(engine: Engine) -> None:
+    """A submodule that one test imports must not appear, as if by itself, in another."""
+    changes = (FileChange(path="pkg/extra.py", content=b"there = True\n"),)
+    targets = (
+        TestTarget(
+            id="uses",
+            path="tests/test_uses.py",
+            source="import pkg.core\nimport pkg.extra\ndef test_a(): assert pkg.extra.there\n",
+            node="test_a",
+        ),
+        TestTarget(
+            id="lacks",
+            path="tests/test_lacks.py",
+            source="import pkg.core\ndef test_a(): assert pkg.extra.there\n",
+            node="test_a",
+        ),
+    )
+    runs = {run.test: run for run in engine.run(Row(targets=targets, changes=changes)).runs}
+    assert runs["uses"].verdict is Verdict.PASS
+    assert runs["lacks"].verdict is Verdict.FAIL
+    assert "has no attribute 'extra'" in runs["lacks"].reason
+
+
+def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: ForkEngine) -> None:
+    slow = "import time\ndef test_a(): time.sleep(1.5)\n"
+    (worker,) = [worker for slot in engine._slots for worker in slot.workers.values()]
+    launcher = worker.process.pid
+    timer = threading.Timer(0.8, os.kill, (launcher, signal.SIGKILL))
+    timer.start()
+    target = TestTarget(id="t", path="tests/test_s.py", source=slow, node="test_a")
+    result = engine.run(Row(targets=(target,)))
+    timer.join()
+    assert [run.verdict for run in result.runs] == [Verdict.PASS]
+    assert any("tried again" in note for note in result.notes)
+
+
+def test_a_row_has_a_deadline_of_its_own(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    engine = open_on(make_project(tmp_path / "p"), seconds=3)
+    assert isinstance(engine, ForkEngine)
+    try:
+        setting = engine._setting
+        engine._setting = replace(setting, limits=replace(setting.limits, row_seconds=2.0))
+        source = "import time\ndef test_a(): time.sleep(1.2)\n"
+        targets = tuple(
+            TestTarget(id=str(n), path="tests/test_s.py", source=source, node="test_a")
+            for n in range(5)
+        )
+        runs = engine.run(Row(targets=targets)).runs
+        assert len(runs) == 5
+        assert runs[0].verdict is Verdict.PASS
+        assert {run.verdict for run in runs[2:]} == {Verdict.TIMEOUT}
+        assert "row did not end within 2 s" in runs[-1].reason
+    finally:
+        engine.close()
+
+
+def test_rows_run_at_the_same_time(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    tmp_path.chmod(0o755)
+    from pytest_brt.execute.launch import open_engine
+    from pytest_brt.execute.row import Limits
+    from pytest_brt.execute.subject import find_subject
+
+    subject = find_subject(make_project(tmp_path / "p"), python=None, env={})
+    engine = open_engine(subject, limits=Limits(seconds=20), jobs=2)
+    source = "import pkg.core\ndef test_a(): assert pkg.core.divide == {}\n"
+    rows = [
+        Row(
+            changes=_core(f"divide = {number}\n"),
+            targets=(
+                TestTarget(
+                    id="r", path="tests/t_test.py", source=source.format(number), node="test_a"
+                ),
+                TestTarget(id="w", path="tests/t_test.py", source=source.format(-1), node="test_a"),
+            ),
+        )
+        for number in range(6)
+    ]
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for result in pool.map(engine.run, rows):
+                assert [run.verdict for run in result.runs] == [Verdict.PASS, Verdict.FAIL]
+    finally:
+        engine.close()
