@@ -86,13 +86,25 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
     """
     before, after = old.splitlines(), new.splitlines()
     lines: set[int] = set()
-    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
-    for kind, _, _, start, end in matcher.get_opcodes():
+    # A patch changes little of a file, and comparing takes time that grows with its square.
+    same = _common(before, after)
+    before, middle = before[same:], after[same:]
+    tail = _common(before[::-1], middle[::-1])
+    before, middle = before[: len(before) - tail], middle[: len(middle) - tail]
+    matcher = difflib.SequenceMatcher(a=before, b=middle, autojunk=False)
+    for kind, _, _, first, last in matcher.get_opcodes():
+        start, end = first + same, last + same
         if kind == "equal":
             continue
         lines.update(range(start + 1, end + 1) if end > start else (start, start + 1))
     starts = _statement_starts(new, lines)
     return tuple(sorted(line for line in lines | starts if 1 <= line <= len(after)))
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines two texts begin with in common."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _statement_starts(source: str, lines: set[int]) -> set[int]:
