@@ -132,7 +132,7 @@ class ForkEngine:
         for attempt in range(2):
             try:
                 talk = Conversation(self._worker(slot, 0), slot.view, self._setting)
-                talk.begin(kind="exec", changes=changes)
+                talk.expect(talk.begin(kind="exec", changes=changes))
                 ended = talk.cell(order)
                 talk.end()
                 return ended
@@ -277,7 +277,7 @@ class ForkEngine:
             env=(("PYTHONDONTWRITEBYTECODE", ""),),
         )
         try:
-            talk.begin(kind="exec", changes=(), keep=True)
+            talk.expect(talk.begin(kind="exec", changes=(), keep=True))
             talk.cell(order)
             talk.end()
             slot.view.keep()

@@ -115,6 +115,7 @@ class Conversation:
                 "touched": [file.plain() for file in touched],
                 "args": list(args),
                 "keep": keep,
+                "limits": setting.rlimits(),
                 "env": setting.environment(self.view.row_folders),
             }
         )
@@ -124,6 +125,16 @@ class Conversation:
         elif reply.event != "row_end":
             self.worker.reply(GRACE)
         return reply
+
+    @staticmethod
+    def expect(reply: Reply) -> None:
+        """Go on only if the row's process is ready.
+
+        Raises:
+            WorkerGone: it is not, and what it said of that.
+        """
+        if reply.event != "row_ready":
+            raise WorkerGone(f"said: {reply.text or reply.tail or reply.event}")
 
     def cell(self, order: CellOrder) -> Ended:
         """Run one cell to its end.
@@ -154,7 +165,9 @@ class Conversation:
             )
             events, reply = self.worker.follow(order.deadlines.total + GRACE)
         if reply.event != "cell_end":
-            raise RowDied(reply.text or reply.event)
+            if reply.event != "row_end":
+                self.worker.reply(GRACE)
+            raise RowDied(reply.text or "it ended")
         return ended(events, reply)
 
     def end(self) -> None:
@@ -201,7 +214,7 @@ class RowRun:
                     fork = False
                     continue
                 if not fork:
-                    self._expect(talk.begin(kind="exec", changes=self.row.changes))
+                    talk.expect(talk.begin(kind="exec", changes=self.row.changes))
                 try:
                     self._targets(talk, left, fork)
                 except RowDied as death:
@@ -243,10 +256,6 @@ class RowRun:
     def runs(self) -> tuple[TestRun, ...]:
         """Return all runs in the order of the targets."""
         return tuple(run for number in sorted(self.done) for run in self.done[number])
-
-    def _expect(self, reply: Reply) -> None:
-        if reply.event != "row_ready":
-            raise WorkerGone(reply.text or reply.tail or reply.event)
 
     def _blame(self, why: str) -> None:
         """Count the death of a row as the running test's, the second time."""

@@ -277,6 +277,8 @@ def _not_begun(scene: Scene, ended: Ended) -> tuple[Verdict, str, Raised | None]
     if ended.timed_out:
         return Verdict.TIMEOUT, "did not end while being collected", None
     for event in ended.events:
+        if event.event == "sandbox_error":
+            return Verdict.INVALID, f"{SANDBOX}: could not be set up: {event.text}", None
         if event.event == "collect_error":
             told = event.raised
             if told is None:

@@ -168,3 +168,23 @@ def test_rows_run_at_the_same_time(tmp_path: Path) -> None:
                 assert [run.verdict for run in result.runs] == [Verdict.PASS, Verdict.FAIL]
     finally:
         engine.close()
+
+
+def test_a_patch_that_eats_memory_while_imported_harms_nobody(engine: Engine) -> None:
+    run = run_one(engine, IMPORTS, changes=_core("x = bytearray(1 << 36)\n"))
+    assert run.verdict is Verdict.BROKEN
+    assert "sandbox: MemoryError" in run.reason
+    assert run_one(engine, IMPORTS).verdict is Verdict.PASS
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs /dev/shm")
+def test_a_project_in_a_folder_that_is_private_to_each_test_is_seen() -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        Path(name).chmod(0o755)
+        engine = open_on(make_project(Path(name) / "project"), seconds=5)
+        try:
+            assert run_one(engine, IMPORTS).verdict is Verdict.PASS
+        finally:
+            engine.close()

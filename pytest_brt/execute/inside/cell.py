@@ -20,6 +20,14 @@ class Cell:
 
     def enter(self, parent):
         """Shut the process in; what follows is the test."""
+        try:
+            self._shut_in(parent)
+        except BaseException as error:  # then there must be no test, and no verdict about it
+            text = "%s: %s" % (type(error).__name__, error)
+            self.row.load("wire").Wire(self.writer).send("sandbox_error", text=text)
+            os._exit(1)
+
+    def _shut_in(self, parent):
         if self.config["linux"]:
             calls = self.row.load("syscalls")
             calls.die_with_parent(parent)

@@ -50,6 +50,7 @@ class Row:
                 self.scoped = True
         os.environ.update(self.request["env"])
         os.chdir(self.root)
+        self.load("limits").apply_limits(self.request["limits"])
 
     def import_project(self):
         """Import what the tests will; return whether that went without any remark.

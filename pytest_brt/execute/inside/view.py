@@ -70,7 +70,12 @@ def mount_cell(config, keep):
     os.chmod(place + "/tmp", 0o777)
     for name in ("home", "work"):
         os.mkdir(os.path.join(place, "tmp", name))
-    behind = [path for path in (root, *config["needed"]) if _is_below(path, "/tmp")]
+    covers = ("/tmp", "/dev/shm", os.path.dirname(scratch))
+    behind = [
+        path
+        for path in (root, *config["needed"])
+        if any(_is_below(path, cover) for cover in covers)
+    ]
     saved = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in behind if path != root]
     if not keep:
         lower = [os.path.join(scratch, "row", "upper")] + lower_folders(config)
@@ -79,14 +84,14 @@ def mount_cell(config, keep):
     if behind:
         saved.append((root, os.open(root, os.O_PATH | os.O_CLOEXEC)))
     calls.bind(place + "/tmp", "/tmp")
+    if os.path.isdir("/dev/shm"):
+        calls.bind(place + "/shm", "/dev/shm")
+    calls.bind(place + "/run", os.path.dirname(scratch))
     for path, descriptor in sorted(saved):
         if not os.path.exists(path):
             _make_place(path, descriptor)
             calls.bind("/proc/self/fd/%d" % descriptor, path)
         os.close(descriptor)
-    if os.path.isdir("/dev/shm"):
-        calls.bind(place + "/shm", "/dev/shm")
-    calls.bind(place + "/run", os.path.dirname(scratch))
 
 
 def _rebind(config):

@@ -86,7 +86,10 @@ class Zygote:
             if request["op"] == "preload":
                 self.control.send("preloaded", count=self.preload(request["names"]))
                 continue
-            self.fork_row(request)
+            if request["op"] == "row":
+                self.fork_row(request)
+            else:
+                self.control.send("problem", text="no such request: %r" % request["op"])
 
     def fork_row(self, request):
         """Fork a row, wait for its end, and end what it left."""
