@@ -147,6 +147,7 @@ def _download(release: Release, folder: Path) -> Path:
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     if pip.returncode != 0:
         said = pip.stderr.splitlines() or ["it does not say why"]

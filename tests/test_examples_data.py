@@ -27,7 +27,7 @@ def described(example: Path) -> dict[str, Any]:
 
 def run(*arguments: str | Path, script: Path = RUN) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(script), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
 def test_there_are_three_examples() -> None:

@@ -190,7 +190,12 @@ def _wanted(need: str) -> bool:
 def _pip(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
     done = subprocess.run(
-        command, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False
+        command,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     if done.returncode:
         lines = [line for line in done.stderr.split("\n") if line.strip()]

@@ -35,6 +35,7 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
             capture_output=True,
             text=True,
             check=False,
+            encoding="utf-8",
         )
         assert result.returncode == 0, result.stdout + result.stderr
         found[name] = json.loads(out.read_text("utf-8"))

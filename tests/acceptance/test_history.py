@@ -28,7 +28,13 @@ class Repository:
     def git(self, *arguments: str) -> str:
         env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
         done = subprocess.run(
-            ["git", *arguments], cwd=self.root, env=env, capture_output=True, text=True, check=True
+            ["git", *arguments],
+            cwd=self.root,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
         )
         return done.stdout.strip()
 
@@ -47,7 +53,13 @@ class Repository:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", *arguments]
         return subprocess.run(
-            command, cwd=self.root, capture_output=True, text=True, check=False, timeout=300
+            command,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            encoding="utf-8",
         )
 
     def gate(self, text: str) -> subprocess.CompletedProcess[str]:

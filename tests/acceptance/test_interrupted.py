@@ -55,7 +55,12 @@ def finished(project: pytest.Pytester) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many: list[str]) -> None:
     started = subprocess.Popen(
-        many, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        many,
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
     )
     deadline = time.monotonic() + 300
     while len(finished(project)) < 10 and time.monotonic() < deadline:
@@ -67,7 +72,13 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
     assert 10 <= len(rows) < PATCHES, output
 
     again = subprocess.run(
-        many, cwd=project.path, capture_output=True, text=True, check=False, timeout=600
+        many,
+        cwd=project.path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        encoding="utf-8",
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert f"{len(rows) + 1} results taken from the run that was interrupted" in again.stdout
@@ -86,7 +97,12 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
 @pytest.mark.slow
 def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list[str]) -> None:
     started = subprocess.Popen(
-        many, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        many,
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
     )
     deadline = time.monotonic() + 300
     while len(finished(project)) < 2 and time.monotonic() < deadline:
@@ -97,7 +113,13 @@ def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list
     for path in sorted((project.path / "patches").iterdir())[3:]:
         path.unlink()
     again = subprocess.run(
-        many, cwd=project.path, capture_output=True, text=True, check=False, timeout=600
+        many,
+        cwd=project.path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        encoding="utf-8",
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert "results taken" not in again.stdout

@@ -58,7 +58,9 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
 def start(project: pytest.Pytester, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a module in the project, which (unlike pytester) leaves no files of its own there."""
     command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=project.path, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
 
 
 def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None:

@@ -24,7 +24,7 @@ def call(*words: str) -> int:
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("precious")
+    (tmp_path / "mine").write_text("precious", encoding="utf-8")
     with pytest.raises(UsageProblem, match="not empty"):
         call(str(tmp_path), "--without-llama")
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
@@ -87,10 +87,17 @@ def test_installing_without_a_network(tmp_path: Path) -> None:
     subprocess.run(install, shell=True, cwd=out, env=env, check=True)
     subprocess.run([place / "bin" / "python", "-m", "pytest", "--version"], env=env, check=True)
     command = [str(place / "bin" / "pytest-brt"), "models"]
-    done = subprocess.run([*command, "list"], env=env, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "list"], env=env, check=True, capture_output=True, text=True, encoding="utf-8"
+    )
     assert "tiny: llama" in done.stdout
     if wheel:
         done = subprocess.run(
-            [*command, "doctor"], env=env, check=False, capture_output=True, text=True
+            [*command, "doctor"],
+            env=env,
+            check=False,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
         assert "ok    generation" in done.stdout, done.stdout

@@ -49,7 +49,7 @@ FILES = {
 def index(tmp_path: Path) -> Iterator[Index]:
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+        (tmp_path / path).write_text(text, encoding="utf-8")
     with open_index(tmp_path) as opened:
         yield opened
 
@@ -78,7 +78,7 @@ def test_order_and_limit(index: Index) -> None:
 
 
 def test_no_tests_no_hosts(tmp_path: Path) -> None:
-    (tmp_path / "mod.py").write_text("def f(): ...")
+    (tmp_path / "mod.py").write_text("def f(): ...", encoding="utf-8")
     with open_index(tmp_path) as index:
         assert rank_hosts("from mod import f\nf()", index) == ()
 

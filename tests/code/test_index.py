@@ -172,7 +172,9 @@ def test_unchanged_files_are_not_read_again(tree: Path, tmp_path: Path) -> None:
     cache, path = tmp_path / "cache", tree / "pkg/deep/more.py"
     open_index(tree, cache).close()
     status = path.stat()
-    path.write_text(path.read_text().replace("only_here", "0nly_here"))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("only_here", "0nly_here"), encoding="utf-8"
+    )
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     with open_index(tree, cache) as index:
         assert index.definitions("only_here"), "same size and time: not looked at"
@@ -193,7 +195,7 @@ def test_damaged_cache_is_made_anew(tree: Path, tmp_path: Path) -> None:
 def test_problems_are_told(tmp_path: Path) -> None:
     with pytest.raises(StoreProblem, match=r"no such folder: .*nowhere"):
         open_index(tmp_path / "nowhere")
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreProblem, match="cannot keep the index"):
         open_index(tmp_path, tmp_path / "file" / "cache")
 
@@ -210,7 +212,12 @@ def test_several_processes_at_once(tree: Path, tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     processes = [
         subprocess.Popen(
-            command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
         )
         for _ in range(4)
     ]

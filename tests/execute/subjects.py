@@ -38,7 +38,9 @@ def environment(version: str, *packages: str) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([base, "-m", "venv", str(folder)], check=True)
         pip = [str(python), "-m", "pip", "-q", "--disable-pip-version-check", "install"]
-        done = subprocess.run([*pip, *packages], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*pip, *packages], capture_output=True, text=True, check=False, encoding="utf-8"
+        )
         if done.returncode:
             pytest.skip(f"{packages} cannot be installed: {done.stderr[-200:]}")
         (folder / "done").touch()

@@ -138,6 +138,7 @@ def cluster() -> Iterator[tuple[str, list[int]]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     )
     assert process.stdout is not None
     address, *workers = process.stdout.readline().split()

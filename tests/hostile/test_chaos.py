@@ -88,7 +88,9 @@ def test_killing_anything_at_any_moment_harms_nothing(level: str, tmp_path: Path
     for _ in range(TIMES // 2):
         mark = uuid.uuid4().hex
         command = [sys.executable, "-m", "tests.hostile.chaos_run", level, str(root), mark]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as main:
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as main:
             assert main.stdout is not None
             if chance.random() < 0.7:  # else it is killed while it starts
                 assert main.stdout.readline() == "ready\n"

@@ -59,7 +59,13 @@ def outcome(request: pytest.FixtureRequest) -> Iterator[tuple[str, Outcome]]:
             command = [*user, *command]
         try:
             done = subprocess.run(
-                command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False
+                command,
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=400,
+                check=False,
+                encoding="utf-8",
             )
             assert done.returncode == 0, done.stderr[-4000:]
             answer = json.loads(done.stdout.splitlines()[-1])

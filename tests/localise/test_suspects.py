@@ -26,7 +26,7 @@ FILES = {
 def index(tmp_path: Path) -> Iterator[Index]:
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+        (tmp_path / path).write_text(text, encoding="utf-8")
     with open_index(tmp_path) as opened:
         yield opened
 

@@ -57,7 +57,9 @@ def run(tmp_path: Path, code: str, *, before: tuple[str, ...] = ()) -> tuple[str
         "GUARD_LOG": str(log),
     }
     command = [*before, sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     seen = log.read_text(encoding="utf-8") if log.exists() else ""
     return done.stdout + done.stderr, seen
 

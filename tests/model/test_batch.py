@@ -237,7 +237,7 @@ def test_a_damaged_prefix_is_evaluated_again(make: Make, damage: str, tmp_path: 
 
 
 def test_a_read_only_state_folder_is_no_reason_to_fail(make: Make, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     done = ask(make(states=tmp_path / "file"), prompt("a long report " * 40, max_tokens=2))
     assert done[0][0].tokens == 2
 

@@ -140,7 +140,8 @@ def test_a_bad_grammar_is_one_line(model: LocalModel) -> None:
 def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os\nos.write(1, b'noise from a start-up hook\\n') if 0 else None\n"
-        "import sys\nprint('to stderr', file=sys.stderr)\n"
+        "import sys\nprint('to stderr', file=sys.stderr)\n",
+        encoding="utf-8",
     )
     code = (
         "import sys; from pytest_brt.model.local import open_gguf\n"
@@ -150,7 +151,12 @@ def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path.cwd())])}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
     )
     assert done.stdout == "(5,)\n"
 
@@ -289,7 +295,11 @@ except KeyboardInterrupt:
 def start_script(path: Path, *, words: int, samples: int, tokens: int) -> subprocess.Popen[str]:
     code = SCRIPT.format(path=str(path), words=words, samples=samples, tokens=tokens)
     return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path.cwd(),
+        encoding="utf-8",
     )
 
 
@@ -329,7 +339,12 @@ def test_leaving_without_closing_is_clean(weights: Path) -> None:
         "m.count(['x']); print(m.host.pid)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        encoding="utf-8",
     )
     assert done.stderr == ""
     end = time.monotonic() + 5

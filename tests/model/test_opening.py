@@ -140,7 +140,7 @@ def test_a_model_that_was_never_added_is_noted_when_verified(weights: Path, tmp_
 def test_adding_twice_or_something_else(folder: Path, weights: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelProblem, match="of that name already"):
         catalogue.add_model(weights / "llama.gguf", folder, link=False)
-    (tmp_path / "x.gguf").write_text("text")
+    (tmp_path / "x.gguf").write_text("text", encoding="utf-8")
     with pytest.raises(ModelProblem, match="not a GGUF"):
         catalogue.add_model(tmp_path / "x.gguf", folder, link=False)
     assert not (folder / "x.gguf").exists()

@@ -120,6 +120,6 @@ def test_a_recording_that_is_cut_names_the_line(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreProblem, match="cannot record"):
         RecordedModel(script(tmp_path), str(tmp_path / "file" / "below"))

@@ -13,7 +13,7 @@ from tests.patches.test_application import FIXED, GIT, PLAIN
 def test_patches_come_sorted_with_their_path_as_name(tmp_path: Path) -> None:
     for name in ("b.diff", "a.patch", "sub/c.DIFF", "notes.txt", ".hidden.diff", ".git/d.diff"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(f"text of {name}")
+        (tmp_path / name).write_text(f"text of {name}", encoding="utf-8")
     patches = read_patches(tmp_path)
     assert [patch.name for patch in patches] == ["a.patch", "b.diff", "sub/c.DIFF"]
     assert patches[0].text == "text of a.patch"
@@ -21,8 +21,8 @@ def test_patches_come_sorted_with_their_path_as_name(tmp_path: Path) -> None:
 
 
 def test_the_id_is_the_content(tmp_path: Path) -> None:
-    (tmp_path / "a.diff").write_text(PLAIN)
-    (tmp_path / "b.diff").write_text(PLAIN)
+    (tmp_path / "a.diff").write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "b.diff").write_text(PLAIN, encoding="utf-8")
     one, two = read_patches(tmp_path)
     assert one.id == two.id
 
@@ -52,13 +52,13 @@ def test_a_missing_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.diff").write_text(PLAIN)
+    (tmp_path / "a.diff").write_text(PLAIN, encoding="utf-8")
     with pytest.raises(UsageProblem, match=r"^not a folder: .*a\.diff"):
         read_patches(tmp_path / "a.diff")
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
     with pytest.raises(UsageProblem) as caught:
         read_patches(tmp_path)
     assert str(caught.value) == (
@@ -123,6 +123,6 @@ def test_a_mail_that_its_transport_encoded(tmp_path: Path) -> None:
         "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: quoted-printable\n\n"
         "---\n" + GIT.replace("=", "=3D") + "-- \n2.39.5\n"
     )
-    (tmp_path / "a.patch").write_text(mail)
+    (tmp_path / "a.patch").write_text(mail, encoding="utf-8")
     (patch,) = read_patches(tmp_path)
     assert GIT in patch.text

@@ -26,14 +26,16 @@ def test_errors_come_with_line_and_message(tmp_path: Path) -> None:
 
 
 def test_warnings_are_no_errors(tmp_path: Path) -> None:
-    (tmp_path / "m.py").write_text('x = "\\d"\nassert (x, "always true")\n')
+    (tmp_path / "m.py").write_text('x = "\\d"\nassert (x, "always true")\n', encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert find_syntax_errors(("m.py",), tmp_path) == {}
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:
-    (tmp_path / "m.py").write_text("open('made', 'w').close()\nraise SystemExit(3)\n")
+    (tmp_path / "m.py").write_text(
+        "open('made', 'w').close()\nraise SystemExit(3)\n", encoding="utf-8"
+    )
     assert find_syntax_errors(("m.py",), tmp_path) == {}
     assert [path.name for path in tmp_path.iterdir()] == ["m.py"]
 
@@ -43,5 +45,5 @@ def test_no_files_no_errors(tmp_path: Path) -> None:
 
 
 def test_an_interpreter_that_cannot_be_started_knows_nothing(tmp_path: Path) -> None:
-    (tmp_path / "m.py").write_text("x = = 1")
+    (tmp_path / "m.py").write_text("x = = 1", encoding="utf-8")
     assert find_syntax_errors(("m.py",), tmp_path, "/nonexistent/python") == {}

@@ -53,8 +53,7 @@ def browse(folder: Path, page: str, width: int, scheme: int, *options: str) -> t
             f"--window-size={width},1200", f"--blink-settings=preferredColorScheme={scheme}",
             *options, path.as_uri(),
         ],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        capture_output=True, text=True, check=False, timeout=120, encoding="utf-8")  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

@@ -132,7 +132,7 @@ class Cell:
         """Become a new interpreter that does what the request says."""
         path = os.path.join(self.folders["tmp"], "spec.json")
         spec = dict(self.request["spec"], fd=self.writer)
-        with open(path, "w") as stream:
+        with open(path, "w", encoding="utf-8") as stream:
             json.dump(spec, stream)
         os.set_inheritable(self.writer, True)
         argv = [self.config["python"], self.request["script"], path]

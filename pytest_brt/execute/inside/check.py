@@ -8,7 +8,7 @@ import sys
 def is_written(path):
     """Return whether a file could be written, and take it away again."""
     try:
-        with open(path, "w") as stream:
+        with open(path, "w", encoding="utf-8") as stream:
             stream.write("x")
     except OSError:
         return False
@@ -28,7 +28,7 @@ def can_signal(pid):
 def interfaces():
     """Return the names of the network interfaces."""
     try:
-        with open("/proc/net/dev") as stream:
+        with open("/proc/net/dev", encoding="utf-8") as stream:
             return sorted(line.split(":")[0].strip() for line in stream if ":" in line)
     except OSError:
         return []
@@ -38,7 +38,7 @@ def main():
     """Tell what could be done."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    with open(sys.argv[1]) as stream:
+    with open(sys.argv[1], encoding="utf-8") as stream:
         spec = json.load(stream)
     answer = {
         "event": "checked",

@@ -168,7 +168,7 @@ def main():
     sys.modules["_brt_load"] = load_module
     loader.loader.exec_module(load_module)
     load = load_module.load
-    with open(sys.argv[1]) as stream:
+    with open(sys.argv[1], encoding="utf-8") as stream:
         spec = json.load(stream)
     wire = load("wire").Wire(spec["fd"])
     load("limits").apply_limits(spec["limits"])

@@ -59,7 +59,7 @@ def rehearse(options, probe):
     here = os.getcwd()
     try:
         path = os.path.join(folder, "test_brt_rehearsal.py")
-        with open(path, "w") as stream:
+        with open(path, "w", encoding="utf-8") as stream:
             stream.write(SOURCE)
         os.chdir(folder)
         pytest.main([path, "--rootdir", folder, "--confcutdir", folder, *options], plugins=[probe])

@@ -10,7 +10,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
     load = _loader(here)
-    with open(sys.argv[1]) as stream:
+    with open(sys.argv[1], encoding="utf-8") as stream:
         spec = json.load(stream)
     wire = load("wire").Wire(spec["fd"])
     load("limits").apply_limits(spec["limits"])

@@ -10,7 +10,7 @@ def main():
     """Import each module; one that fails is the tests' own affair."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    with open(sys.argv[1]) as stream:
+    with open(sys.argv[1], encoding="utf-8") as stream:
         spec = json.load(stream)
     for name in spec["packages"]:
         try:
