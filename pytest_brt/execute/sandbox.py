@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +65,10 @@ class Sandbox:
         self, subject: Subject, *, tree: str, writable: list[str], env: dict[str, str]
     ) -> dict[str, object]:
         """Return what `launcher.py` takes."""
+        needed = needed_paths(subject, tree)
+        hidden = hidden_folders()
+        if self.uid is not None:
+            hidden = sorted({*hidden, *private_folders(needed)})
         return {
             "level": self.level,
             "python": subject.python,
@@ -70,8 +76,8 @@ class Sandbox:
             "env": env,
             "cwd": "/",
             "root": tree,
-            "needed": needed_paths(subject, tree),
-            "hidden": hidden_folders(),
+            "needed": needed,
+            "hidden": hidden,
             "writable": writable,
             "scratch": SCRATCH,
             "covered": covered_paths(subject),
@@ -120,6 +126,24 @@ def hidden_folders() -> list[str]:
     found = {os.path.realpath(home) for home in homes if os.path.isdir(home)} - {"/"}
     found.update(folder for folder in SHARED_FOLDERS if os.path.isdir(folder))
     return sorted(found)
+
+
+def private_folders(paths: Iterable[str]) -> set[str]:
+    """Return the topmost folders, one or none per path, that only their owner can look into.
+
+    Rows that run as another user could not reach what is needed in there.
+    """
+    found = set()
+    for path in paths:
+        for folder in reversed(Path(path).parents):
+            try:
+                mode = folder.stat().st_mode
+            except OSError:
+                break
+            if not mode & stat.S_IXOTH:
+                found.add(str(folder))
+                break
+    return found - {"/"}
 
 
 def needed_paths(subject: Subject, tree: str) -> list[str]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,21 @@ def test_the_network_is_shared_only_when_asked(subject: Subject) -> None:
             assert run_one(shared, asks).verdict is Verdict.FAIL
     finally:
         shared.close()
+
+
+@pytest.mark.parametrize("level", ["ns", "landlock", "process"])
+@pytest.mark.skipif(os.getuid() != 0, reason="rows of others run as the same user")
+@pytest.mark.skipif(not Path("/srv").is_dir(), reason="needs a folder that is not hidden anyway")
+def test_a_project_in_a_folder_that_only_root_can_look_into(level: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/srv") as private:
+        root = make_project(Path(private) / "projects" / "one")
+        subject = find_subject(root, python=None, env={})
+        engine = open_engine(subject, sandbox=level, limits=Limits(seconds=5))
+        try:
+            run = run_one(
+                engine,
+                "import pkg.core\ndef test_a():\n    assert pkg.core.divide(4, 2) == 2\n",
+            )
+        finally:
+            engine.close()
+    assert run.verdict is Verdict.PASS, run
