@@ -4,12 +4,15 @@ It is handed to pytest as an object (``plugins=[...]``): passing it by name woul
 a module imported too early, an error under ``filterwarnings = error``.
 """
 
+import inspect
 import os
 
 import pytest
+from _pytest import hookspec
 
-#: Paths were objects of another kind before pytest 7.
-LEGACY = int(pytest.__version__.split(".")[0]) < 7
+#: What the hook calls the path it is asked about: the name has changed before pytest 7.0,
+#: and more than once while that was being written, so that no version number tells.
+PATH_NAMES = inspect.signature(hookspec.pytest_ignore_collect).parameters
 OUTPUT_LIMIT = 8000
 
 
@@ -35,19 +38,26 @@ class Probe:
             return None
         return True
 
-    if LEGACY:
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_ignore_collect(self, path):
-            """Spare pytest the look at every neighbour of the target."""
-            return self.ignores(str(path))
-
-    else:
+    if "collection_path" in PATH_NAMES:
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_ignore_collect(self, collection_path):
             """Spare pytest the look at every neighbour of the target."""
             return self.ignores(str(collection_path))
+
+    elif "fspath" in PATH_NAMES:
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_ignore_collect(self, fspath):
+            """Spare pytest the look at every neighbour of the target."""
+            return self.ignores(str(fspath))
+
+    else:
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_ignore_collect(self, path):
+            """Spare pytest the look at every neighbour of the target."""
+            return self.ignores(str(path))
 
     def about(self, error):
         """Return the exception as plain data, or None."""
