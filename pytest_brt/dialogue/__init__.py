@@ -1,0 +1,1 @@
+"""What every conversation with a model shares: prompts, budget, actions, history."""
