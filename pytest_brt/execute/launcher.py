@@ -218,30 +218,39 @@ class Launcher:
             os.chown(path, owner, owner)
 
     def _hide(self) -> None:
-        """Put empty folders over the hidden ones, and show the needed paths again in them."""
+        """Put empty folders over the hidden ones, and show the needed paths again in them.
+
+        From the top down: what is hidden may lie in what is needed, and the other way round.
+        """
         calls = self.calls
         assert calls is not None
-        needed: list[tuple[str, int | str]] = []
-        for path in sorted(set(self.spec["needed"])):
+        needed: dict[str, int | str] = {}
+        for path in set(self.spec["needed"]):
             if os.path.islink(path):
-                needed.append((path, os.readlink(path)))
+                needed[path] = os.readlink(path)
             elif os.path.exists(path):
-                needed.append((path, calls.open_tree(path)))
-        for path in sorted(set(self.spec["hidden"])):
-            if os.path.isdir(path) and not os.path.islink(path):
+                needed[path] = calls.open_tree(path)
+        for path in sorted({*self.spec["hidden"], *needed}):
+            if path in needed:
+                self._show(path, needed[path])
+            elif os.path.isdir(path) and not os.path.islink(path):
                 mode = "1777" if path in ("/tmp", "/var/tmp", "/dev/shm") else "755"
                 flags = calls.MS_NOSUID | calls.MS_NODEV
                 calls.mount("tmpfs", path, "tmpfs", flags, f"mode={mode},size=1m")
-        for path, source in needed:
-            if isinstance(source, str):
-                if not os.path.lexists(path):
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
-                    os.symlink(source, path)
-                continue
+
+    def _show(self, path: str, source: int | str) -> None:
+        """Show a link, by its target, or a tree where it is hidden."""
+        calls = self.calls
+        assert calls is not None
+        if isinstance(source, str):
             if not os.path.lexists(path):
-                _make_place(path, source)
-                calls.move_mount(source, path)
-            os.close(source)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.symlink(source, path)
+            return
+        if not os.path.lexists(path):
+            _make_place(path, source)
+            calls.move_mount(source, path)
+        os.close(source)
 
     def _show_as_owned(self, tree: int, owner: int) -> None:
         """Let the project's files appear as the new user's own."""

@@ -129,21 +129,19 @@ def hidden_folders() -> list[str]:
 
 
 def private_folders(paths: Iterable[str]) -> set[str]:
-    """Return the topmost folders, one or none per path, that only their owner can look into.
+    """Return the folders above `paths` that only their owner can look into.
 
     Rows that run as another user could not reach what is needed in there.
     """
-    found = set()
-    for path in paths:
-        for folder in reversed(Path(path).parents):
-            try:
-                mode = folder.stat().st_mode
-            except OSError:
-                break
-            if not mode & stat.S_IXOTH:
-                found.add(str(folder))
-                break
-    return found - {"/"}
+    above = {folder for path in paths for folder in Path(path).parents}
+    return {str(folder) for folder in above if _is_private(folder)} - {"/"}
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        return not folder.stat().st_mode & stat.S_IXOTH
+    except OSError:
+        return False  # it is not there, and nothing in it
 
 
 def needed_paths(subject: Subject, tree: str) -> list[str]:

@@ -44,6 +44,11 @@ def many(project: pytest.Pytester) -> list[str]:
     ]  # fmt: skip
 
 
+def heed_ctrl_c() -> None:
+    """Undo what a script's shell does to processes in the background: ignoring Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def finished(project: pytest.Pytester) -> list[dict[str, Any]]:
     """Return the rows that the journal holds."""
     path = project.path / ".pytest_cache" / "d" / "brt" / "journal.jsonl"
@@ -61,6 +66,7 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
+        preexec_fn=heed_ctrl_c,
     )
     deadline = time.monotonic() + 300
     while len(finished(project)) < 10 and time.monotonic() < deadline:
@@ -103,6 +109,7 @@ def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
+        preexec_fn=heed_ctrl_c,
     )
     deadline = time.monotonic() + 300
     while len(finished(project)) < 2 and time.monotonic() < deadline:

@@ -131,7 +131,8 @@ def test_the_network_is_shared_only_when_asked(subject: Subject) -> None:
 @pytest.mark.skipif(not Path("/srv").is_dir(), reason="needs a folder that is not hidden anyway")
 def test_a_project_in_a_folder_that_only_root_can_look_into(level: str) -> None:
     with tempfile.TemporaryDirectory(dir="/srv") as private:
-        root = make_project(Path(private) / "projects" / "one")
+        root = make_project(Path(private) / "open" / "private" / "project")
+        root.parent.chmod(0o700)
         subject = find_subject(root, python=None, env={})
         engine = open_engine(subject, sandbox=level, limits=Limits(seconds=5))
         try:
