@@ -23,7 +23,7 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parent
@@ -60,6 +60,7 @@ class Release:
         sha256: The hash of that file.
         backend: The module that builds the package.
         about: The bug in one line.
+        tests_need: What its own tests import besides pytest, pinned as in a requirements file.
     """
 
     package: str
@@ -68,13 +69,14 @@ class Release:
     sha256: str
     backend: str
     about: str
+    tests_need: Sequence[str] = ()
 
     @classmethod
     def of(cls, example: Path) -> Release:
         """Read the release of an example's folder."""
         with (example / "example.toml").open("rb") as file:
             table = tomllib.load(file)
-        return cls(**{name: table[name] for name in cls.__slots__})
+        return cls(**{field.name: table[field.name] for field in fields(cls) if field.name in table})
 
     def is_whole(self, file: Path) -> bool:
         """Tell whether the file is there and is, byte for byte, the source distribution."""
@@ -164,7 +166,11 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
     shutil.copy(example / "issue.md", tree.parent)
     shutil.copytree(example / "patches", tree.parent / "patches", dirs_exist_ok=True)
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}"]
-    command += ["--brt-issue=../issue.md", "--rank-fixes=../patches", *extra]
+    command += ["--brt-issue=../issue.md", "--rank-fixes=../patches"]
+    packages = _packages(Release.of(example), tree.parent)
+    if packages:
+        command += ["--brt-env", f"PYTHONPATH={packages}"]
+    command += extra
     status = subprocess.run(command, cwd=tree, check=False).returncode
     if status == USAGE and not any(word.startswith("--brt-sandbox") for word in extra):
         # Where nothing keeps files in, pytest-brt wants to be told that code may run all the
@@ -173,6 +179,24 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
         command.append("--brt-sandbox=process")
         status = subprocess.run(command, cwd=tree, check=False).returncode
     return status
+
+
+def _packages(release: Release, into: Path) -> Path | None:
+    """Install what the project's own tests need into a folder, and return that.
+
+    Without them the example works too, but its patches are not tried on existing tests.
+    """
+    if not release.tests_need:
+        return None
+    wanted, folder = into / "tests-need.txt", into / "packages"
+    wanted.write_text("\n".join(release.tests_need) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command += ["install", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    command += ["--retries", "2", "--target", str(folder), "--requirement", str(wanted)]
+    if subprocess.run(command, check=False).returncode != 0:
+        print("run.py: going on without what the project's own tests need", file=sys.stderr)
+        return None
+    return folder
 
 
 def main(argv: Sequence[str]) -> int:

@@ -125,8 +125,9 @@ class Summary:
                 reporter.write_line(f"  {line.text}", green=line.good)
             if any(rank.standing for rank in ranks):
                 reporter.write_line(f"  {verdict_of(ranks)}", bold=True)
-            difference = difference_of(ranks)
-            for text in (*regressions(ranks), *exposures(ranks), *question(difference)):
+            names = {judged.test.id: judged.test.name for judged in _candidates(record, issue)}
+            asked = question(difference_of(ranks), names)
+            for text in (*regressions(ranks), *exposures(ranks), *asked):
                 reporter.write_line(f"  {text}")
             for text in reasons(ranks) if self.verbose else ():
                 reporter.write_line(f"  {text}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.types import Difference, Guarded, Rank
@@ -128,13 +128,19 @@ def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
             yield f"    {shortened(exposure.others, 130)}"
 
 
-def question(difference: Difference | None) -> Iterator[str]:
-    """Yield an input on which the leading patches differ, and the question that decides."""
+def question(difference: Difference | None, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield an input on which the leading patches differ, and the question that decides.
+
+    Args:
+        difference: What they differ in, None when nothing was found.
+        names: Names of the tests by their ids.
+    """
     if difference is None:
         return
-    yield f"the leading patches differ with {difference.change} in {difference.test}:"
-    for answer, names in difference.answers:
-        yield f"    {', '.join(names)}: {shortened(answer, 120)}"
+    test = names.get(difference.test, difference.test)
+    yield f"the leading patches differ with {difference.change} in {test}:"
+    for answer, patches in difference.answers:
+        yield f"    {', '.join(patches)}: {shortened(answer, 120)}"
     yield f"    {difference.question}"
 
 
