@@ -42,7 +42,8 @@ class Journal:
         self.taken = 0
         self._setting = setting
         self._lock = Lock()
-        self._lines = dict(_read(path))
+        lines, self._torn = _read(path)
+        self._lines = dict(lines)
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
@@ -68,7 +69,10 @@ class Journal:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("ab") as file:
-                    file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+                    # Not behind a line that was cut off: both would be lost.
+                    start = b"\n" if self._torn else b""
+                    file.write(start + line.encode("utf-8", "surrogateescape") + b"\n")
+                self._torn = False
             except OSError:
                 return
 
@@ -81,12 +85,12 @@ class Journal:
         return content_id(self._setting, *names)
 
 
-def _read(path: Path) -> list[tuple[str, str]]:
-    """Return the lines that are whole: the last one may have been cut off."""
+def _read(path: Path) -> tuple[list[tuple[str, str]], bool]:
+    """Return the lines that are whole, and whether the last one was cut off."""
     try:
         data = path.read_bytes()
     except OSError:
-        return []
+        return [], False
     found = []
     for text in data.splitlines():
         try:
@@ -94,4 +98,4 @@ def _read(path: Path) -> list[tuple[str, str]]:
         except StoreProblem:
             continue
         found.append((line.key, line.value))
-    return found
+    return found, bool(data) and not data.endswith(b"\n")

@@ -53,6 +53,14 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     assert again.get(Attempt, "b") is None
 
 
+def test_what_follows_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    Journal(path, "s").put(attempt(1), "a")
+    path.write_bytes(path.read_bytes()[:-20])
+    Journal(path, "s").put(attempt(2), "b")
+    assert Journal(path, "s").get(Attempt, "b") == attempt(2)
+
+
 def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, "s")

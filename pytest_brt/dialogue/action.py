@@ -1,0 +1,142 @@
+"""What a model may ask for, and what it asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from pytest_brt.codec import content_id
+from pytest_brt.model.base import Grammar
+from pytest_brt.model.grammar import Shape, grammar_for
+
+#: The field in which a model says why; it comes first, so that it prepares the choice.
+THOUGHT = "thought"
+#: The field that names the action.
+ACTION = "action"
+#: Longest thought, in characters.
+_THOUGHT = 300
+
+
+class Kind(StrEnum):
+    """What an argument is."""
+
+    TEXT = "text"
+    #: A file of the tree; what comes close to one is taken for it.
+    PATH = "path"
+    #: A file of the tree, or one that is to be made.
+    NEW_PATH = "new path"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One argument of an action."""
+
+    name: str
+    #: A few words for the model, as in "a file of the project".
+    about: str
+    kind: Kind = Kind.TEXT
+    #: The only values it takes; any when empty.
+    choices: tuple[str, ...] = ()
+    #: Taken when none is given; None makes it required.
+    default: str | None = None
+    #: Most characters.
+    most: int = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSpec:
+    """An action as the model is told of it."""
+
+    name: str
+    #: One short sentence for the model.
+    about: str
+    parameters: tuple[Parameter, ...] = ()
+    #: Fenced blocks of code that must follow the header, and that may.
+    least_blocks: int = 0
+    most_blocks: int = 0
+    language: str = "python"
+    #: Most lines of a block.
+    lines: int = 80
+    #: Whether doing it again, with nothing changed, can tell anything new.
+    repeatable: bool = False
+
+    def example(self) -> str:
+        """Return the reply that asks for it, with its arguments' descriptions as values."""
+        fields = [(THOUGHT, "why"), (ACTION, self.name)]
+        fields += [(p.name, " or ".join(p.choices) or p.about) for p in self.parameters]
+        inner = ", ".join(
+            f"{msgspec.json.encode(k).decode()}: {msgspec.json.encode(v).decode()}"
+            for k, v in fields
+        )
+        block = f"\n```{self.language}\n…\n```" if self.most_blocks else ""
+        return f"{{{inner}}}{block}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What a model asked for, put right where that was possible."""
+
+    name: str
+    #: In the order of the parameters; all of them, with their defaults.
+    arguments: tuple[tuple[str, str], ...] = ()
+    thought: str = ""
+    #: Fenced blocks of code, each ending with a newline.
+    blocks: tuple[str, ...] = ()
+    #: What was put right.
+    mended: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> str:
+        """Return the argument called `name`; KeyError when the action has none such."""
+        return dict(self.arguments)[name]
+
+    @property
+    def key(self) -> str:
+        """Equal for the same action, arguments and code, whatever the thought."""
+        flat = [part for pair in self.arguments for part in pair]
+        return content_id(self.name, *flat, *self.blocks)
+
+
+def describe(specs: Iterable[ActionSpec]) -> str:
+    """Return the actions as a list for a prompt: each with its sentence and how it is asked for."""
+    return "\n".join(f"- {spec.name}: {spec.about}\n  {spec.example()}" for spec in specs)
+
+
+def grammar_of(specs: Sequence[ActionSpec]) -> Grammar:
+    """Return the grammar of replies that ask for one of `specs`."""
+    return _grammar(tuple(specs))
+
+
+@cache
+def _grammar(specs: tuple[ActionSpec, ...]) -> Grammar:
+    shapes = [
+        Shape(
+            header=_header(spec),
+            least=spec.least_blocks,
+            most=spec.most_blocks,
+            language=spec.language,
+            lines=spec.lines,
+        )
+        for spec in specs
+    ]
+    return grammar_for(*shapes, lead=(THOUGHT,))
+
+
+def _header(spec: ActionSpec) -> type[msgspec.Struct]:
+    thought = Annotated[str, msgspec.Meta(min_length=1, max_length=_THOUGHT)]
+    fields: list[tuple[str, Any]] = [(THOUGHT, thought)]
+    fields += [(parameter.name, _type(parameter)) for parameter in spec.parameters]
+    return msgspec.defstruct(spec.name, fields, tag_field=ACTION, tag=spec.name)
+
+
+def _type(parameter: Parameter) -> Any:  # a type made at run time
+    if parameter.choices:
+        return Literal[parameter.choices]
+    if parameter.kind is Kind.NUMBER:
+        return Annotated[int, msgspec.Meta(ge=0, le=99_999)]
+    return Annotated[str, msgspec.Meta(max_length=parameter.most)]

@@ -1,0 +1,228 @@
+"""Reads what a model asked for out of its reply, and puts right what is nearly right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_brt.dialogue.action import ACTION, THOUGHT, Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.mend import closest
+from pytest_brt.dialogue.paths import Paths, clean, is_inside
+from pytest_brt.model.reply import ReplyProblem, fenced_blocks, first_object
+
+_NAMES = (ACTION, "command", "tool", "function", "name")
+_THOUGHTS = (THOUGHT, "thoughts", "reasoning", "reason", "think")
+_ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "action_input")
+_CODES = ("code", "content", "source", "body", "patch")
+#: A line as in "Action: cat [tests/test_a.py]".
+_LINE = re.compile(
+    r"^\W*action\W*:\W*(?P<name>\w[\w -]*?)\s*(?:[\[(:]\s*(?P<rest>.*?)[\])]?)?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A reply that cannot be carried out."""
+
+    #: What is wrong with it and what to do, for the model.
+    text: str
+    #: The action that was meant, as far as it is known.
+    action: str = ""
+    thought: str = ""
+
+
+class _Wrong(Exception):
+    """Something cannot be put right; the text is for the model."""
+
+
+def read_action(
+    reply: str, specs: Mapping[str, ActionSpec], *, paths: Paths, cut: bool = False
+) -> Action | Refused:
+    """Return the action that `reply` asks for, one of `specs`.
+
+    A header of JSON is expected, then blocks of code where the action takes any; a line
+    "Action: name [argument]" is understood too. Names of actions and arguments are put right
+    as `mend.closest` says, paths as `Paths.find` does. What cannot be put right without
+    guessing is refused, with a text that tells the model what to do.
+
+    Args:
+        reply: as the model wrote it.
+        specs: the actions that are allowed now, by name.
+        paths: the files that there are.
+        cut: whether the reply was cut off at its longest.
+    """
+    header, rest = _header(reply)
+    if header is None:
+        form = next(iter(specs.values())).example()
+        return Refused(text=f"No action found in your reply. Answer in this form: {form}")
+    thought = _thought(header)
+    given = _take(header, _NAMES)
+    if isinstance(given, dict):
+        header = {**header, **given}
+        given = _take(header, _NAMES)
+    name = str(given or "").strip()
+    match = closest(name, specs) if name else closest("", specs)
+    if not match.name:
+        return Refused(text=_no_such(name, match.several, specs), thought=thought)
+    spec = specs[match.name]
+    mended = [] if name == spec.name else [f"action {name!r} read as {spec.name!r}"]
+    try:
+        values = _flat(header, spec)
+        blocks = _blocks(rest, values, spec, cut=cut)
+        arguments = _arguments(values, spec, paths, mended)
+    except _Wrong as problem:
+        return Refused(text=str(problem), action=spec.name, thought=thought)
+    return Action(
+        name=spec.name,
+        arguments=tuple(arguments.items()),
+        thought=thought,
+        blocks=blocks,
+        mended=tuple(mended),
+    )
+
+
+def _header(reply: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the header, and what comes after it."""
+    try:
+        return first_object(reply)
+    except ReplyProblem:
+        pass
+    line = _LINE.search(reply)
+    if line is None:
+        return None, reply
+    header: dict[str, Any] = {THOUGHT: reply[: line.start()].strip(), ACTION: line["name"]}
+    if line["rest"]:
+        header["arguments"] = line["rest"]
+    return header, reply[line.end() :]
+
+
+def _take(header: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((header.pop(name) for name in names if name in header), None)
+
+
+def _thought(header: dict[str, Any]) -> str:
+    thought = _take(header, _THOUGHTS)
+    return " ".join(str(thought or "").split())
+
+
+def _no_such(name: str, several: tuple[str, ...], specs: Mapping[str, ActionSpec]) -> str:
+    if several:
+        return f"{name!r} could be {' or '.join(several)}. Say which one."
+    known = ", ".join(specs)
+    said = f"There is no action {name!r} now." if name else "Your reply names no action."
+    return f"{said} You can use: {known}."
+
+
+def _flat(header: dict[str, Any], spec: ActionSpec) -> dict[str, str]:
+    """Return the arguments as text, those in a dictionary of their own too."""
+    inner = None if _is_parameter(header, spec) else _take(header, _ARGUMENTS)
+    values = dict(header)
+    if isinstance(inner, dict):
+        values.update(inner)
+    elif isinstance(inner, list) and len(inner) <= len(spec.parameters):
+        values.update(zip((p.name for p in spec.parameters), inner, strict=False))
+    elif inner is not None and spec.parameters:
+        values.setdefault(spec.parameters[0].name, inner)
+    return {str(key): _text(value) for key, value in values.items() if value is not None}
+
+
+def _is_parameter(header: dict[str, Any], spec: ActionSpec) -> bool:
+    """Say whether a parameter of the action itself is called "input" or the like."""
+    return any(p.name in _ARGUMENTS and p.name in header for p in spec.parameters)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else str(value)
+
+
+def _blocks(rest: str, values: dict[str, str], spec: ActionSpec, *, cut: bool) -> tuple[str, ...]:
+    if not spec.most_blocks:
+        return ()
+    blocks, closed = fenced_blocks(rest)
+    if not blocks:
+        code = next((key for key in values if key in _CODES and not _known(key, spec)), None)
+        if code is not None:
+            blocks, closed = (values.pop(code).rstrip("\n") + "\n",), True
+    if blocks and not closed and cut:
+        raise _Wrong("Your code was cut off: it is too long. Write less code.")
+    if len(blocks) < spec.least_blocks:
+        raise _Wrong(f"{spec.name} needs code. Answer in this form: {spec.example()}")
+    return blocks[: spec.most_blocks]
+
+
+def _known(name: str, spec: ActionSpec) -> bool:
+    return any(parameter.name == name for parameter in spec.parameters)
+
+
+def _arguments(
+    values: dict[str, str], spec: ActionSpec, paths: Paths, mended: list[str]
+) -> dict[str, str]:
+    given = _renamed(values, spec, mended)
+    arguments = {}
+    for parameter in spec.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value is None or (not value.strip() and parameter.default is None):
+            raise _Wrong(f"{spec.name} needs {parameter.name!r}: {parameter.about}.")
+        arguments[parameter.name] = _value(value.strip(), parameter, spec, paths, mended)
+    return arguments
+
+
+def _renamed(values: dict[str, str], spec: ActionSpec, mended: list[str]) -> dict[str, str]:
+    """Return the values under the names of the parameters."""
+    names = [parameter.name for parameter in spec.parameters]
+    given = {name: values[name] for name in names if name in values}
+    strangers = [name for name in values if name not in names]
+    for stranger in list(strangers):
+        open_names = [name for name in names if name not in given]
+        match = closest(stranger, open_names)
+        if match.name:
+            given[match.name] = values[stranger]
+            mended.append(f"argument {stranger!r} read as {match.name!r}")
+            strangers.remove(stranger)
+    missing = [p.name for p in spec.parameters if p.name not in given and p.default is None]
+    if len(missing) == len(strangers) == 1:
+        given[missing[0]] = values[strangers[0]]
+        mended.append(f"argument {strangers[0]!r} read as {missing[0]!r}")
+    elif strangers:
+        mended.append(f"left out {', '.join(map(repr, strangers))}")
+    return given
+
+
+def _value(
+    value: str, parameter: Parameter, spec: ActionSpec, paths: Paths, mended: list[str]
+) -> str:
+    if parameter.choices:
+        match = closest(value, parameter.choices)
+        if not match.name:
+            raise _Wrong(f"{parameter.name!r} must be {' or '.join(parameter.choices)}.")
+        return match.name
+    if parameter.kind is Kind.NUMBER:
+        digits = re.search(r"\d+", value)
+        if digits is None:
+            raise _Wrong(f"{parameter.name!r} must be a number, not {value!r}.")
+        return str(int(digits[0]))
+    if parameter.kind in (Kind.PATH, Kind.NEW_PATH):
+        return _path(value, parameter, paths, mended)
+    return value
+
+
+def _path(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> str:
+    meant = paths.find(value)
+    if meant.path:
+        if meant.path != value:
+            mended.append(f"path {value!r} read as {meant.path!r}")
+        return meant.path
+    if meant.several:
+        raise _Wrong(f"{value!r} could be {' or '.join(meant.several)}. Write the whole path.")
+    if parameter.kind is Kind.NEW_PATH:
+        path = clean(value)
+        if not is_inside(path) or not path.endswith(".py"):
+            raise _Wrong(f"{value!r} is no path of a .py file in the project.")
+        return path
+    near = f" Files like it: {', '.join(meant.near)}." if meant.near else ""
+    raise _Wrong(f"There is no file {value!r}.{near}")

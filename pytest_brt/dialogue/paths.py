@@ -1,0 +1,100 @@
+"""Which file of the tree a model means by a path that it wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from rapidfuzz.distance import Levenshtein
+
+from pytest_brt.dialogue.mend import DISTANCE
+
+_LINES = re.compile(r"(:\d+(-\d+)?|::.*|#L\d+.*)$")
+#: Paths that are named to the model when none fits.
+_NEAR = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """What a path can be taken for."""
+
+    #: The file, or "".
+    path: str
+    #: Files that it could be.
+    several: tuple[str, ...] = ()
+    #: Files with a name like it, when there is none that it could be.
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The files that a dialogue may speak of."""
+
+    files: frozenset[str]
+
+    def also(self, more: Collection[str]) -> Paths:
+        """Return these and `more`."""
+        return Paths(self.files | frozenset(more)) if more else self
+
+    def find(self, text: str) -> Meant:
+        """Return the file that is meant by `text`.
+
+        The path itself, without what stands around it; else the only one that ends with it,
+        or that it ends with; else the module of that name; else the only one of the same file
+        name; else the only one at a normalised Levenshtein distance below 0.1.
+
+        >>> Paths(frozenset({"pkg/core.py", "tests/test_core.py"})).find("/repo/pkg/core.py:12")
+        Meant(path='pkg/core.py', several=(), near=())
+        """
+        given = clean(text)
+        if not given:
+            return Meant(path="")
+        if given in self.files:
+            return Meant(path=given)
+        for found in (self._tails(given), self._modules(given), self._named(given)):
+            if len(found) == 1:
+                return Meant(path=found[0])
+            if found:
+                return Meant(path="", several=tuple(found[:_NEAR]))
+        scored = sorted((Levenshtein.normalized_distance(given, path), path) for path in self.files)
+        near = [path for distance, path in scored if distance < DISTANCE]
+        if len(near) == 1:
+            return Meant(path=near[0])
+        return Meant(path="", several=tuple(near), near=tuple(p for _, p in scored[:_NEAR]))
+
+    def _tails(self, given: str) -> list[str]:
+        shorter = [path for path in self.files if path.endswith(f"/{given}")]
+        longer = [path for path in self.files if given.endswith(f"/{path}")]
+        # Of those that it ends with, the longest says most.
+        return sorted(shorter) or sorted(longer, key=len)[-1:]
+
+    def _modules(self, given: str) -> list[str]:
+        if given.endswith(".py"):
+            return []
+        tail = given if "/" in given else given.replace(".", "/")
+        ends = (f"/{tail}.py", f"/{tail}/__init__.py")
+        return sorted(path for path in self.files if f"/{path}".endswith(ends))
+
+    def _named(self, given: str) -> list[str]:
+        name = given.rpartition("/")[2]
+        return sorted(path for path in self.files if path.rpartition("/")[2] == name)
+
+
+def clean(text: str) -> str:
+    r"""Return `text` as a path relative to the tree, without quotes, line numbers and nodes.
+
+    >>> clean("'./tests\\test_a.py::test_x'")
+    'tests/test_a.py'
+    """
+    path = text.strip().strip("'\"`[]()<>").strip()
+    path = _LINES.sub("", path).replace("\\", "/")
+    path = re.sub(r"/(\./)+", "/", re.sub(r"/{2,}", "/", path))
+    while path.startswith(("./", "/")):
+        path = path.removeprefix("./").removeprefix("/")
+    return path
+
+
+def is_inside(path: str) -> bool:
+    """Say whether a path that is to be made stays in the tree."""
+    return bool(path) and "\0" not in path and ".." not in path.split("/") and len(path) < 200

@@ -1,0 +1,151 @@
+"""Keeps the steps of a dialogue as they are taken, so that a killed one loses at most one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem
+from pytest_brt.journal import Journal
+from pytest_brt.types import Ending, Step, Trajectory
+
+#: Folder of trajectories in the folder of a run (`--brt-record`).
+FOLDER = "trajectories"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """First line of a file: what the dialogue was about."""
+
+    issue: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """Last line of a file; missing while it goes on, and when it was killed."""
+
+    ending: Ending
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A trajectory as a folder holds it."""
+
+    #: Id of the issue.
+    issue: str
+    #: As in "agent-03".
+    name: str
+    steps: tuple[Step, ...]
+    #: None when it was interrupted.
+    ending: Ending | None
+    reason: str
+
+
+class Log:
+    """Where the steps of one dialogue go: the journal, and the folder of the run."""
+
+    def __init__(
+        self, issue: str, name: str, *, journal: Journal | None = None, folder: Path | None = None
+    ) -> None:
+        """Write under the name `name`, as in "agent-03", which is unique for the issue.
+
+        Args:
+            issue: the issue's id.
+            name: of the dialogue.
+            journal: keeps steps for the next run when this one is interrupted.
+            folder: keeps whole trajectories, as `--brt-record` asks for.
+        """
+        self._names = ("step", issue, name)
+        self._journal = journal
+        self._path = folder / FOLDER / f"{issue}-{name}.jsonl" if folder else None
+        self._start = to_json(_Start(issue=issue, name=name))
+
+    def open(self) -> tuple[Step, ...]:
+        """Return the steps that an interrupted run left, and write on after them.
+
+        Raises:
+            StoreProblem: the folder cannot be written.
+        """
+        steps: list[Step] = []
+        while self._journal is not None:
+            step = self._journal.get(Step, *self._names, str(len(steps) + 1))
+            if step is None or step.number != len(steps) + 1:
+                break
+            steps.append(step)
+        if self._path is not None:
+            lines = [self._start, *map(to_json, steps)]
+            self._write("".join(f"{line}\n" for line in lines), "w")
+        return tuple(steps)
+
+    def add(self, step: Step) -> None:
+        """Keep one more step.
+
+        Raises:
+            StoreProblem: the folder cannot be written.
+        """
+        if self._journal is not None:
+            self._journal.put(step, *self._names, str(step.number))
+        self._write(to_json(step) + "\n", "a")
+
+    def close(self, trajectory: Trajectory) -> None:
+        """Keep how it ended.
+
+        Raises:
+            StoreProblem: the folder cannot be written.
+        """
+        end = _End(ending=trajectory.ending, reason=trajectory.reason)
+        self._write(to_json(end) + "\n", "a")
+
+    def _write(self, text: str, mode: str) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open(mode + "b") as file:
+                file.write(text.encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise StoreProblem(
+                f"cannot record to {str(self._path)!r}: {error.strerror} (--brt-record DIR)"
+            ) from error
+
+
+def read_trajectories(folder: Path) -> tuple[Kept, ...]:
+    """Return the trajectories of a run's folder, by name; none when it has none.
+
+    Raises:
+        StoreProblem: a file is damaged elsewhere than in its last line.
+    """
+    return tuple(_read(path) for path in sorted((folder / FOLDER).glob("*.jsonl")))
+
+
+def _read(path: Path) -> Kept:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise StoreProblem(f"cannot read {str(path)!r}: {error.strerror}") from error
+    steps: list[Step] = []
+    end: _End | None = None
+    try:
+        start = from_json(lines[0] if lines else b"", _Start)
+    except StoreProblem as error:
+        raise StoreProblem(f"no trajectory: {str(path)!r}: {error}") from error
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            if line.startswith(b'{"ending"'):
+                end = from_json(line, _End)
+            else:
+                steps.append(from_json(line, Step))
+        except StoreProblem as error:
+            if number == len(lines):
+                break  # cut off while it was written
+            raise StoreProblem(f"{str(path)!r}, line {number}: {error}") from error
+    return Kept(
+        issue=start.issue,
+        name=start.name,
+        steps=tuple(steps),
+        ending=end.ending if end else None,
+        reason=end.reason if end else "",
+    )

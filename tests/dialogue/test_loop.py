@@ -1,0 +1,195 @@
+"""Dialogues from their first to their last step, with a model that follows a script."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.dialogue.action import Action
+from pytest_brt.dialogue.budget import Budget
+from pytest_brt.dialogue.loop import converse
+from pytest_brt.dialogue.loops import REPEAT
+from pytest_brt.dialogue.tool import Outcome, Tool, changed_files
+from pytest_brt.dialogue.trajectory import Log, read_trajectories
+from pytest_brt.errors import EditProblem, ModelProblem
+from pytest_brt.journal import Journal
+from pytest_brt.types import Ending, Step
+from tests.dialogue.scripts import SEARCH, TOOLS, header, loop, script
+
+WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = 1\n```"
+
+
+def test_a_dialogue_ends_when_the_model_says_so(tmp_path: Path) -> None:
+    model = script(tmp_path, header("cat", path="core.py"), WRITTEN, header("finish"))
+    trajectory = converse(loop(model))
+    assert trajectory.ending is Ending.FINISH
+    assert [step.action for step in trajectory.steps] == ["cat", "write", "finish"]
+    assert trajectory.steps[0].observation == (
+        "(path 'core.py' read as 'pkg/core.py')\ncontent of pkg/core.py"
+    )
+    assert changed_files(trajectory.steps)["tests/test_new.py"].content == b"x = 1\n"
+    assert trajectory.steps[1].cost.calls == 1
+
+
+def test_what_was_written_is_a_file_from_then_on(tmp_path: Path) -> None:
+    model = script(tmp_path, WRITTEN, header("cat", path="test_new"), header("finish"))
+    assert converse(loop(model)).steps[1].argument("path") == "tests/test_new.py"
+
+
+def test_a_wrong_reply_costs_a_step_and_is_answered(tmp_path: Path) -> None:
+    model = script(tmp_path, "hm", header("grep", text="x"), header("finish"))
+    first, second, last = converse(loop(model)).steps
+    assert "No action found" in first.observation
+    assert "You can use: cat, code_search, write, finish" in second.problem
+    assert last.action == "finish"
+
+
+def test_the_steps_run_out(tmp_path: Path) -> None:
+    model = script(tmp_path, *(header("code_search", text=f"w{n}") for n in range(9)))
+    trajectory = converse(loop(model, steps=4))
+    assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 4)
+
+
+def test_an_action_that_is_not_allowed_now_is_refused(tmp_path: Path) -> None:
+    def allowed(steps: Sequence[Step]) -> Sequence[str]:
+        return ["cat"] if not steps else ["finish"]
+
+    model = script(tmp_path, header("finish"), header("finish"))
+    first, second = converse(loop(model, allowed=allowed)).steps
+    assert first.problem == "There is no action 'finish' now. You can use: cat."
+    assert second.problem == ""
+
+
+def test_a_repeat_is_told_twice_in_other_words_and_then_ends_it(tmp_path: Path) -> None:
+    same = header("cat", path="pkg/core.py")
+    trajectory = converse(loop(script(tmp_path, *[same] * 9), steps=9))
+    assert trajectory.ending is Ending.LOOP
+    told = [step.problem for step in trajectory.steps]
+    assert told[0] == ""
+    assert "exactly this in step 1" in told[1]
+    assert "totally different from cat" in told[2]
+    assert len(told) == 5
+
+
+def test_doing_it_again_after_a_change_is_no_repeat(tmp_path: Path) -> None:
+    look = header("cat", path="pkg/core.py")
+    again = WRITTEN.replace("x = 1", "x = 2")
+    model = script(tmp_path, WRITTEN, look, again, look, look, header("finish"))
+    steps = converse(loop(model)).steps
+    assert [bool(step.fact(REPEAT)) for step in steps] == [0, 0, 0, 0, 1, 0]
+
+
+def test_a_long_observation_is_cut_and_says_so(tmp_path: Path) -> None:
+    model = script(tmp_path, header("code_search", text="word"), header("finish"))
+    shown = converse(loop(model, observation=200)).steps[0].observation
+    assert "more times]" in shown or "left out" in shown
+    assert len(shown) < 700
+
+
+def test_a_tool_that_fails_is_an_observation(tmp_path: Path) -> None:
+    def fail(action: Action, steps: Sequence[Step]) -> Outcome:
+        raise EditProblem("the host is not Python")
+
+    tools = {**TOOLS, "code_search": Tool(spec=SEARCH, run=fail)}
+    model = script(tmp_path, header("code_search", text="x"), header("finish"))
+    step = converse(loop(model, tools=tools)).steps[0]
+    assert step.problem == "This did not work: the host is not Python"
+
+
+def test_a_model_that_stops_answering_ends_it_and_what_was_done_is_kept(tmp_path: Path) -> None:
+    trajectory = converse(loop(script(tmp_path, header("cat", path="core.py"))))
+    assert trajectory.ending is Ending.ERROR
+    assert "no reply (left)" in trajectory.reason
+    assert len(trajectory.steps) == 1
+
+
+def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
+    model = script(tmp_path, header("finish"))
+    converse(loop(model))
+    with pytest.raises(ModelProblem, match="no reply"):
+        converse(loop(model))
+
+
+def test_time_and_tokens_are_limits_too(tmp_path: Path) -> None:
+    replies = [header("code_search", text=f"w{n}") for n in range(9)]
+    late = Budget(steps=9, deadline=time.monotonic() - 1)
+    assert converse(loop(script(tmp_path, *replies), budget=late)).ending is Ending.TIME
+    few = Budget(steps=9, tokens=60)
+    trajectory = converse(loop(script(tmp_path, *replies), budget=few))
+    assert trajectory.ending is Ending.TOKENS
+    assert Budget(steps=1, deadline=math.inf).seconds() == 0
+
+
+def test_what_does_not_fit_ends_it(tmp_path: Path) -> None:
+    model = script(tmp_path, header("finish"), context=105)
+    assert converse(loop(model)).ending is Ending.TOKENS
+
+
+def test_a_small_context_is_no_reason_to_fail(tmp_path: Path) -> None:
+    replies = [header("code_search", text=f"w{n}") for n in range(20)]
+    model = script(tmp_path, *replies, context=600)
+    trajectory = converse(loop(model, steps=20, observation=150))
+    assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 20)
+
+
+def test_the_folder_of_a_run_has_every_step(tmp_path: Path) -> None:
+    model = script(tmp_path, WRITTEN, header("finish"))
+    log = Log("i1", "agent-00", folder=tmp_path)
+    trajectory = converse(loop(model), log)
+    (kept,) = read_trajectories(tmp_path)
+    assert (kept.issue, kept.name, kept.ending) == ("i1", "agent-00", Ending.FINISH)
+    assert kept.steps == trajectory.steps
+
+
+KILLED = """\
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from pytest_brt.dialogue.loop import converse
+from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.journal import Journal
+from tests.dialogue.scripts import header, loop, script
+
+folder = Path(sys.argv[1])
+replies = [header("code_search", text=f"w{n}") for n in range(9)]
+
+def say(text):
+    if text.startswith("step 3 "):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+journal = Journal(folder / "journal.jsonl", "s")
+converse(loop(script(folder, *replies), say=say), Log("i", "a", journal=journal, folder=folder))
+"""
+
+
+def test_a_killed_dialogue_goes_on_where_it_was(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    process = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), str(root)], check=False, cwd=root
+    )
+    assert process.returncode == -signal.SIGKILL
+    (cut,) = read_trajectories(tmp_path)
+    assert (len(cut.steps), cut.ending) == (3, None)
+    with (tmp_path / "journal.jsonl").open("ab") as file:
+        file.write(b'{"key": "half a li')
+    journal = Journal(tmp_path / "journal.jsonl", "s")
+    log = Log("i", "a", journal=journal, folder=tmp_path)
+    trajectory = converse(loop(script(tmp_path, header("finish"))), log)
+    assert trajectory.steps[:3] == cut.steps
+    assert [step.action for step in trajectory.steps[3:]] == ["finish"]
+    assert read_trajectories(tmp_path)[0].steps == trajectory.steps
+    assert Journal(tmp_path / "journal.jsonl", "s").get(Step, "step", "i", "a", "4")
+
+
+def test_steps_are_json_and_back(tmp_path: Path) -> None:
+    model = script(tmp_path, WRITTEN, "odd \u2028 reply", header("finish"))
+    for step in converse(loop(model)).steps:
+        assert from_json(to_json(step), Step) == step
