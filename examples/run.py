@@ -76,7 +76,8 @@ class Release:
         """Read the release of an example's folder."""
         with (example / "example.toml").open("rb") as file:
             table = tomllib.load(file)
-        return cls(**{field.name: table[field.name] for field in fields(cls) if field.name in table})
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: table[name] for name in names if name in table})
 
     def is_whole(self, file: Path) -> bool:
         """Tell whether the file is there and is, byte for byte, the source distribution."""

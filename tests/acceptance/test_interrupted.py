@@ -18,6 +18,14 @@ PATCHES = 50
 TESTS = 20
 CLAMP = "    return max(low, min(value, low))\n"
 
+#: Runs pytest, and undoes what a script's shell does to those in the background: they ignore
+#: Ctrl-C.
+HEEDFUL = """
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
 
 @pytest.fixture
 def many(project: pytest.Pytester) -> list[str]:
@@ -39,14 +47,9 @@ def many(project: pytest.Pytester) -> list[str]:
     mine.write_text(tests, encoding="utf-8")
     report = project.path.parent / "report.json"
     return [
-        sys.executable, "-m", "pytest", "-p", "no:randomly", "--rank-fixes=patches",
+        sys.executable, "-c", HEEDFUL, "-p", "no:randomly", "--rank-fixes=patches",
         f"--brt-tests={mine}", "--brt-guard=20", "--brt-vary=no", f"--brt-json={report}",
     ]  # fmt: skip
-
-
-def heed_ctrl_c() -> None:
-    """Undo what a script's shell does to processes in the background: ignoring Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def finished(project: pytest.Pytester) -> list[dict[str, Any]]:
@@ -66,7 +69,6 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
-        preexec_fn=heed_ctrl_c,
     )
     deadline = time.monotonic() + 300
     while len(finished(project)) < 10 and time.monotonic() < deadline:
@@ -109,7 +111,6 @@ def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
-        preexec_fn=heed_ctrl_c,
     )
     deadline = time.monotonic() + 300
     while len(finished(project)) < 2 and time.monotonic() < deadline:
