@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
@@ -19,7 +19,7 @@ from pytest_brt.reproduce.replay.rules.tools import tool_drafts
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.small import made_small
-from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.reproduce.replay.steps import Role, SaidKind, Step
 from pytest_brt.reproduce.replay.tool.play import play
 from pytest_brt.reproduce.replay.watch import Replayed, watch
 from pytest_brt.reproduce.replay.wrap import wrapped
@@ -143,7 +143,7 @@ def _proposal(
         source=source,
         expects=draft.expects,
     )
-    wrong, raised = complained(replayed)
+    wrong, raised = complained([seen.step for seen in replayed.seen])
     return Proposal(
         test=test,
         score=draft.score,
@@ -160,13 +160,13 @@ def _uses_project(source: str, engine: Engine) -> bool:
     return bool(re.search(rf"\b(?:from|import) (?:[\w., ]*, )?(?:{names})\b", source))
 
 
-def complained(replayed: Replayed) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the values and the exceptions that the report complains about."""
+def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the values and the exceptions that the report complains about in its `steps`."""
     values: dict[str, None] = {}
     raised: dict[str, None] = {}
     wanted: set[str] = set()
-    for seen in replayed.seen:
-        for said in seen.step.said:
+    for step in steps:
+        for said in step.said:
             if said.kind is SaidKind.VALUE and said.role is Role.OBSERVED:
                 values.setdefault(said.text)
             elif said.kind is SaidKind.RAISES and said.raised and said.raised.type:

@@ -1,0 +1,1 @@
+"""Tests that a model wrote: read, taken apart, given a place, run and judged."""

@@ -1,0 +1,165 @@
+"""Gives a test that a model wrote its place in the project, and makes its names mean something.
+
+This is the post-processing of LIBRO (paper 001, requirements 20-22 of its code): the test file
+that is most like the test takes it, and names that it forgot to import are resolved against the
+project. Beyond that, imports that cannot work are looked for elsewhere, and helpers and fixtures
+that only the host file has come along, so that the module stands alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_brt.code.hosts import rank_hosts
+from pytest_brt.code.imports import find_import, resolve
+from pytest_brt.code.index import Index
+from pytest_brt.code.names import NameProblem, check_imports
+from pytest_brt.code.scope import bound_names, undefined_names
+from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
+from pytest_brt.reproduce.written.split import Single
+from pytest_brt.syntax import parse
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: Helpers of a host file that a test may take along, one after the other.
+_MOST_ADOPTED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A test with its imports, and where it belongs."""
+
+    single: Single
+    #: The test file that it would be added to, or "".
+    host: str
+    #: Folder of the project that it is run in, "" for the project's root.
+    folder: str
+    #: What still cannot work, for the model and the reader.
+    problems: tuple[NameProblem, ...]
+
+
+def settle(
+    single: Single,
+    index: Index,
+    *,
+    test_root: str,
+    host: str = "",
+    suspects: Sequence[str] = (),
+) -> Settled:
+    """Return `single` with its names resolved.
+
+    Args:
+        single: a module with one test.
+        index: the project.
+        test_root: folder for tests that fit into no file.
+        host: the test file that was chosen before; "" chooses the one that is most like it.
+        suspects: files of the product that the test is likely to be about.
+
+    Raises:
+        SyntaxError: the module is not Python.
+    """
+    source = _with_known_imports(single.source, index)
+    if not host:
+        ranked = rank_hosts(source, index, suspects=suspects, limit=1)
+        host = ranked[0].path if ranked else ""
+    fixtures = fixtures_in_scope(host, index) if host else PYTEST_FIXTURES
+    source = resolve(source, index, near=host, fixtures=fixtures).source
+    if host:
+        source = _adopted(source, index, host)
+    done = resolve(source, index, near=host, fixtures=fixtures)
+    problems = (*check_imports(done.source, index), *done.problems)
+    suite = "" if test_root == "." else test_root.strip("/")
+    folder = host.rpartition("/")[0] if host else suite
+    return Settled(
+        single=Single(name=single.name, source=done.source),
+        host=host,
+        folder=folder,
+        problems=tuple({problem.name: problem for problem in problems}.values()),
+    )
+
+
+def _with_known_imports(source: str, index: Index) -> str:
+    """Take out imports that cannot work where the project offers the name elsewhere.
+
+    Relative ones go as well: from where the test stands now they mean something else.
+    """
+    wrong = {problem.name for problem in check_imports(source, index)}
+    tree = parse(source)
+    changed = False
+    body: list[ast.stmt] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            changed = True
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [
+                alias for alias in node.names if not _is_replaceable(node, alias, wrong, index)
+            ]
+            changed = changed or len(names) < len(node.names)
+            node.names = names
+            if not names:
+                continue
+        body.append(node)
+    if not changed:
+        return source
+    tree.body = body
+    return ast.unparse(tree) + "\n"
+
+
+def _is_replaceable(
+    node: ast.Import | ast.ImportFrom, alias: ast.alias, wrong: set[str], index: Index
+) -> bool:
+    module = (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+    whole = f"{module}.{alias.name}" if isinstance(node, ast.ImportFrom) else module
+    if alias.name == "*" or not {module, whole} & wrong:
+        return False
+    bound = alias.asname or alias.name.partition(".")[0]
+    return bool(find_import(bound, index))
+
+
+def _adopted(source: str, index: Index, host: str) -> str:
+    """Return the test with the helpers and fixtures of its host file that it uses."""
+    try:
+        theirs = parse(index.source(host))
+    except (SyntaxError, OSError):
+        return source  # nothing to be had from it
+    known: dict[str, ast.stmt] = {}
+    for node in theirs.body:
+        if isinstance(node, _Function | ast.ClassDef):
+            known.setdefault(node.name, node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    known.setdefault(inner.id, node)
+    own = bound_names(source)
+    for _ in range(_MOST_ADOPTED):
+        wanted = [name for name in _wanted(source, own) if name in known]
+        if not wanted:
+            return source
+        text = ast.unparse(known.pop(wanted[0]))
+        source = _insert(source, text)
+        own = bound_names(source)
+    return source
+
+
+def _wanted(source: str, own: frozenset[str]) -> list[str]:
+    """Return undefined names, and the arguments of tests and fixtures that nothing defines."""
+    names = [missing.name for missing in undefined_names(source)]
+    for node in ast.walk(parse(source)):
+        if isinstance(node, _Function):
+            marks = " ".join(map(ast.unparse, node.decorator_list))
+            if node.name.startswith("test") or "fixture" in marks:
+                names += [argument.arg for argument in node.args.args if argument.arg not in marks]
+    return [name for name in dict.fromkeys(names) if name not in own and name != "self"]
+
+
+def _insert(source: str, text: str) -> str:
+    """Put a definition below the imports of a module."""
+    lines = source.split("\n")
+    after = 0
+    for node in parse(source).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            break
+        after = node.end_lineno or after
+    return "\n".join([*lines[:after], "", "", text, "", *lines[after:]])

@@ -1,0 +1,224 @@
+"""One module with several tests → modules with one test each.
+
+A model's file that fails says nothing of its single tests: those that pass on the buggy tree
+must go, and one that is broken must not take its neighbours down (paper 001, section on the
+validity of generated tests: a part of them adds passing tests).
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.syntax import parse
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: Calls at the margin that would run tests while they are collected.
+_RUNNERS = re.compile(r"^(?:(?:pytest|unittest)\.main|test\w*|sys\.exit|exit|quit|breakpoint)$")
+#: Marks with which a test would not say what it sees.
+_HIDING = re.compile(r"(?:^|\.)(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b")
+#: Tests of one reply that are looked at.
+MOST = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Single:
+    """A module that has exactly one test."""
+
+    #: Below the file, as in "test_a" or "TestX::test_a".
+    name: str
+    source: str
+
+
+def split_tests(code: str, stem: str) -> tuple[Single, ...]:
+    """Return the tests in `code`, each as a module of its own; () when there is none.
+
+    Code without a test function becomes one called ``test_<stem>``.
+
+    Raises:
+        SyntaxError: `code` is not Python.
+    """
+    tree = parse(code)
+    body = [node for node in tree.body if not _is_runner(node)]
+    found = list(_tests(body))
+    if not found:
+        body = _as_test(body, f"test_{stem}")
+        found = list(_tests(body))
+    singles = [_single(body, holder, test) for holder, test in found[:MOST]]
+    return tuple(single for single in singles if parses(single.source))
+
+
+def _is_runner(node: ast.stmt) -> bool:
+    """Say whether a statement at the margin runs something, or marks the whole module."""
+    if isinstance(node, ast.If):
+        return "__name__" in ast.unparse(node.test)
+    if isinstance(node, ast.Assign):
+        return any(ast.unparse(target) == "pytestmark" for target in node.targets)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return bool(_RUNNERS.match(ast.unparse(node.value.func)))
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _tests(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.ClassDef | None, _Function]]:
+    for node in body:
+        if isinstance(node, _Function) and node.name.startswith("test"):
+            yield None, node
+        elif isinstance(node, ast.ClassDef) and _holds_tests(node):
+            for inner in node.body:
+                if isinstance(inner, _Function) and inner.name.startswith("test"):
+                    yield node, inner
+
+
+def _holds_tests(node: ast.ClassDef) -> bool:
+    named = node.name.startswith("Test") and not any(
+        isinstance(inner, _Function) and inner.name == "__init__" for inner in node.body
+    )
+    return named or any("TestCase" in ast.unparse(base) for base in node.bases)
+
+
+def _as_test(body: Sequence[ast.stmt], name: str) -> list[ast.stmt]:
+    """Make a test of a script, or of the first function that checks something."""
+    for number, node in enumerate(body):
+        checks = any(isinstance(inner, ast.Assert | ast.Raise) for inner in ast.walk(node))
+        if isinstance(node, ast.FunctionDef) and checks and not _asks(node):
+            node.name = name
+            return [*body[:number], node, *body[number + 1 :]]
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    above = [node for node in body if isinstance(node, _Function | ast.ClassDef)]
+    rest = [node for node in body if node not in imports and node not in above]
+    if not any(isinstance(inner, ast.Call) for node in rest for inner in ast.walk(node)):
+        return []
+    made = parse(f"def {name}():\n    pass\n").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.body = rest
+    return [*imports, *above, made]
+
+
+def _asks(node: ast.FunctionDef) -> bool:
+    arguments = node.args
+    given = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return given > 0 or any(default is None for default in arguments.kw_defaults)
+
+
+def _single(body: Sequence[ast.stmt], holder: ast.ClassDef | None, test: _Function) -> Single:
+    kept: list[ast.stmt] = []
+    chosen: ast.stmt = _alone(holder, test) if holder else _plain(test)
+    needed = _names(chosen)
+    for node in reversed(body):
+        if node is holder or node is test:
+            kept.append(chosen)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            kept.append(node)  # what nothing uses goes at the end
+        elif _is_needed(node, needed):
+            needed |= _names(node)
+            kept.append(node)
+    kept.reverse()
+    # What a helper needs may stand below it.
+    for node in body:
+        late = not any(node is other for other in (*kept, holder, test))
+        if late and isinstance(node, _Function | ast.ClassDef) and _is_needed(node, needed):
+            needed |= _names(node)
+            kept.insert(_after_imports(kept), node)
+    kept = [part for node in kept for part in _used(node, needed)]
+    module = ast.Module(body=[*_from_future(kept), *_others(kept)], type_ignores=[])
+    name = f"{holder.name}::{test.name}" if holder else test.name
+    return Single(name=name, source=_laid_out(module))
+
+
+def _plain(test: _Function) -> _Function:
+    """Return the test without the marks that would hide its failure."""
+    kept = [mark for mark in test.decorator_list if not _HIDING.search(ast.unparse(mark))]
+    plain = copy.copy(test)
+    plain.decorator_list = kept
+    return plain
+
+
+def _alone(holder: ast.ClassDef, test: _Function) -> ast.ClassDef:
+    """Return the class with `test` as its only test."""
+    body: list[ast.stmt] = []
+    for node in holder.body:
+        if node is test:
+            body.append(_plain(test))
+        elif not (isinstance(node, _Function) and node.name.startswith("test")):
+            body.append(node)
+    kept = [mark for mark in holder.decorator_list if not _HIDING.search(ast.unparse(mark))]
+    alone = copy.copy(holder)
+    alone.body, alone.decorator_list = body, kept
+    return alone
+
+
+def _is_needed(node: ast.stmt, needed: set[str]) -> bool:
+    if isinstance(node, _Function | ast.ClassDef):
+        if node.name.startswith("test") or (isinstance(node, ast.ClassDef) and _holds_tests(node)):
+            return node.name in needed
+        return node.name in needed or "autouse" in "".join(map(ast.unparse, node.decorator_list))
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        bound = {
+            inner.id
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+        }
+        return bool(bound & needed) or not bound
+    return True
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Return every name in `node`: what it reads, and the fixtures that it asks for."""
+    found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    found |= {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
+    strings = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant))
+    # As in @pytest.mark.usefixtures("name").
+    return found | {text for text in strings if isinstance(text, str) and text.isidentifier()}
+
+
+def _used(node: ast.stmt, needed: set[str]) -> Iterator[ast.stmt]:
+    """Yield the statement; of an import only what is used of it: the rest may not exist."""
+    if not isinstance(node, ast.Import | ast.ImportFrom) or _is_future(node):
+        yield node
+        return
+    names = [
+        alias
+        for alias in node.names
+        if alias.name == "*" or (alias.asname or alias.name.partition(".")[0]) in needed
+    ]
+    if names:
+        part = copy.copy(node)
+        part.names = names
+        yield part
+
+
+def _after_imports(body: Sequence[ast.stmt]) -> int:
+    places = [n for n, node in enumerate(body) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return places[-1] + 1 if places else 0
+
+
+def _from_future(body: Iterable[ast.stmt]) -> list[ast.stmt]:
+    return [node for node in body if _is_future(node)]
+
+
+def _others(body: Iterable[ast.stmt]) -> list[ast.stmt]:
+    return [node for node in body if not _is_future(node)]
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _laid_out(module: ast.Module) -> str:
+    """Return the text of `module`, two blank lines around what it defines."""
+    out: list[str] = []
+    before: ast.stmt | None = None
+    for node in module.body:
+        big = isinstance(node, _Function | ast.ClassDef)
+        if before is not None:
+            was = isinstance(before, _Function | ast.ClassDef)
+            imports = isinstance(before, ast.Import | ast.ImportFrom)
+            goes_on = imports and isinstance(node, ast.Import | ast.ImportFrom)
+            out.append("\n\n\n" if big or was else "\n" if goes_on or not imports else "\n\n")
+        out.append(ast.unparse(node))
+        before = node
+    return "".join(out) + "\n"
