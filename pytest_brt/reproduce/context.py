@@ -1,0 +1,207 @@
+"""What is known before a model is asked: facts that go into its prompts, and cuts of the report.
+
+Most of it comes from replay's first half, which runs what the report shows: a small model that is
+told what a call gives needs to find out only what it should give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from pytest_brt.code.hosts import rank_hosts
+from pytest_brt.code.index import Index
+from pytest_brt.execute.engine import Engine
+from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
+from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.watch import Replayed, Seen, watch
+from pytest_brt.syntax import parse
+from pytest_brt.types import Attempt, BlockKind, Issue
+
+#: Statements whose results are told, and characters of each result.
+_MOST_SEEN, _MOST_RESULT = 12, 300
+#: Tests of replay's that are shown.
+_MOST_TESTS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """What was found out about a report without a model; every prompt can take it."""
+
+    #: The name under which the project is imported, or "".
+    package: str = ""
+    #: Where the bug may be, the likeliest first.
+    suspects: tuple[Suspect, ...] = ()
+    #: Statements of the report with what they do on this tree, as a session shows them.
+    session: tuple[str, ...] = ()
+    #: The test file that a test would be added to, or "".
+    host: str = ""
+    #: Import statements that work: the host file's, the report's.
+    imports: tuple[str, ...] = ()
+    #: Sources of tests that replay made and that fail, best first.
+    tests: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files where the bug may be, each once."""
+        return rank_files(self.suspects)
+
+
+class Cut(StrEnum):
+    """How much of a report is shown; samples of several cuts differ more than of one."""
+
+    WHOLE = "whole"
+    #: Title, code and output, with the sentence before each.
+    CODE = "code"
+    #: Title and sentences, without code.
+    PROSE = "prose"
+    #: Title, the first sentences and the first code.
+    START = "start"
+
+
+def gather_hints(
+    issue: Issue,
+    index: Index,
+    engine: Engine | None = None,
+    *,
+    buggy: Sequence[str] = (),
+    replayed: Replayed | None = None,
+    attempt: Attempt | None = None,
+) -> Hints:
+    """Return what can be known of `issue` before a model is asked.
+
+    Args:
+        issue: the report.
+        index: the project.
+        engine: runs what the report shows; None runs nothing.
+        buggy: files that the user says have the bug.
+        replayed: what replay saw, when it was run already.
+        attempt: replay's attempt, for its tests.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    suspects = _with_given(find_suspects(issue, index), buggy)
+    if replayed is None and engine is not None:
+        replayed = watch(read_script(issue), engine)
+    seen = replayed.seen if replayed else ()
+    report_code = "\n".join(item.step.source for item in seen)
+    host = _host(report_code, index, rank_files(suspects))
+    tests = [
+        judged.test.source
+        for judged in (attempt.tests if attempt else ())
+        if judged.judgement.candidate and judged.test.source
+    ]
+    return Hints(
+        package=index.packages[0] if index.packages else "",
+        suspects=suspects,
+        session=tuple(_session(seen)),
+        host=host,
+        imports=_imports(seen, host, index),
+        tests=tuple(tests[:_MOST_TESTS]),
+    )
+
+
+def _with_given(found: tuple[Suspect, ...], buggy: Sequence[str]) -> tuple[Suspect, ...]:
+    """Put what the user names first, with what was found in those files."""
+    first: list[Suspect] = []
+    for path in buggy:
+        known = [suspect for suspect in found if suspect.path == path]
+        first += known or [
+            Suspect(
+                path=path,
+                function="",
+                line=1,
+                end_line=0,
+                score=1.0,
+                reasons=("given by the user",),
+            )
+        ]
+    return (*first, *(suspect for suspect in found if suspect.path not in buggy))
+
+
+def _host(code: str, index: Index, suspects: Sequence[str]) -> str:
+    text = code if _parses(code) else ""
+    ranked = rank_hosts(text, index, suspects=suspects, limit=1) if text or suspects else ()
+    return ranked[0].path if ranked else ""
+
+
+def _parses(code: str) -> bool:
+    try:
+        parse(code)
+    except SyntaxError:
+        return False
+    return bool(code.strip())
+
+
+def _session(seen: Iterable[Seen]) -> Iterable[str]:
+    """Yield statements with what they did, as an interactive session shows them."""
+    shown = [item for item in seen if item.did is not None or item.ended][:_MOST_SEEN]
+    for item in shown:
+        lines = item.step.source.split("\n")
+        text = "\n".join(f"{'>>>' if n == 0 else '...'} {line}" for n, line in enumerate(lines))
+        result = _result(item)
+        yield f"{text}\n{result}" if result else text
+
+
+def _result(item: Seen) -> str:
+    if item.did is None:
+        return item.ended
+    did = item.did
+    parts = [did.stdout.rstrip("\n")]
+    if did.raised is not None:
+        message = did.raised.message.strip().split("\n")[0]
+        parts.append(f"{did.raised.type}: {message}" if message else did.raised.type)
+    elif did.value is not None and not did.value.is_none:
+        parts.append(did.value.repr)
+    parts += [f"{warning.type}: {warning.message}" for warning in did.warnings]
+    text = "\n".join(part for part in parts if part)
+    return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}…"
+
+
+def _imports(seen: Iterable[Seen], host: str, index: Index) -> tuple[str, ...]:
+    found = [
+        item.step.source
+        for item in seen
+        if item.step.source.startswith(("import ", "from "))
+        and item.did is not None
+        and item.did.raised is None
+        and "\n" not in item.step.source
+    ]
+    if host:
+        found += [item.statement for item in index.imports_in(host) if item.top]
+    return tuple(dict.fromkeys(found))[:12]
+
+
+def cut_report(issue: Issue, cut: Cut) -> str:
+    """Return the part of the report that `cut` names, without its title; all, where it has none."""
+    if cut is Cut.WHOLE or not issue.blocks:
+        return _without_title(issue)
+    prose = (BlockKind.PROSE, BlockKind.HEADING)
+    parts: list[str] = []
+    for number, block in enumerate(issue.blocks):
+        is_prose = block.kind in prose
+        before = number + 1 < len(issue.blocks) and issue.blocks[number + 1].kind not in prose
+        if cut is Cut.PROSE and is_prose:
+            parts.append(block.text)
+        elif cut is Cut.CODE and (not is_prose or before):
+            parts.append(block.text if is_prose else f"```\n{block.text}\n```")
+        elif cut is Cut.START:
+            parts.append(block.text if is_prose else f"```\n{block.text}\n```")
+            if not is_prose:
+                break
+    text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
+    return text if len(text) >= 40 else _without_title(issue)
+
+
+def _without_title(issue: Issue) -> str:
+    """Return the report's text; a first line that repeats the title is left out."""
+    first, _, rest = issue.text.strip().partition("\n")
+    return rest.strip() if first.lstrip("# ").strip() == issue.title.strip() else issue.text.strip()
+
+
+def without(hints: Hints, *names: str) -> Hints:
+    """Return `hints` with the fields `names` empty, for prompts that shall not have them."""
+    blank = Hints()
+    return replace(hints, **{name: getattr(blank, name) for name in names})

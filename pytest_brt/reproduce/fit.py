@@ -1,0 +1,133 @@
+"""Makes prompts fit: parts of files instead of all of them, and shorter texts, said to be so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+
+from pytest_brt.code.index import Index
+from pytest_brt.errors import ModelProblem
+from pytest_brt.localise.suspects import Suspect
+from pytest_brt.model.base import Model, Prompt
+from pytest_brt.syntax import parse
+
+#: Characters of a file in a prompt before only parts of it are shown.
+MOST_FILE = 12_000
+
+
+def excerpt(
+    path: str, index: Index, suspects: Sequence[Suspect] = (), most: int = MOST_FILE
+) -> str:
+    """Return the file `path`, or the parts of a long one that count.
+
+    Of a long file the suspected functions are shown in full, of others their first line.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    text = index.source(path)
+    if len(text) <= most:
+        return text
+    wanted = {s.function for s in suspects if s.path == path and s.function}
+    try:
+        tree = parse(text)
+    except SyntaxError:
+        return shorten(text, most)
+    lines = text.split("\n")
+    shown: list[str] = []
+    for node in tree.body:
+        shown += _outline(node, lines, wanted, "")
+    return shorten("\n".join(shown), most)
+
+
+def _outline(node: ast.stmt, lines: Sequence[str], wanted: set[str], around: str) -> list[str]:
+    """Return the lines of a statement, of a definition that does not count only the first."""
+    last = node.end_lineno or node.lineno
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return list(lines[node.lineno - 1 : last]) if last - node.lineno < 4 and not around else []
+    name = f"{around}{node.name}"
+    inside = any(item.startswith(f"{name}.") for item in wanted)
+    if name in wanted and not inside:
+        return list(lines[node.lineno - 1 : last])
+    head = list(lines[node.lineno - 1 : node.body[0].lineno - 1]) or [lines[node.lineno - 1]]
+    if isinstance(node, ast.ClassDef) and (inside or not around):
+        body = [line for part in node.body for line in _outline(part, lines, wanted, f"{name}.")]
+        return [*head, *body]
+    return [*head, " " * (node.col_offset + 4) + "..."]
+
+
+def shorten(text: str, most: int) -> str:
+    """Return `text` in at most about `most` characters, saying how many lines are left out."""
+    if len(text) <= most:
+        return text
+    lines = text.split("\n")
+    # The beginning says more than the end.
+    head: list[str] = []
+    tail: list[str] = []
+    room = max(0, most - 40)
+    for line in lines:
+        if len("\n".join([*head, line])) > room * 2 // 3:
+            break
+        head.append(line)
+    for line in reversed(lines[len(head) :]):
+        if len("\n".join([*tail, line])) > room // 3:
+            break
+        tail.append(line)
+    if not head and not tail:
+        return text[: max(0, most - 1)] + "…"
+    left = len(lines) - len(head) - len(tail)
+    return "\n".join([*head, f"[… {left} lines left out …]", *reversed(tail)])
+
+
+class PromptTooLong(ModelProblem):
+    """A prompt does not fit the model's context, however little is put into it."""
+
+
+def fitted(
+    build: Callable[[Mapping[str, str]], Prompt],
+    parts: Mapping[str, str],
+    order: Sequence[str],
+    model: Model,
+) -> tuple[Prompt, tuple[str, ...]]:
+    """Return the prompt that `build` makes of `parts`, shortened until it fits the model.
+
+    Args:
+        build: makes the prompt; it is called again for every shortening.
+        parts: texts of the prompt by name.
+        order: names of the parts in the order in which they are given up.
+        model: counts, and says how much there is room for.
+
+    Returns:
+        The prompt, and a note for each part that was shortened or left out.
+
+    Raises:
+        PromptTooLong: it does not fit with all of `order` left out.
+    """
+    texts = dict(parts)
+    notes: dict[str, str] = {}
+    prompt = build(texts)
+    for name in order:
+        for _ in range(4):
+            over = _too_long(prompt, model)
+            if over <= 0:
+                return prompt, tuple(notes.values())
+            size = model.count([texts[name]])[0]
+            if not texts[name]:
+                break
+            keep = len(texts[name]) * (size - over - 16) // max(size, 1)
+            short = shorten(texts[name], keep) if keep >= 120 else ""
+            texts[name] = short if len(short) < len(texts[name]) else ""
+            notes[name] = f"{name} {'shortened' if texts[name] else 'left out'} to fit the context"
+            prompt = build(texts)
+    over = _too_long(prompt, model)
+    if over > 0:
+        raise PromptTooLong(
+            f"the prompt is {over} tokens too long for a context of {model.context} with nothing "
+            "left to shorten (give more with --brt-context)"
+        )
+    return prompt, tuple(notes.values())
+
+
+def _too_long(prompt: Prompt, model: Model) -> int:
+    reserved = prompt.sampling.max_tokens + prompt.thinking + 8
+    return model.measure(prompt) + reserved - model.context
