@@ -13,6 +13,7 @@ from pytest_brt.options import Options, Write
 from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of
+from pytest_brt.report.failure import place_of
 from pytest_brt.report.table import exposures, question, reasons, regressions, table
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
@@ -106,6 +107,9 @@ class Summary:
         )
         failure = judgement.runs[0].reason if judgement.runs else judgement.reason
         reporter.write_line(f"           {self._cut(failure)}")
+        place = place_of(judgement.runs[0]) if judgement.runs else ""
+        if place:
+            reporter.write_line(f"           {self._cut(place)}")
         if failure != judgement.reason:
             reporter.write_line(f"           {self._cut(judgement.reason)}")
 

@@ -91,6 +91,8 @@ class Raised:
     #: Qualified names of its base classes, nearest first.
     bases: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
+    #: Variables of the last frame of the project: names and values in a few words.
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

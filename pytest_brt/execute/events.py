@@ -17,6 +17,10 @@ class Told:
     bases: tuple[str, ...] = ()
     #: File, line, function; outermost first.
     frames: tuple[tuple[str, int, str], ...] = ()
+    #: Frames between the innermost and that which `values` are of; -1 when there is none.
+    values_at: int = -1
+    #: Names and values of variables.
+    values: tuple[tuple[str, str], ...] = ()
     #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
     denied: str = ""
     #: A TypeError or AttributeError about a name of the project.

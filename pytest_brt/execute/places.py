@@ -42,11 +42,15 @@ class Places:
 
     def raised(self, told: Told) -> Raised:
         """Return an exception with its paths made the project's."""
+        frames = tuple(self.frame(*frame) for frame in told.frames)
+        projects = [frame.project for frame in reversed(frames)]
+        last = projects.index(True) if True in projects else None
         return Raised(
             type=told.type,
             message=self.text(told.message),
             bases=told.bases,
-            frames=tuple(self.frame(*frame) for frame in told.frames),
+            frames=frames,
+            values=told.values if told.values_at == last else (),
         )
 
     def text(self, text: str) -> str:

@@ -151,7 +151,8 @@ def _failure(run: TestRun) -> str:
         f"{frame.path}:{frame.line} in {frame.function}" + ("  (project)" if frame.project else "")
         for frame in ours
     ]
-    return "\n".join([*frames, f"{run.raised.type}: {run.raised.message}"])
+    values = [f"    {name} = {value}" for name, value in run.raised.values]
+    return "\n".join([*frames, *values, f"{run.raised.type}: {run.raised.message}"])
 
 
 def _matrix(ranks: tuple[Rank, ...], tests: Sequence[JudgedTest]) -> Part:

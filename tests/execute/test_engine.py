@@ -113,6 +113,27 @@ def test_frames_are_named_as_the_project_names_them(engine: Engine) -> None:
     ]
     assert run.raised.type == "ZeroDivisionError"
     assert "ArithmeticError" in run.raised.bases
+    assert run.raised.values == (("a", "1"), ("b", "0"))
+
+
+def test_values_are_named_without_running_code_of_the_project(engine: Engine) -> None:
+    source = (
+        "import pkg.core\n"
+        "class Loud:\n"
+        "    def __repr__(self):\n"
+        "        raise SystemExit('loud')\n"
+        "def test_a():\n"
+        "    pkg.core.divide({'k': [1, (2, [3])]}, [Loud(), None, 'x' * 99, 4, 5])\n"
+    )
+    run = run_one(engine, source)
+    assert run.raised is not None
+    values = dict(run.raised.values)
+    assert values["a"] == "{'k': [1, <tuple>]}"
+    assert values["b"].startswith("[<Loud>, None, 'xxx")
+    assert len(values["b"]) == 60
+    own = run_one(engine, "def test_a():\n    x = 1\n    assert not x\n").raised
+    assert own is not None
+    assert own.values == ()
 
 
 def test_a_changed_tree_is_what_runs(engine: Engine) -> None:

@@ -6,6 +6,8 @@ import sys
 
 MESSAGE_LIMIT = 4000
 FRAME_LIMIT = 60
+VALUE_LIMIT = 60
+VALUES = 6
 
 #: What an operating system says no with when it is the sandbox that forbids.
 DENIED = {
@@ -123,16 +125,55 @@ def _defined_in(wanted, packages):
     return False
 
 
+def plain(value, depth=2):
+    """Return a value in a few words without running any code of the project.
+
+    The representation of a value that is not built in could do anything: it is named by type.
+    """
+    kind = type(value)
+    if kind in (int, float, complex, bool, str, bytes, type(None)):
+        return text_of(value, repr, VALUE_LIMIT)
+    if kind in (list, tuple, set, frozenset, dict) and depth:
+        pairs = list(value.items())[:4] if kind is dict else [(item,) for item in list(value)[:4]]
+        shown = [": ".join(plain(part, depth - 1) for part in pair) for pair in pairs]
+        more = ["..."] if len(value) > len(shown) else []
+        start, end = {list: "[]", tuple: "()", dict: "{}"}.get(kind, (kind.__name__ + "(", ")"))
+        return (start + ", ".join(shown + more) + end)[:VALUE_LIMIT]
+    return "<%s>" % kind.__name__
+
+
+def values_of(traceback, packages, skip):
+    """Return how far from the innermost the last frame of the project is, and its variables.
+
+    Arguments come first, in their order.
+    """
+    frames = []
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename not in skip:
+            frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    for distance, frame in enumerate(reversed(frames)):
+        if belongs(frame.f_globals.get("__name__"), packages):
+            local = frame.f_locals
+            names = [name for name in frame.f_code.co_varnames if name in local][:VALUES]
+            return distance, [[name, plain(local[name])] for name in names]
+    return -1, []
+
+
 def describe(error, packages, skip=()):
     """Return an exception as plain data; frames in files named in `skip` are left out."""
+    distance, values = values_of(error.__traceback__, packages, skip)
     frames = [frame for frame in frames_of(error.__traceback__) if frame[0] not in skip]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append([str(error.filename), error.lineno or 0, "<module>"])
+        distance, values = -1, []
     return {
         "type": type_name(type(error)),
         "message": message_of(error),
         "bases": [type_name(kind) for kind in type(error).__mro__[1:] if kind is not object],
         "frames": frames,
+        "values_at": distance,
+        "values": values,
         "denied": denial_of(error),
         "about_project": isinstance(error, (TypeError, AttributeError))
         and is_about_project(error, packages),
