@@ -1,0 +1,120 @@
+"""What a failing test does not need is cut: assertions that hold, set-up that changes nothing.
+
+A sixth of the tests that models write carry assertions that have nothing to do with the bug
+(paper 001, requirement 4); each of them can break a right fix.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pytest_brt.code.shrink import shrink
+from pytest_brt.codec import content_id
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.reproduce.written.facts import CLAIMS, simple
+from pytest_brt.reproduce.written.judge import run_tests
+from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.syntax import parse
+from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
+
+#: Variants of one test that are run, and wall-clock seconds for them.
+_BUDGET, _SECONDS = 48, 15.0
+#: Statements of a test that is left alone when it has a single assertion.
+_SHORT = 6
+
+#: Judges a test again by its runs, with what is known of it besides.
+Judge = Callable[[CandidateTest, tuple[TestRun, ...]], JudgedTest]
+
+
+def made_small(item: JudgedTest, engine: Engine, repeat: int, judge: Judge) -> JudgedTest:
+    """Return the candidate `item` without what its failure does not need, judged again.
+
+    The failing statement stays as it is, and so do the inputs it is about.
+    """
+    test = item.test
+    source = test.source or ""
+    run = item.judgement.runs[0]
+    line = failing_line(test, run)
+    if not item.judgement.candidate or not line or not _is_long(source):
+        return item
+    small = _shrunk(test, run, line, engine)
+    if small == source or not parses(small):
+        return item
+    shorter = replace(
+        test,
+        id=content_id(test.issue, test.path, small),
+        source=small,
+        origin=replace(test.origin, parent=test.id),
+    )
+    runs = run_tests([shorter], engine, repeat)[shorter.id]
+    again = judge(shorter, runs)
+    return again if again.judgement.candidate else item
+
+
+def failing_line(test: CandidateTest, run: TestRun) -> int:
+    """Return the 1-based line of the test at which it failed, 0 when that is not known."""
+    frames = run.raised.frames if run.raised else ()
+    lines = [frame.line for frame in frames if frame.path == test.path]
+    return lines[0] if lines else 0
+
+
+def _is_long(source: str) -> bool:
+    tree = parse(source)
+    claims = sum(1 for node in ast.walk(tree) if _is_claim(node))
+    tests = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
+    ]
+    return claims > 1 or any(len(node.body) > _SHORT for node in tests)
+
+
+def _is_claim(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    return bool(re.search(r"(?:^|\.)(?:assert\w+|raises|warns|fail)$", ast.unparse(node.func)))
+
+
+def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str:
+    source = test.source or ""
+    wanted = _signature(run)
+    until = time.monotonic() + _SECONDS
+
+    def fails_alike(variants: Sequence[str]) -> list[bool]:
+        if time.monotonic() > until:
+            return [False] * len(variants)
+        targets = tuple(
+            TestTarget(id=str(number), path=test.path, source=variant, node=test.name)
+            for number, variant in enumerate(variants)
+        )
+        runs = {found.test: found for found in engine.run(Row(targets=targets)).runs}
+        return [_signature(runs[target.id]) == wanted for target in targets]
+
+    return _laid_out(shrink(source, fails_alike, budget=_BUDGET, keep=(line,)), source)
+
+
+def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
+    """Return what a smaller test must have in common with the one it was made from."""
+    raised = run.raised
+    if raised is None:
+        return (run.verdict, "", "", "")
+    project = [frame for frame in raised.frames if frame.project]
+    crashed = simple(raised.type) not in CLAIMS
+    place = f"{project[-1].path}:{project[-1].function}" if project and crashed else ""
+    message = re.sub(r"0x[0-9a-f]+", "0x", raised.message)
+    return (run.verdict, raised.type, message, place)
+
+
+def _laid_out(small: str, source: str) -> str:
+    """Return the shrunk module with two blank lines above its definitions."""
+    if small == source:
+        return source
+    text = re.sub(r"\n+(?=(?:@|def |async def |class ))", "\n\n\n", small)
+    return re.sub(r"(?m)^(@[^\n]*)\n\n\n(?=@|def |async def |class )", r"\1\n", text).lstrip("\n")
