@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import CLAMP_ISSUE
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
