@@ -9,9 +9,11 @@ tests that only lack names, and tests without what their failure does not need.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.index import Index
+from pytest_brt.code.normal import test_key
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.context import Cut, Hints, gather_hints
@@ -27,7 +29,7 @@ from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.types import Attempt, Issue, JudgedTest
 
 #: Candidates that are made small.
-_SMALL = 3
+_SMALL = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +177,7 @@ class Libro:
                 judged[place] = _dropped(judged[place], words)
         for place in places[: min(_SMALL, settings.keep or _SMALL)] if settings.shrink else ():
             judged[place] = self._small(judged[place])
-        return tuple(judged)
+        return tuple(_without_doubles(judged))
 
     def _small(self, item: JudgedTest) -> JudgedTest:
         signs = self.pool.signs(item.test.id)
@@ -211,6 +213,19 @@ def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings)
         seconds=time.monotonic() - begin,
         cost=work.asker.cost,
     )
+
+
+def _without_doubles(judged: Sequence[JudgedTest]) -> Iterator[JudgedTest]:
+    """Yield the tests; candidates that became the same by being cut are none any more."""
+    seen: dict[str, str] = {}
+    for item in judged:
+        key = test_key(item.test.source or "")
+        if item.judgement.candidate and key in seen:
+            yield _dropped(item, f"the same code as {seen[key]}")
+            continue
+        if item.judgement.candidate:
+            seen[key] = item.test.name
+        yield item
 
 
 def _dropped(item: JudgedTest, reason: str) -> JudgedTest:

@@ -18,7 +18,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.names import NameProblem, check_imports
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.reproduce.written.split import Single
+from pytest_brt.reproduce.written.split import Single, laid_out
 from pytest_brt.syntax import parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -72,7 +72,7 @@ def settle(
     suite = "" if test_root == "." else test_root.strip("/")
     folder = host.rpartition("/")[0] if host else suite
     return Settled(
-        single=Single(name=single.name, source=done.source),
+        single=Single(name=single.name, source=laid_out(parse(done.source))),
         host=host,
         folder=folder,
         problems=tuple({problem.name: problem for problem in problems}.values()),

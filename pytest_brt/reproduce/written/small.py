@@ -19,6 +19,7 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.reproduce.written.facts import CLAIMS, simple
 from pytest_brt.reproduce.written.judge import run_tests
 from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.reproduce.written.split import laid_out
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
 
@@ -97,7 +98,8 @@ def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str
         runs = {found.test: found for found in engine.run(Row(targets=targets)).runs}
         return [_signature(runs[target.id]) == wanted for target in targets]
 
-    return _laid_out(shrink(source, fails_alike, budget=_BUDGET, keep=(line,)), source)
+    small = shrink(source, fails_alike, budget=_BUDGET, keep=(line,))
+    return source if small == source else laid_out(parse(small))
 
 
 def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
@@ -110,11 +112,3 @@ def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
     place = f"{project[-1].path}:{project[-1].function}" if project and crashed else ""
     message = re.sub(r"0x[0-9a-f]+", "0x", raised.message)
     return (run.verdict, raised.type, message, place)
-
-
-def _laid_out(small: str, source: str) -> str:
-    """Return the shrunk module with two blank lines above its definitions."""
-    if small == source:
-        return source
-    text = re.sub(r"\n+(?=(?:@|def |async def |class ))", "\n\n\n", small)
-    return re.sub(r"(?m)^(@[^\n]*)\n\n\n(?=@|def |async def |class )", r"\1\n", text).lstrip("\n")

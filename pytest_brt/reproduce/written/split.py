@@ -126,7 +126,7 @@ def _single(body: Sequence[ast.stmt], holder: ast.ClassDef | None, test: _Functi
     kept = [part for node in kept for part in _used(node, needed)]
     module = ast.Module(body=[*_from_future(kept), *_others(kept)], type_ignores=[])
     name = f"{holder.name}::{test.name}" if holder else test.name
-    return Single(name=name, source=_laid_out(module))
+    return Single(name=name, source=laid_out(module))
 
 
 def _plain(test: _Function) -> _Function:
@@ -208,7 +208,7 @@ def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _laid_out(module: ast.Module) -> str:
+def laid_out(module: ast.Module) -> str:
     """Return the text of `module`, two blank lines around what it defines."""
     out: list[str] = []
     before: ast.stmt | None = None
