@@ -27,6 +27,10 @@ class EditProblem(BrtError):
     """A test cannot be placed in the file chosen for it."""
 
 
+class FixProblem(BrtError):
+    """A fix that a model wrote cannot be applied; the text is for the model."""
+
+
 class SandboxProblem(BrtError):
     """The isolation that was asked for cannot be had on this machine."""
 
@@ -37,6 +41,10 @@ class SubjectProblem(BrtError):
 
 class ModelProblem(BrtError):
     """A model cannot be loaded, reached or understood."""
+
+
+class OutOfTime(ModelProblem):
+    """The wall-clock budget is used up, and the model is not asked any more."""
 
 
 class StoreProblem(BrtError):

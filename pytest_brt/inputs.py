@@ -6,12 +6,13 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -21,12 +22,14 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.extensions import gather, named
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Model, Settings
-from pytest_brt.model.opening import builtin_factories, open_model
+from pytest_brt.model.opening import builtin_factories, open_models
+from pytest_brt.model.recording import RecordedModel
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.reproduce.auto import STRATEGY as AUTO
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -65,28 +68,40 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
-    model = _open_model(config, options)
+    chosen = _strategies(options, strategies)
+    prompts = Prompts(options.prompts)
+    model, editor = _open_models(config, options)
     engine = open_project(config, options)
     try:
         given = _given(config, options, engine)
+        buggy = _buggy(options.buggy, Path(engine.subject.root))
     except UsageProblem:
         engine.close()
         raise
     plan = Plan(
         cases=cases,
-        strategies=_strategies(options.strategies, strategies),
+        strategies=chosen,
         given=given,
         rank=rank,
         accept=_accept(config),
         guard=options.guard,
         vary=options.vary and can_vary(),
+        budget=options.budget,
     )
     workbench = Workbench(
         engine=engine,
         repeat=options.repeat,
         keep=options.keep,
         model=model,
+        editor=editor,
         say=logging.getLogger("pytest_brt").info,
+        prompts=prompts,
+        samples=options.samples,
+        steps=options.steps,
+        agree=options.agree,
+        buggy=buggy,
+        seed=options.seed,
+        record=options.record,
     )
     return Inputs(plan=plan, workbench=workbench, paths=_paths(issues, cases, options))
 
@@ -139,10 +154,32 @@ def _cases(issues: Mapping[Path, Issue], options: Options) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def _open_model(config: pytest.Config, options: Options) -> Model:
-    factories = gather(config, "pytest_brt_models", builtin_factories())
+def _open_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
+    """Return the model that thinks, and the one that writes code when that is another."""
+    built_in = builtin_factories()
+    factories = gather(config, "pytest_brt_models", built_in)
     settings = Settings(context=options.context, jobs=options.jobs)
-    return open_model(options.model, settings, factories)
+    # Where a plugin adds nothing, one file with two adapters is loaded once.
+    known = None if factories == built_in else factories
+    model, editor = open_models(options.model, options.edit_model, settings, known)
+    if options.record is None or model.name == "none":
+        return model, None if editor is model else editor
+    recorded = RecordedModel(model, str(options.record))
+    return recorded, None if editor is model else RecordedModel(editor, str(options.record))
+
+
+def _buggy(paths: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """Return the files that the user named, relative to the project."""
+    found = []
+    for path in paths:
+        file = root / path
+        if not file.is_file() or not file.resolve().is_relative_to(root.resolve()):
+            raise UsageProblem(
+                f"--brt-buggy-file: no such file in the project: {path!r} (give its path from "
+                f"{str(root)!r})"
+            )
+        found.append(file.resolve().relative_to(root.resolve()).as_posix())
+    return tuple(found)
 
 
 def open_project(config: pytest.Config, options: Options) -> Engine:
@@ -192,12 +229,24 @@ def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
     return tests
 
 
-def _strategies(names: tuple[str, ...], known: Mapping[str, Strategy]) -> dict[str, Strategy]:
+def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
+    """Return the strategies that the user wants, by name, in the order given.
+
+    Without a model, `auto` is replay: all that there is then.
+    """
     chosen: dict[str, Strategy] = {}
-    for name in names:
-        # What needs no model comes first, and is all there is without one.
-        for each in ("replay",) if name == "auto" else (name,):
-            chosen[each] = named("--brt-strategy", each, {**known, "auto": known["replay"]})
+    for name in options.strategies:
+        strategy = named("--brt-strategy", name, {**known, "auto": AUTO})
+        if options.model == "none" and strategy.asks:
+            if name != "auto":
+                raise UsageProblem(
+                    f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
+                    "'pytest-brt models')"
+                )
+            name, strategy = "replay", known["replay"]  # noqa: PLW2901 - what it stands for
+        if options.samples is not None and strategy.runs > 1:
+            strategy = replace(strategy, runs=options.samples)
+        chosen[name] = strategy
     return chosen
 
 

@@ -9,6 +9,7 @@ Imported by every pytest start, so it imports nothing heavy.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -53,6 +54,20 @@ class Options:
     model: str
     #: Tokens of context; 0 takes what fits the model and the memory.
     context: int
+    #: The model that writes code, or "" when `model` does that too.
+    edit_model: str
+    #: Samples or runs, steps of a dialogue; None for what suits the strategy.
+    samples: int | None
+    steps: int | None
+    #: Wall-clock seconds for all that is made with a model.
+    budget: float
+    #: A sampled bug counts when more tests than this fail alike.
+    agree: int
+    #: Files that the bug is thought to be in, as the user gave them.
+    buggy: tuple[str, ...]
+    #: Folder of prompts that replace ours.
+    prompts: Path | None
+    seed: int
     #: Stop after this many accepted tests per issue.
     keep: int
     write: Write
@@ -140,6 +155,22 @@ def _guard(text: str) -> object:
         raise ValueError("expected auto, no or a number of seconds") from None
 
 
+def _seconds(text: str) -> object:
+    """Read a time, as in "90", "90s", "15m" or "1.5h".
+
+    >>> _seconds("15m")
+    900.0
+    """
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:].lower())
+    try:
+        seconds = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise ValueError("expected a time, as in 90s, 15m or 1h")
+    return seconds
+
+
 def _share(text: str) -> object:
     try:
         value = float(text)
@@ -200,6 +231,59 @@ SPECS = (
         variable="PYTEST_BRT_MODEL",
         help="the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
         "scripted:FILE, or none (default)",
+    ),
+    Spec(
+        flag="--brt-edit-model",
+        metavar="SPEC",
+        default="",
+        help="another model for writing code, as in a GGUF with an adapter (default: the same)",
+    ),
+    Spec(
+        flag="--brt-samples",
+        metavar="N",
+        read=_at_least(1, int),
+        help="samples of a prompt, or runs (default: libro 50, agent 20, auto as many as help)",
+    ),
+    Spec(
+        flag="--brt-steps",
+        metavar="N",
+        read=_at_least(1, int),
+        help="most steps of one dialogue with a model (default: agent 25)",
+    ),
+    Spec(
+        flag="--brt-budget",
+        metavar="TIME",
+        read=_seconds,
+        default=900.0,
+        help="time for asking models in this run, as in 90s or 1h; what was found until then is "
+        "kept (default: 15m)",
+    ),
+    Spec(
+        flag="--brt-agree",
+        metavar="N",
+        read=_at_least(0, int),
+        default=1,
+        help="a sampled bug counts when more than N tests fail alike (default: 1)",
+    ),
+    Spec(
+        flag="--brt-buggy-file",
+        metavar="PATH",
+        repeat=True,
+        ini=False,
+        help="file that the bug is thought to be in, for a model to read (default: what the "
+        "report points at); repeatable",
+    ),
+    Spec(
+        flag="--brt-prompts",
+        metavar="DIR",
+        help="folder of prompts that replace ours of the same name",
+    ),
+    Spec(
+        flag="--brt-seed",
+        metavar="N",
+        read=_at_least(0, int),
+        default=0,
+        help="seed of everything that is drawn (default: 0)",
     ),
     Spec(
         flag="--brt-context",
@@ -335,8 +419,8 @@ SPECS = (
         flag="--brt-record",
         metavar="DIR",
         ini=False,
-        help="keep the evidence in DIR: what was run on what, and what it did; "
-        "`pytest-brt recheck DIR` runs it again",
+        help="keep the run in DIR: the evidence, which `pytest-brt recheck DIR` runs again, and "
+        "with a model its prompts, replies and dialogues, which `pytest-brt report DIR` shows",
     ),
     Spec(
         flag="--brt-key",
@@ -408,6 +492,14 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         strategies=_texts(values["brt_strategy"]),
         model=str(values["brt_model"]),
         context=int(str(values["brt_context"])),
+        edit_model=str(values["brt_edit_model"]),
+        samples=_number(values["brt_samples"], int),
+        steps=_number(values["brt_steps"], int),
+        budget=float(str(values["brt_budget"])),
+        agree=int(str(values["brt_agree"])),
+        buggy=_texts(values["brt_buggy_file"]),
+        prompts=_path(values["brt_prompts"]),
+        seed=int(str(values["brt_seed"])),
         keep=int(str(values["brt_keep"])),
         write=Write(str(values["brt_write"])),
         mark=str(values["brt_mark"]),

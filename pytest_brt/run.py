@@ -6,6 +6,7 @@ needs is started before it. pytest's items, and the studies, are views on these 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, wait
@@ -14,8 +15,10 @@ from threading import Lock
 from typing import TypeVar
 
 from pytest_brt.codec import content_id
+from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.journal import Journal
+from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.rank.epr import Ranker
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
@@ -78,6 +81,8 @@ class Plan:
     guard: float | None = 0.0
     #: Whether candidates are run with changed inputs too, on patches that pass them.
     vary: bool = False
+    #: Wall-clock seconds, from the first attempt on, in which models may be asked.
+    budget: float = math.inf
 
     def keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the attempts at `case`, in order."""
@@ -115,10 +120,13 @@ class Run:
         self._guard = Guard(workbench.engine)
         self._guardings: dict[str, Guarding] = {}
         self._varyings: dict[str, Varying] = {}
+        self._deadline: float | None = None
 
     def attempt(self, key: AttemptKey) -> Future[Attempt]:
         """Return the future of one attempt."""
         with self._lock:
+            if self._deadline is None:
+                self._deadline = time.monotonic() + self.plan.budget
             if key not in self._attempts:
                 self._attempts[key] = self._executor.submit(self._make, key)
             return self._attempts[key]
@@ -178,9 +186,40 @@ class Run:
         issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
         assert issue is not None, "keys are made from cases that have an issue"
         started = time.perf_counter()
-        attempt = self.plan.strategies[key.strategy].attempt(issue, key.index, self.workbench)
+        meter = Meter()
+        bench = self._bench(key, meter)
+        try:
+            attempt = self.plan.strategies[key.strategy].attempt(issue, key.index, bench)
+        except OutOfTime as over:
+            attempt = Attempt(
+                issue=key.issue,
+                strategy=key.strategy,
+                index=key.index,
+                tests=(),
+                notes=(str(over),),
+            )
         tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
-        return replace(attempt, tests=tests, seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return replace(attempt, tests=tests, seconds=seconds, cost=meter.cost)
+
+    def _bench(self, key: AttemptKey, meter: Meter) -> Workbench:
+        """Return the workbench of one attempt, whose models are paid for by it alone."""
+        deadline = math.inf if self._deadline is None else self._deadline
+        bench = self.workbench
+        name = f"{key.strategy}-{key.index:02}"
+
+        def say(text: str) -> None:
+            bench.say(f"{name}: {text}")
+
+        editor = bench.editor
+        return replace(
+            bench,
+            model=MeteredModel(bench.model, meter, deadline),
+            editor=None if editor is None else MeteredModel(editor, meter, deadline),
+            deadline=deadline,
+            journal=self.journal,
+            say=say,
+        )
 
     def _accepted(self, issue: Issue, judged: JudgedTest) -> JudgedTest:
         judgement = judged.judgement

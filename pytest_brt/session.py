@@ -249,6 +249,8 @@ class Session:
 
     def pytest_unconfigure(self) -> None:
         """End every process and remove what was only for this run."""
-        self.inputs.workbench.model.close()
+        for model in (self.inputs.workbench.model, self.inputs.workbench.editor):
+            if model is not None:
+                model.close()
         self.inputs.workbench.engine.close()
         shutil.rmtree(self._scratch, ignore_errors=True)

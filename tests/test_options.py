@@ -18,6 +18,7 @@ def test_defaults(pytester: pytest.Pytester) -> None:
     assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
     assert (options.sandbox, options.net, options.executor) == ("auto", "none", "threads")
     assert options.jobs >= 1
+    assert (options.budget, options.samples, options.steps) == (900.0, None, None)
 
 
 def test_everything_given(pytester: pytest.Pytester) -> None:
@@ -29,6 +30,8 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
         "--brt-env=A=1",
         "--brt-env=B=x=y",
         "--brt-jobs=3",
+        "--brt-budget=1.5h",
+        "--brt-samples=7",
         "--brt-json=out.json",
     )
     options = read_options(config, {})
@@ -37,6 +40,7 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
     assert options.strategies == ("one", "two")
     assert options.env == (("A", "1"), ("B", "x=y"))
     assert (options.jobs, options.json) == (3, Path("out.json"))
+    assert (options.budget, options.samples) == (5400.0, 7)
 
 
 def test_command_line_over_environment_over_ini(pytester: pytest.Pytester) -> None:
@@ -56,6 +60,9 @@ def test_command_line_over_environment_over_ini(pytester: pytest.Pytester) -> No
         ("--brt-timeout=nan", "--brt-timeout: expected a number of at least 0.1, got 'nan'"),
         ("--brt-strategy=,", "--brt-strategy: expected one or more names"),
         ("--brt-net=wifi", "--brt-net: expected one of none, host, got 'wifi'"),
+        ("--brt-budget=soon", "--brt-budget: expected a time, as in 90s, 15m or 1h, got 'soon'"),
+        ("--brt-budget=-1m", "--brt-budget: expected a time"),
+        ("--brt-samples=0", "--brt-samples: expected a number of at least 1"),
         ("--brt-env==x", "--brt-env: expected NAME=VALUE"),
     ],
 )

@@ -12,6 +12,7 @@ Values reach a template as they are, never as templates, so that a report cannot
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,9 +41,13 @@ class Prompts:
         """
         self.folder = folder
         self.names = _names_in(BUILT_IN)
-        self._environment = _open_environment(folder)
         if folder is not None:
             self._check(folder)
+
+    @cached_property
+    def _environment(self) -> jinja2.Environment:
+        # When first needed: jinja2 is slow to import, and most runs ask no model.
+        return _open_environment(self.folder)
 
     def render(self, name: str, /, **values: object) -> str:
         """Return the prompt called `name` (its path without ".j2"), filled with `values`.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
+from pytest_brt.journal import Journal
 from pytest_brt.model.base import Model
 from pytest_brt.types import Attempt, Issue
 
@@ -23,6 +27,25 @@ class Workbench:
     model: Model
     #: Says in a few words what is being done; for `-v`.
     say: Callable[[str], None]
+    #: The model that writes code when another one thinks; None when `model` does both.
+    editor: Model | None = None
+    prompts: Prompts = field(default_factory=Prompts)
+    #: Samples of one prompt, or runs, that the user wants; None leaves it to the strategy.
+    samples: int | None = None
+    #: Steps of one dialogue that the user wants; None leaves it to the strategy.
+    steps: int | None = None
+    #: More tests than this must fail alike for a sampled bug to count as reproduced.
+    agree: int = 1
+    #: Product files, as in "pkg/core.py", that the user thinks the bug is in.
+    buggy: tuple[str, ...] = ()
+    #: First seed; every strategy derives its own from it.
+    seed: int = 0
+    #: When all must be over, as `time.monotonic` counts; models are not asked any more then.
+    deadline: float = math.inf
+    #: Where finished pieces of an attempt are kept, for the case that the run is interrupted.
+    journal: Journal | None = None
+    #: Folder of the run's record, for dialogues.
+    record: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,5 +54,7 @@ class Strategy:
 
     #: Makes the tests of one run: issue, 0-based number of the run, workbench → attempt.
     attempt: Callable[[Issue, int, Workbench], Attempt]
-    #: Independent runs per issue.
+    #: Independent runs per issue; more than one is what `--brt-samples` changes.
     runs: int = 1
+    #: Whether it asks a model; without one it cannot be chosen.
+    asks: bool = False

@@ -1,0 +1,106 @@
+"""Adds up what a model costs, and stops asking it when the time is over."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_brt.errors import OutOfTime
+from pytest_brt.model.base import Completion, Model, Prompt
+from pytest_brt.types import Cost
+
+
+class Meter:
+    """Adds up what several models cost; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._cost = Cost()
+        self._lock = threading.Lock()
+
+    @property
+    def cost(self) -> Cost:
+        """What was spent until now."""
+        with self._lock:
+            return self._cost
+
+    def add(self, cost: Cost) -> None:
+        """Add what one call cost."""
+        with self._lock:
+            self._cost += cost
+
+
+class MeteredModel:
+    """A model whose answers are paid for, in wall-clock time and tokens."""
+
+    def __init__(self, model: Model, meter: Meter, deadline: float = math.inf) -> None:
+        """Wrap `model`, which others may use at the same time.
+
+        Args:
+            model: does the work.
+            meter: is told what each call cost.
+            deadline: when it is too late to ask, as `time.monotonic` counts; an answer that
+                is not finished by then is cut.
+        """
+        self.model = model
+        self.meter = meter
+        self.deadline = deadline
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def context(self) -> int:
+        """The model's context."""
+        return self.model.context
+
+    @property
+    def exact(self) -> bool:
+        """Whether the model's count is exact."""
+        return self.model.exact
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The model's own remarks."""
+        return self.model.notes
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        """Ask the model, for no longer than there is time.
+
+        Raises:
+            OutOfTime: the time is over.
+            ModelProblem: as the model does.
+        """
+        begin = time.monotonic()
+        if begin >= self.deadline:
+            raise OutOfTime("the time for this run is used up (--brt-budget)")
+        if not math.isinf(self.deadline):
+            left = self.deadline - begin
+            seconds = min(left, prompt.seconds) if prompt.seconds else left
+            prompt = replace(prompt, seconds=max(0.1, seconds))
+        completions = self.model.complete(prompt)
+        self.meter.add(
+            Cost(
+                calls=1,
+                prompt_tokens=sum(done.prompt_tokens for done in completions),
+                evaluated=sum(done.evaluated for done in completions),
+                tokens=sum(done.tokens for done in completions),
+                seconds=time.monotonic() - begin,
+            )
+        )
+        return completions
+
+    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Return the model's count."""
+        return self.model.count(texts)
+
+    def measure(self, prompt: Prompt) -> int:
+        """Return the model's measure."""
+        return self.model.measure(prompt)
+
+    def close(self) -> None:
+        """Leave the model open: it belongs to somebody else."""

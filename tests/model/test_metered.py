@@ -1,0 +1,40 @@
+"""What a model costs is added up, and the time it has is kept."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import OutOfTime
+from pytest_brt.model.base import Message, Prompt, Role, Settings
+from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.model.scripted import ScriptedModel
+
+PROMPT = Prompt(messages=(Message(role=Role.USER, text="What is the bug?"),))
+
+
+def scripted(folder: Path) -> ScriptedModel:
+    path = folder / "script.txt"
+    path.write_text("=== always if: bug\nIt is in the parser.\n", "utf-8")
+    return ScriptedModel(str(path), Settings())
+
+
+def test_the_cost_of_all_calls_is_added_up(tmp_path: Path) -> None:
+    meter = Meter()
+    model = MeteredModel(scripted(tmp_path), meter)
+    (one,) = model.complete(PROMPT)
+    model.complete(Prompt(messages=PROMPT.messages, samples=3))
+    cost = meter.cost
+    assert cost.calls == 2
+    assert cost.tokens == 4 * one.tokens
+    assert cost.prompt_tokens == 4 * one.prompt_tokens
+    assert model.count(["abc"]) == model.model.count(["abc"])
+
+
+def test_nobody_is_asked_when_the_time_is_over(tmp_path: Path) -> None:
+    model = MeteredModel(scripted(tmp_path), Meter(), time.monotonic() - 1)
+    with pytest.raises(OutOfTime, match="--brt-budget"):
+        model.complete(PROMPT)
+    assert model.meter.cost.calls == 0
