@@ -1,0 +1,197 @@
+"""The places where the bug may be, from all that is known: the report, stacks, and what tests run.
+
+Three signs are added, each in 0..1, so that a place which two of them agree on comes first: how
+much the report points at it (`suspects`), how near it is to where the failing tests end, and the
+Ochiai score of its most suspicious line (`spectrum`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import isinf
+
+from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.errors import UsageProblem
+from pytest_brt.localise.coverage import Watched
+from pytest_brt.localise.spectrum import Counts, dstar, ochiai, rank_lines, tarantula
+from pytest_brt.localise.suspects import find_suspects
+from pytest_brt.types import Issue, Place, TestRun
+
+#: How much less each frame of a failing test says than the one below it.
+_DECAY = 0.75
+#: Lines of a place that are named.
+_LINES = 8
+
+
+def find_places(
+    issue: Issue,
+    index: Index,
+    *,
+    failing: Sequence[TestRun] = (),
+    watched: Watched | None = None,
+    limit: int = 20,
+) -> tuple[Place, ...]:
+    """Return the likeliest places of the bug that `issue` reports, best first.
+
+    Args:
+        issue: the report.
+        index: of the tree with the bug.
+        failing: runs of tests that fail because of the bug.
+        watched: what those tests and nearby passing ones run.
+        limit: how many places at most.
+    """
+    places = _of_report(issue, index)
+    for key, place in _of_stacks(failing, index).items():
+        places[key] = _joined(places.get(key), place)
+    for key, place in _of_spectrum(watched, index).items():
+        places[key] = _joined(places.get(key), place)
+    found = sorted(places.values(), key=lambda p: (-p.score, p.path, p.line))
+    return tuple(found[:limit])
+
+
+def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
+    """Return the places that a user names as PATH or PATH:FIRST-LAST.
+
+    Raises:
+        UsageProblem: there is no such file in the project, or no such line in it.
+    """
+    found = []
+    for spec in specs:
+        path, _, span = spec.partition(":")
+        path = path.removeprefix("./")
+        if path not in index.layout.files:
+            raise UsageProblem(
+                f"--brt-buggy-file: no such Python file in the project: {path!r} "
+                "(give its path from the root)"
+            )
+        count = index.source(path).count("\n") + 1
+        first, _, last = span.partition("-")
+        try:
+            line, end = (int(first), int(last or first)) if span else (1, 0)
+        except ValueError:
+            line = end = -1
+        if span and not 1 <= line <= end <= count:
+            raise UsageProblem(
+                f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {span!r} "
+                "(PATH, PATH:LINE or PATH:FIRST-LAST)"
+            )
+        around = index.definition_at(path, line) if span else None
+        found.append(
+            Place(
+                path=path,
+                function=around.qualname if around else "",
+                line=line,
+                end_line=end,
+                lines=tuple(range(line, end + 1))[:_LINES],
+                reasons=("given",),
+            )
+        )
+    return tuple(found)
+
+
+_Key = tuple[str, str]
+
+
+def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
+    suspects = find_suspects(issue, index, limit=50)
+    top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
+    return {
+        (suspect.path, suspect.function): Place(
+            path=suspect.path,
+            function=suspect.function,
+            line=suspect.line,
+            end_line=suspect.end_line,
+            score=suspect.score / top,
+            reasons=suspect.reasons,
+        )
+        for suspect in suspects
+    }
+
+
+def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:
+    """Return the functions on the stacks of failing tests, the deepest scoring most."""
+    found: dict[_Key, Place] = {}
+    for run in failing:
+        frames = run.raised.frames if run.raised else ()
+        ours = [frame for frame in frames if frame.project and not is_test_path(frame.path)]
+        for depth, frame in enumerate(reversed(ours)):
+            around = index.definition_at(frame.path, frame.line)
+            if around is None:
+                continue
+            key = (frame.path, around.qualname)
+            score = _DECAY**depth
+            if key not in found or found[key].score < score:
+                where = "ends" if depth == 0 else "passes"
+                reason = f"a failing test {where} here, line {frame.line}"
+                found[key] = _place(around, score, (frame.line,), reason)
+    return found
+
+
+def _of_spectrum(watched: Watched | None, index: Index) -> dict[_Key, Place]:
+    """Return the functions that failing tests run, by their most suspicious line."""
+    if watched is None:
+        return {}
+    bad = [test.lines for test in watched.tests if test.outcome == "failed"]
+    good = [test.lines for test in watched.tests if test.outcome == "passed"]
+    found: dict[_Key, Place] = {}
+    for suspect in rank_lines(bad, good, ochiai):
+        around = index.definition_at(suspect.path, suspect.line)
+        # What stands outside of functions ran when the module was imported.
+        outside = around is None or around.kind is DefinitionKind.CLASS
+        if outside or is_test_path(suspect.path) or is_beside(suspect.path):
+            continue
+        assert around is not None, "it is inside of a function"
+        key = (suspect.path, around.qualname)
+        known = found.get(key)
+        if known is None:
+            found[key] = replace(
+                _place(around, suspect.score, (suspect.line,), _told(suspect.counts)),
+                ochiai=suspect.score,
+                dstar=_finite(dstar(suspect.counts)),
+                tarantula=tarantula(suspect.counts),
+            )
+        elif known.ochiai == suspect.score and len(known.lines) < _LINES:
+            found[key] = replace(known, lines=(*known.lines, suspect.line))
+    return found
+
+
+def _finite(score: float) -> float:
+    """Return a score that JSON can hold."""
+    return -1.0 if isinf(score) else score
+
+
+def _told(counts: Counts) -> str:
+    return (
+        f"run by {counts.failing} of {counts.all_failing} failing and "
+        f"{counts.passing} of {counts.all_passing} passing tests"
+    )
+
+
+def _place(definition: Definition, score: float, lines: tuple[int, ...], reason: str) -> Place:
+    return Place(
+        path=definition.path,
+        function=definition.qualname,
+        line=definition.line,
+        end_line=definition.end_line,
+        score=score,
+        lines=lines,
+        reasons=(reason,),
+    )
+
+
+def _joined(known: Place | None, more: Place) -> Place:
+    """Return what two signs say of one place."""
+    if known is None:
+        return more
+    return replace(
+        known,
+        score=known.score + more.score,
+        lines=tuple(dict.fromkeys((*more.lines, *known.lines)))[:_LINES],
+        ochiai=more.ochiai if known.ochiai is None else known.ochiai,
+        dstar=more.dstar if known.dstar is None else known.dstar,
+        tarantula=more.tarantula if known.tarantula is None else known.tarantula,
+        reasons=(*more.reasons, *known.reasons),
+    )

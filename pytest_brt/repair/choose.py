@@ -1,0 +1,51 @@
+"""Which failing test a repair is given, when nobody knows the fix (paper 001; requirement 45)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from pytest_brt.types import Attempt, Ending, JudgedTest
+
+
+def choose_brt(
+    attempts: Sequence[Attempt], given: Sequence[JudgedTest], seed: int
+) -> JudgedTest | None:
+    """Return the test to give to a repair; None when there is no candidate.
+
+    Preferred is, in this order: a failure that was judged to be caused by the bug, a run that
+    ended because its model said so, a last execution that failed. Among equals it is drawn,
+    likelier the more it is trusted.
+
+    Args:
+        attempts: what the strategies made; a run without a dialogue ended by itself.
+        given: tests that a person gave.
+        seed: of the draw.
+    """
+    ended = {judged.test.id: True for judged in given}
+    tests = list(given)
+    for attempt in attempts:
+        for judged in attempt.tests:
+            ended[judged.test.id] = _finished(attempt)
+            tests.append(judged)
+    best: list[JudgedTest] = []
+    for judged in tests:
+        if not best or _merits(judged, ended) > _merits(best[0], ended):
+            best = [judged]
+        elif _merits(judged, ended) == _merits(best[0], ended):
+            best.append(judged)
+    best = [judged for judged in best if judged.judgement.candidate]
+    if not best:
+        return None
+    weights = [max(0.01, judged.judgement.confidence) for judged in best]
+    return Random(seed).choices(best, weights)[0]
+
+
+def _merits(judged: JudgedTest, ended: Mapping[str, bool]) -> tuple[bool, bool, bool]:
+    runs = judged.judgement.runs
+    failed = bool(runs) and runs[-1].verdict.value == "FAIL"
+    return judged.judgement.candidate, ended[judged.test.id], failed
+
+
+def _finished(attempt: Attempt) -> bool:
+    return all(one.ending is Ending.FINISH for one in attempt.trajectories)

@@ -1,0 +1,190 @@
+"""A fix as text: where to change what, and the new lines as fenced blocks; or the paper's JSON.
+
+The form that models are asked for names the places in one line and has the code outside of JSON,
+one block per place that gets new lines, in their order::
+
+    {"thought": "…", "action": "write_fix", "changes": "pkg/a.py replace 10-12; pkg/a.py delete 20"}
+    ```python
+    new lines instead of 10 to 12
+    ```
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_brt.errors import FixProblem
+from pytest_brt.repair.fix import EditKind, Fix, LineEdit
+
+_EDIT = re.compile(
+    r"^(?P<path>.+?)[\s:,]+(?P<kind>replace|insert|delete)(?:\s+lines?)?\s+"
+    r"(?P<first>\d+)(?:\s*(?:-|–|to|\.\.)\s*(?P<last>\d+))?$",
+    re.IGNORECASE,
+)
+_FORM = "write it as 'path replace 10-12; path insert 5; path delete 20-21'"
+#: By what the paper's form is known.
+_PAPER = ("line_number", '"deletions"', "file_path")
+#: The keys of one file in the paper's form, and the shorter ones that models use.
+_PATH = ("file_path", "file_name", "path", "file")
+
+
+def render_fix(fix: Fix) -> tuple[str, tuple[str, ...]]:
+    """Return the places of a fix and its blocks of code, each ending with a newline."""
+    places = "; ".join(f"{edit.path} {edit.kind} {_span(edit)}" for edit in fix.edits)
+    blocks = (edit.lines for edit in fix.edits if edit.kind is not EditKind.DELETE)
+    return places, tuple("".join(f"{line}\n" for line in lines) for lines in blocks)
+
+
+def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
+    """Return the fix of these places and blocks.
+
+    The places may be the paper's JSON instead, and so may the first block.
+
+    Raises:
+        FixProblem: it is neither; the text says what is missing.
+    """
+    for text in (places, *blocks[:1]):
+        if text.lstrip().startswith(("[", "{")) and any(mark in text for mark in _PAPER):
+            return parse_paper_fix(text)
+    found = []
+    left = list(blocks)
+    for text in re.split(r"[;\n]+", places):
+        if not text.strip():
+            continue
+        match = _EDIT.match(text.strip())
+        if match is None:
+            raise FixProblem(f"{text.strip()!r} says no place to change ({_FORM})")
+        kind = EditKind(match["kind"].lower())
+        first = int(match["first"])
+        last = first if kind is EditKind.INSERT else int(match["last"] or first)
+        lines: tuple[str, ...] = ()
+        if kind is not EditKind.DELETE:
+            if not left:
+                raise FixProblem(
+                    f"{text.strip()!r} has no block of code: one ```python block per replace and "
+                    "insert, in their order"
+                )
+            lines = _lines(left.pop(0))
+        found.append(_edit(match["path"].strip(" '\"`"), kind, first, last, lines))
+    if not found:
+        raise FixProblem(f"'changes' says no place to change ({_FORM})")
+    if left:
+        raise FixProblem(
+            f"{len(left)} block{'s' if len(left) > 1 else ''} of code more than replaces and "
+            f"inserts in 'changes' ({_FORM})"
+        )
+    return Fix(edits=tuple(found))
+
+
+def render_paper_fix(fix: Fix) -> str:
+    """Return a fix in the paper's JSON, which changes single lines."""
+    files = []
+    for path in fix.paths:
+        insertions: list[object] = []
+        modifications: list[object] = []
+        deletions: list[int] = []
+        for edit in fix.edits:
+            if edit.path != path:
+                continue
+            numbers = range(edit.first, edit.last + 1)
+            if edit.kind is EditKind.INSERT:
+                insertions.append({"line_number": edit.first, "new_lines": list(edit.lines)})
+                continue
+            shared = min(len(edit.lines), len(numbers))
+            for number, line in zip(numbers, edit.lines, strict=False):
+                modifications.append({"line_number": number, "modified_line": line})
+            deletions += numbers[shared:]
+            if len(edit.lines) > shared:
+                rest = list(edit.lines[shared:])
+                insertions.append({"line_number": edit.last + 1, "new_lines": rest})
+        files.append(
+            {
+                "file_path": path,
+                "insertions": insertions,
+                "deletions": deletions,
+                "modifications": modifications,
+            }
+        )
+    return json.dumps(files)
+
+
+def parse_paper_fix(text: str) -> Fix:
+    """Return the fix that the paper's JSON tells (004, write_fix): a list with a file each.
+
+    Raises:
+        FixProblem: it is no such JSON.
+    """
+    data = _loaded(text)
+    if isinstance(data, dict):
+        data = data.get("changes_dicts", [data])
+    edits: list[LineEdit] = []
+    try:
+        for file in data:
+            path = next(str(file[key]) for key in _PATH if key in file)
+            edits += _paper_edits(path, file)
+    except (TypeError, KeyError, ValueError, AttributeError, StopIteration) as error:
+        raise FixProblem(
+            "each file needs file_path, and insertions, deletions or modifications "
+            f"with line_number ({_FORM})"
+        ) from error
+    return Fix(edits=tuple(edits))
+
+
+def _loaded(text: str) -> Any:  # whatever a model wrote
+    """Return the value of `text`, JSON or Python's own notation of it."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise FixProblem(f"the fix is not JSON: {error} ({_FORM})") from error
+
+
+def _paper_edits(path: str, file: dict[str, object]) -> list[LineEdit]:
+    found = []
+    for item in _listed(file, "deletions"):
+        number = int(str(item["line_number"] if isinstance(item, dict) else item))
+        found.append(_edit(path, EditKind.DELETE, number, number, ()))
+    for item in _listed(file, "modifications"):
+        lines = _lines(str(item["modified_line"]))
+        number = int(item["line_number"])
+        found.append(_edit(path, EditKind.REPLACE, number, number, lines))
+    for item in _listed(file, "insertions"):
+        new = item["new_lines"]
+        lines = tuple(line for part in _as_list(new) for line in _lines(str(part)))
+        number = int(item["line_number"])
+        found.append(_edit(path, EditKind.INSERT, number, number, lines))
+    return found
+
+
+def _listed(file: dict[str, object], key: str) -> list[dict[str, int]]:
+    value = file.get(key) or []
+    if not isinstance(value, list):
+        raise TypeError(key)
+    return value
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _edit(path: str, kind: EditKind, first: int, last: int, lines: tuple[str, ...]) -> LineEdit:
+    return LineEdit(path=path, kind=kind, first=first, last=last, lines=lines)
+
+
+def _lines(block: str) -> tuple[str, ...]:
+    r"""Return the lines of a block; only its last newline is not a line.
+
+    >>> _lines("a\n\n"), _lines("")
+    (('a', ''), ('',))
+    """
+    return tuple(block.removesuffix("\n").replace("\r", "").split("\n"))
+
+
+def _span(edit: LineEdit) -> str:
+    return str(edit.first) if edit.first == edit.last else f"{edit.first}-{edit.last}"

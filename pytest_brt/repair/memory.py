@@ -1,0 +1,136 @@
+"""What a repair knows, read off its steps: the state, the hypotheses, what was gathered and tried.
+
+Frozen and made anew from the steps each time, so that a repair that was interrupted knows again
+what it knew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.model.reply import fenced_blocks
+from pytest_brt.repair.states import State, Tool, after
+from pytest_brt.types import Step
+
+#: Fact of a step: the diff of a fix that was found plausible; there may be several.
+PATCH = "patch"
+#: Fact of a step: whether its fix came from "the agent" or is "a variant", in the patches' order.
+SOURCE = "source"
+#: How much an entry is worth to later steps; the least goes first when there is no room.
+WORTH: dict[str, int] = {
+    "": 0,
+    Tool.SEARCH: 1,
+    Tool.SIMILAR_CALLS: 1,
+    Tool.CLASSES_AND_METHODS: 1,
+    Tool.RUN_TESTS: 1,
+    Tool.LOCALIZE: 1,
+    Tool.COLLECT_MORE: 1,
+    Tool.READ_RANGE: 2,
+    Tool.EXTRACT_TESTS: 2,
+    Tool.EXTRACT_METHOD: 3,
+    Tool.METHOD_BODY: 3,
+    Tool.WRITE_FIX: 4,
+    Tool.HYPOTHESIS: 5,
+    Tool.DISCARD: 5,
+    Tool.ACCOMPLISHED: 1,
+}
+#: Lines of a fix that later steps are shown.
+_LINES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """What the bug was held to be."""
+
+    text: str
+    #: Why it was given up; None while it stands.
+    discarded: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A piece of what was gathered: one step, as later prompts show it."""
+
+    number: int
+    #: As in "3. read_range pkg/a.py 10 40".
+    title: str
+    text: str
+    worth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """All that is known after some steps."""
+
+    state: State
+    #: The oldest first; at most the last one stands.
+    hypotheses: tuple[Hypothesis, ...]
+    entries: tuple[Entry, ...]
+    #: Fixes that were tried, and those among them that are plausible.
+    tried: int
+    plausible: int
+
+
+def recall(steps: Sequence[Step]) -> Memory:
+    """Return what is known after `steps`."""
+    hypotheses: list[Hypothesis] = []
+    for step in _done(steps):
+        if step.action == Tool.HYPOTHESIS:
+            hypotheses.append(Hypothesis(text=step.argument("hypothesis")))
+        elif step.action == Tool.DISCARD and hypotheses:
+            last = hypotheses[-1].text
+            hypotheses[-1] = Hypothesis(text=last, discarded=step.argument("reason"))
+    return Memory(
+        state=state_after(steps),
+        hypotheses=tuple(hypotheses),
+        entries=tuple(entry_of(step) for step in steps),
+        tried=sum(step.action == Tool.WRITE_FIX for step in _done(steps)),
+        plausible=sum(name == PATCH for step in steps for name, _ in step.facts),
+    )
+
+
+def state_after(steps: Sequence[Step]) -> State:
+    """Return the state that `steps` lead to; what was refused moves nothing."""
+    state = State.UNDERSTAND
+    for step in _done(steps):
+        state = after(state, Tool(step.action))
+    return state
+
+
+def entry_of(step: Step) -> Entry:
+    """Return a step as later prompts show it; always the same text for the same step."""
+    asked = " ".join([step.action or "no tool", *(value for _, value in step.arguments if value)])
+    title = f"{step.number}. {' '.join(asked.split())[:200]}"
+    parts = [f"### {title}"]
+    if step.thought:
+        parts.append(f"You thought: {' '.join(step.thought.split())[:300]}")
+    if step.action == Tool.WRITE_FIX:
+        parts += _code_of(step)
+    parts.append(step.observation)
+    worth = 0 if step.problem and step.action != Tool.WRITE_FIX else WORTH.get(step.action, 1)
+    return Entry(number=step.number, title=title, text="\n".join(parts), worth=worth)
+
+
+def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
+    """Yield the plausible fixes that `steps` found: diff, source, step."""
+    for step in steps:
+        diffs = [value for name, value in step.facts if name == PATCH]
+        sources = [value for name, value in step.facts if name == SOURCE]
+        for diff, source in zip(diffs, sources, strict=True):
+            yield diff, source, step
+
+
+def _done(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield the steps that were carried out."""
+    known = set(Tool)
+    return (step for step in steps if step.action in known and not step.problem)
+
+
+def _code_of(step: Step) -> list[str]:
+    blocks, _ = fenced_blocks(step.reply)
+    lines = [line for block in blocks for line in block.splitlines()]
+    if not lines:
+        return []
+    more = [f"[… {len(lines) - _LINES} more lines …]"] if len(lines) > _LINES else []
+    return ["Its new lines:", *lines[:_LINES], *more]

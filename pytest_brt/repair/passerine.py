@@ -1,0 +1,271 @@
+"""Passerine's way (paper 001): plain ReAct with few actions, on a private tree that it edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pytest_brt.code.layout import is_test_path
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.budget import Budget, Counter
+from pytest_brt.dialogue.history import conversation
+from pytest_brt.dialogue.loop import Loop, converse, room
+from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.model.base import Message, Model, Sampling
+from pytest_brt.patches.kinds import left_out_reason
+from pytest_brt.repair.editing import NotEdited, edit_file, touched
+from pytest_brt.repair.fix import lines_of
+from pytest_brt.repair.site import Site, listing
+from pytest_brt.repair.tools.extract_tests import source_of
+from pytest_brt.repair.tools.fault_localization import told_places
+from pytest_brt.repair.tools.run_tests import told_runs
+from pytest_brt.repair.tools.search_code_base import search_code_base
+from pytest_brt.repair.trial import Trial
+from pytest_brt.repair.workspace import Workspace
+from pytest_brt.types import JudgedTest, Step, TestRun, Trajectory, Verdict
+
+#: Longest reply, in tokens; the code of an edit is written in another one.
+_REPLY = 400
+_OBSERVATION = 1500
+#: Lines of a file that are shown at a time.
+_CAT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasserineSettings:
+    """How a run is done (paper 001: 25 steps, temperature 0.2, top-p 0.95)."""
+
+    steps: int = 25
+    temperature: float = 0.2
+    seed: int = 0
+    deadline: float = float("inf")
+    #: The failing test that the model is given; None gives it only the report.
+    brt: JudgedTest | None = None
+    #: Writes the code of an edit.
+    edit_model: Model
+
+
+def react(
+    site: Site,
+    settings: PasserineSettings,
+    log: Log | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Trajectory:
+    """Try to repair a bug; what the files are at the end is in the trajectory's changes.
+
+    Raises:
+        ModelProblem: the model could not be asked even once.
+        SubjectProblem: the project's interpreter cannot be started.
+        StoreProblem: `log` cannot be written.
+    """
+    budget = Budget(steps=settings.steps, deadline=settings.deadline)
+    sampling = Sampling(
+        temperature=settings.temperature,
+        top_p=0.95,
+        seed=settings.seed,
+        max_tokens=min(_REPLY, site.model.context // 4),
+    )
+    most = room(site.model, sampling)
+    counter = Counter(site.model)
+    tools = _tools(site, settings, budget)
+    opening = _opening(site, settings, [tool.spec for tool in tools.values()])
+    paths = site.paths
+    if settings.brt is not None:
+        paths = paths.also((settings.brt.test.path,))
+
+    def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
+        return conversation(opening, steps, most=most, count=counter)
+
+    loop = Loop(
+        model=site.model,
+        tools=tools,
+        messages=messages,
+        budget=budget,
+        paths=paths,
+        sampling=sampling,
+        observation=max(128, min(_OBSERVATION, most // 6)),
+        purpose="passerine",
+        say=say,
+    )
+    return converse(loop, log)
+
+
+def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:
+    """Try what the files were at the end, and, when that is not plausible, in between.
+
+    A model that has repaired a bug may go on and break it again.
+
+    Raises:
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    steps = trajectory.steps
+    trees = [
+        Workspace.after(site, steps[: number + 1]).changes
+        for number, step in enumerate(steps)
+        if step.changes
+    ]
+    found: list[Trial] = []
+    for number, changes in enumerate(reversed(trees)):
+        if not changes:
+            continue
+        trial = site.trials.run(changes)
+        if number == 0 or trial.plausible:
+            found.append(trial)
+        if trial.plausible:
+            break
+    return tuple(found)
+
+
+def _opening(
+    site: Site, settings: PasserineSettings, specs: Sequence[ActionSpec]
+) -> tuple[Message, ...]:
+    brt = settings.brt
+    return site.prompts.ask(
+        "repair/passerine",
+        form=specs[0].example(),
+        actions=specs,
+        report=site.issue.text,
+        places=told_places(site.places()[:5], perfect=site.perfect),
+        brt=source_of(site, brt) if brt else "",
+        brt_path=brt.test.path if brt else "",
+    )
+
+
+def _tools(site: Site, settings: PasserineSettings, budget: Budget) -> dict[str, Tool]:
+    search = search_code_base(site)
+    found = (
+        _cat(site, settings),
+        Tool(
+            spec=ActionSpec(
+                name="code_search",
+                about=search.spec.about,
+                parameters=search.spec.parameters,
+            ),
+            run=search.run,
+        ),
+        _edit(site, settings, budget),
+        _test(site, settings),
+        _finish(),
+    )
+    return {tool.spec.name: tool for tool in found}
+
+
+def _cat(site: Site, settings: PasserineSettings) -> Tool:
+    brt = settings.brt
+
+    def run(action: Action, steps: Sequence[Step]) -> Outcome:
+        path = action["path"]
+        content = Workspace.after(site, steps).read(path)
+        if content is None and brt is not None and path == brt.test.path:
+            content = source_of(site, brt).encode()
+        if content is None:
+            return refused(f"There is no file {path!r}.")
+        lines = lines_of(content)
+        first = min(max(1, int(action["first"])), max(1, len(lines)))
+        last = min(first + _CAT - 1, len(lines))
+        head = f"{path}, lines {first} to {last} of {len(lines)}:"
+        return Outcome(observation=f"{head}\n{listing(lines, first, last)}")
+
+    spec = ActionSpec(
+        name="cat",
+        about=f"Show a file, {_CAT} lines from a line on.",
+        parameters=(
+            Parameter(name="path", about="a file", kind=Kind.PATH),
+            Parameter(name="first", about="first line", kind=Kind.NUMBER, default="1"),
+        ),
+    )
+    return Tool(spec=spec, run=run)
+
+
+def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
+    def run(action: Action, steps: Sequence[Step]) -> Outcome:
+        path, task = action["path"], action["prompt"]
+        reason = left_out_reason(path, b"", b"x")
+        if reason or is_test_path(path):
+            return refused(f"{path} is {reason or 'a test'}: only code of the project is changed.")
+        space = Workspace.after(site, steps)
+        try:
+            edited = edit_file(
+                site,
+                settings.edit_model,
+                path,
+                task,
+                read=space.read,
+                seed=settings.seed + len(steps),
+                seconds=budget.seconds(),
+            )
+        except NotEdited as problem:
+            return Outcome(
+                observation=f"Not edited: {problem}", problem=str(problem), cost=problem.cost
+            )
+        mended = edited.mended
+        lines = lines_of(mended.changes[0].content or b"")
+        first = max(1, min(edit.first for edit in mended.fix.edits) - 3)
+        added = sum(len(edit.lines) for edit in mended.fix.edits)
+        last = max(edit.last for edit in mended.fix.edits) + added + 3
+        text = (
+            f"Edited {path}, lines {touched(mended.fix.edits)}. Now:\n"
+            f"{listing(lines, first, min(last, first + 60))}\nRun the tests."
+        )
+        return Outcome(observation=text, changes=mended.changes, cost=edited.cost)
+
+    spec = ActionSpec(
+        name="edit",
+        about="Have code of the project changed as you say in words, with names and lines.",
+        parameters=(
+            Parameter(name="path", about="a file", kind=Kind.PATH),
+            Parameter(name="prompt", about="what to change, exactly", most=500),
+        ),
+    )
+    return Tool(spec=spec, run=run)
+
+
+def _test(site: Site, settings: PasserineSettings) -> Tool:
+    brt = settings.brt
+
+    def run(action: Action, steps: Sequence[Step]) -> Outcome:
+        path = action["path"]
+        if not is_test_path(path) and (brt is None or path != brt.test.path):
+            return refused(f"{path} is no test file. Name one, as in tests/test_x.py.")
+        ours = brt is not None and path == brt.test.path
+        target = TestTarget(
+            id="test",
+            path=path,
+            source=brt.test.source if ours and brt else None,
+            node=brt.test.name if ours and brt else "",
+        )
+        changes = Workspace.after(site, steps).changes
+        runs = site.trials.engine.run(Row(changes=changes, targets=(target,))).runs
+        text = told_runs(runs, {}) if runs else "No test was found in it."
+        return Outcome(observation=_named(text, runs), verdict=_worst(runs))
+
+    spec = ActionSpec(
+        name="test",
+        about="Run a test file.",
+        parameters=(Parameter(name="path", about="a test file", kind=Kind.PATH),),
+    )
+    return Tool(spec=spec, run=run)
+
+
+def _finish() -> Tool:
+    def run(_action: Action, steps: Sequence[Step]) -> Outcome:
+        if not any(step.changes for step in steps):
+            return refused("Nothing is changed yet. Edit the code first.")
+        if not any(step.action == "test" and not step.problem for step in steps):
+            return refused("No test was run yet. Run one first.")
+        return Outcome(observation="Done.", done=True)
+
+    return Tool(
+        spec=ActionSpec(name="finish", about="End: the bug is repaired.", repeatable=True), run=run
+    )
+
+
+def _named(text: str, runs: Sequence[TestRun]) -> str:
+    return f"{text} ({len(runs)} run)" if len(runs) == 1 else text
+
+
+def _worst(runs: Sequence[TestRun]) -> Verdict:
+    bad = [run.verdict for run in runs if run.verdict is not Verdict.PASS]
+    return bad[0] if bad else Verdict.PASS if runs else Verdict.INVALID

@@ -1,0 +1,96 @@
+"""From changes that work to patches: clean diffs with a header that says how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_brt.codec import content_id
+from pytest_brt.patches import canonical_diff
+from pytest_brt.repair.trial import Trial
+from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Repair, Verdict
+
+#: First line of every patch of ours.
+HEAD = "# Candidate fix, written by pytest-brt; nothing of it was applied."
+
+
+def found_fix(
+    trial: Trial, failing: Sequence[JudgedTest], root: Path, *, source: str, hypothesis: str = ""
+) -> FoundFix:
+    """Return a fix that was tried as a patch.
+
+    Raises:
+        PatchProblem: git cannot compare the files.
+    """
+    text = canonical_diff(trial.changes, root)
+    names = {judged.test.id: judged.test.name for judged in failing}
+    green = (run.test for run in trial.runs if run.verdict is Verdict.PASS)
+    return FoundFix(
+        patch=Patch(id=content_id(text), name=f"fix-{content_id(trial.key)[:8]}.diff", text=text),
+        key=trial.key,
+        source=source,
+        plausible=trial.plausible,
+        passed=tuple(names.get(test, test) for test in green),
+        total=len(failing),
+        hypothesis=hypothesis,
+        guarded=trial.guarded,
+    )
+
+
+def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
+    """Return the fixes of several repairs, of equal ones only the first, plausible ones first."""
+    found: dict[str, tuple[FoundFix, Repair]] = {}
+    for repair in repairs:
+        for fix in repair.fixes:
+            found.setdefault(fix.key, (fix, repair))
+    return tuple(sorted(found.values(), key=lambda pair: not pair[0].plausible))
+
+
+def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> str:
+    """Return the text of a patch: what git reads, below lines for people.
+
+    Args:
+        fix: the fix.
+        repair: the run that found it.
+        issue: the report.
+        alike: further fixes that behave the same on everything that was run.
+    """
+    by = f"{repair.strategy}, run {repair.index + 1}, {fix.source}"
+    lines = [
+        HEAD,
+        f"# Report: {_line(issue.title)} ({issue.source})",
+        f"# Found by: {by}" + (f"; given {repair.brt}" if repair.brt else ""),
+    ]
+    if fix.hypothesis:
+        lines.append(f"# Hypothesis: {_line(fix.hypothesis)}")
+    lines.append(f"# {_judged(fix)}")
+    if fix.guarded is not None:
+        lines.append(f"# {_guarded(fix)}")
+    if alike:
+        many = f"{alike} more fixes behave" if alike > 1 else "1 more fix behaves"
+        lines.append(
+            f"# {many} the same on every test, and {'are' if alike > 1 else 'is'} left out."
+        )
+    return "\n".join(lines) + "\n" + fix.patch.text
+
+
+def _judged(fix: FoundFix) -> str:
+    if not fix.total:
+        return "Not judged: there is no test that fails because of the bug."
+    names = ", ".join(fix.passed) or "none"
+    return f"Passes {len(fix.passed)} of {fix.total} tests that fail without it: {names}"
+
+
+def _guarded(fix: FoundFix) -> str:
+    guarded = fix.guarded
+    assert guarded is not None, "asked for where there is one"
+    if guarded.regressions:
+        return f"Breaks {', '.join(item.test for item in guarded.regressions)}"
+    text = f"Breaks none of {guarded.ran} existing tests near it"
+    if guarded.pinned:
+        text += f"; these assert the reported behaviour and fail: {', '.join(guarded.pinned)}"
+    return text
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,168 @@
+"""The dynamic prompt (paper 004): eight sections made from what is known, the stable ones first.
+
+Role, goals, guidelines and the form of an answer never change; the bug hardly does; what was
+gathered only grows at its end. What changes from step to step (the state, the commands, the last
+command, the budget) comes last, so that a model which keeps what it evaluated has little to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_brt.dialogue.action import ActionSpec, describe
+from pytest_brt.dialogue.budget import Counter
+from pytest_brt.model.base import Message, Role
+from pytest_brt.model.budget import Part, Trim, fit
+from pytest_brt.repair.memory import Entry, Memory, recall
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import State
+from pytest_brt.repair.tools.extract_tests import source_of
+from pytest_brt.repair.tools.fault_localization import told_places
+from pytest_brt.repair.tools.run_tests import names_of, told_runs
+from pytest_brt.types import Step
+
+#: What is left of the room after something had to go: everything after a change is evaluated
+#: again, so changes are to be rare.
+_AFTER = 0.7
+#: Tokens that the part which changes from step to step may have beside the list of commands.
+_TAIL = 500
+#: Share of the room that the report may take.
+_REPORT = 0.3
+#: Fixes that are to be tried before the steps are used up (RepairAgent's budget control).
+_FIXES = 4
+
+_NOW = {
+    State.UNDERSTAND: "Find out what is wrong and where. Then express a hypothesis.",
+    State.COLLECT: "Read the code to change. Then write a fix, with the line numbers shown.",
+    State.TRY: "Try another fix, or read more, or give the hypothesis up.",
+    State.DONE: "",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What of the prompt can be switched off (the ablations of paper 004)."""
+
+    #: Whether states limit the commands.
+    machine: bool = True
+    #: Whether more than the last step is remembered.
+    memory: bool = True
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class DynamicPrompt:
+    """Makes the messages of each step of one repair."""
+
+    site: Site
+    form: Form
+    #: All commands; those of a state are among them.
+    specs: Sequence[ActionSpec]
+    #: Most tokens of a prompt.
+    room: int
+    #: Steps that there are in all.
+    most: int
+    count: Counter
+    _opening: tuple[Message, str] | None = field(default=None, init=False)
+    #: What had to be left out, by the number of steps known then.
+    _left_out: dict[int, frozenset[int]] = field(default_factory=dict, init=False)
+
+    def messages(self, steps: Sequence[Step], allowed: Sequence[ActionSpec]) -> tuple[Message, ...]:
+        """Return the prompt after `steps`, in at most `room` tokens where that can be had."""
+        system, bug = self._open()
+        memory = recall(steps)
+        shown = self._shown(memory)
+        tail = self._tail(memory, steps, allowed)
+        text = "\n\n".join([bug, *shown, tail])
+        return (system, Message(role=Role.USER, text=text))
+
+    def _open(self) -> tuple[Message, str]:
+        """Return the sections that stay as they are for the whole repair."""
+        if self._opening is None:
+            site = self.site
+            form = self.specs[0].example()
+            system = site.prompts.message(Role.SYSTEM, "repair/system", form=form)
+            runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
+            values = {
+                "perfect": site.perfect,
+                "places": told_places(site.places(), perfect=True) if site.perfect else "",
+                "tests": told_runs(runs, names_of(site)) if runs else "",
+                "brt": source_of(site, site.failing[0]) if site.failing else "",
+            }
+            report = Part(name="the report", text=site.issue.text, trim=Trim.MIDDLE)
+            most = max(64, int(self.room * _REPORT))
+            fitted = fit((report,), most, lambda texts: tuple(map(self.count, texts)))
+            bug = site.prompts.render("repair/bug", report=fitted.texts[0], **values)
+            if self.count(system.text) + self.count(bug) > self.room * 2 // 3:
+                bug = site.prompts.render(
+                    "repair/bug", report=fitted.texts[0], **{**values, "brt": ""}
+                )
+            self._opening = (system, bug)
+        return self._opening
+
+    def _shown(self, memory: Memory) -> list[str]:
+        """Return the entries, in their order; of those that do not fit only the titles."""
+        if not self.form.memory:
+            return [entry.text for entry in memory.entries[-1:]]
+        gone = self._gone(memory.entries)
+        return [
+            f"### {entry.title}: left out here" if entry.number in gone else entry.text
+            for entry in memory.entries
+        ]
+
+    def _gone(self, entries: Sequence[Entry]) -> frozenset[int]:
+        """Return the numbers of entries that are left out; more with every step, never fewer."""
+        system, bug = self._open()
+        tail = self.count(describe(self.specs)) + _TAIL
+        room = self.room - self.count(system.text) - self.count(bug) - tail
+        gone: frozenset[int] = self._left_out.get(len(entries) - 1, frozenset())
+        start = len(entries) if len(entries) - 1 in self._left_out else 1
+        for number in range(start, len(entries) + 1):
+            gone = self._fitting(entries[:number], gone, room)
+            self._left_out[number] = gone
+        return gone
+
+    def _fitting(self, entries: Sequence[Entry], gone: frozenset[int], room: int) -> frozenset[int]:
+        sizes = {
+            entry.number: self.count(f"### {entry.title}: left out here\n\n")
+            if entry.number in gone
+            else self.count(entry.text) + 2
+            for entry in entries
+        }
+        if sum(sizes.values()) <= room:
+            return gone
+        order = sorted(entries[:-1], key=lambda entry: (entry.worth, entry.number))
+        for entry in order:
+            if sum(sizes.values()) <= room * _AFTER:
+                break
+            if entry.number not in gone:
+                gone |= {entry.number}
+                sizes[entry.number] = self.count(f"### {entry.title}: left out here\n\n")
+        return gone
+
+    def _tail(self, memory: Memory, steps: Sequence[Step], allowed: Sequence[ActionSpec]) -> str:
+        past = [one for one in memory.hypotheses if one.discarded is not None]
+        standing = [one.text for one in memory.hypotheses if one.discarded is None]
+        return self.site.prompts.render(
+            "repair/tail",
+            machine=self.form.machine,
+            state=memory.state,
+            now=_NOW[memory.state] if self.form.machine else "",
+            discarded=[(one.text, one.discarded) for one in past[-3:]],
+            hypothesis=standing[-1] if standing else "",
+            tools=describe(allowed),
+            last=memory.entries[-1].title if memory.entries else "",
+            step=len(steps) + 1,
+            steps=self.most,
+            budget=_budget(memory, self.most - len(steps)),
+        )
+
+
+def _budget(memory: Memory, left: int) -> str:
+    """Return how to use what is left."""
+    if memory.plausible:
+        return "A fix passes the tests: end with goal_accomplished."
+    wanted = max(0, _FIXES - memory.tried)
+    if wanted and left <= 3 * wanted + 2:
+        return f"Try {wanted} more fix{'es' if wanted > 1 else ''} before the steps are used up."
+    return ""

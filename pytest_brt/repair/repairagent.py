@@ -1,0 +1,175 @@
+"""RepairAgent (paper 004) for Python: a model with tools, a state machine and a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pytest_brt.dialogue.action import ActionSpec
+from pytest_brt.dialogue.budget import Budget, Counter
+from pytest_brt.dialogue.loop import Loop, converse, room
+from pytest_brt.dialogue.tool import Tool
+from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.model.base import Message, Sampling
+from pytest_brt.repair.memory import state_after
+from pytest_brt.repair.prompt import DynamicPrompt, Form
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import allowed
+from pytest_brt.repair.tools.classes_and_methods import classes_and_methods
+from pytest_brt.repair.tools.extract_method import extract_method
+from pytest_brt.repair.tools.extract_tests import extract_tests
+from pytest_brt.repair.tools.fault_localization import fault_localization
+from pytest_brt.repair.tools.hypothesis import discard_hypothesis, express_hypothesis
+from pytest_brt.repair.tools.method_body import method_body
+from pytest_brt.repair.tools.read_range import read_range
+from pytest_brt.repair.tools.run_tests import run_tests
+from pytest_brt.repair.tools.search_code_base import search_code_base
+from pytest_brt.repair.tools.similar_calls import similar_calls
+from pytest_brt.repair.tools.steering import accomplished, collect_more
+from pytest_brt.repair.tools.write_fix import write_fix
+from pytest_brt.types import Step, Trajectory
+
+#: Longest reply, in tokens: a header and a few dozen lines of code.
+_REPLY = 900
+#: Most tokens of one observation, where the context has room for it.
+_OBSERVATION = 1500
+
+
+class Without(StrEnum):
+    """A part that can be switched off, to see what it is worth (paper 004, ablations)."""
+
+    SEARCH = "search"
+    STATES = "states"
+    MEMORY = "memory"
+    #: The given place of the bug is not used: it is found like any other.
+    PLACE = "place"
+
+
+#: The tools that search (paper 004: "no search tools").
+_SEARCHES = frozenset({Name.SEARCH, Name.SIMILAR_CALLS, Name.METHOD_BODY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """How a repair is done."""
+
+    #: Commands that one repair may use.
+    steps: int = 40
+    #: Variants of a fix that fails.
+    variants: int = 30
+    seed: int = 0
+    temperature: float = 0.0
+    #: When it must be over, as `time.monotonic` counts; infinite for no limit.
+    deadline: float = float("inf")
+    without: frozenset[Without] = frozenset()
+    #: Further tools by name; they are allowed where information is collected.
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+
+
+def _silent(_text: str) -> None:
+    """Say nothing."""
+
+
+def repair(
+    site: Site,
+    settings: AgentSettings,
+    log: Log | None = None,
+    say: Callable[[str], None] = _silent,
+) -> Trajectory:
+    """Try to repair a bug; the fixes found are in the trajectory's facts (`memory.patches_in`).
+
+    Args:
+        site: the bug.
+        settings: how it is done.
+        log: keeps the steps, and has those of a run that was interrupted.
+        say: told of each step in a few words.
+
+    Raises:
+        ModelProblem: the model could not be asked even once.
+        SubjectProblem: the project's interpreter cannot be started.
+        StoreProblem: `log` cannot be written.
+    """
+    return converse(agent_loop(site, settings, say), log)
+
+
+def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) -> Loop:
+    """Return the loop of one repair."""
+    budget = Budget(steps=settings.steps, deadline=settings.deadline)
+    tools = _tools(site, settings, budget)
+    sampling = Sampling(
+        temperature=settings.temperature,
+        top_p=0.95,
+        seed=settings.seed,
+        max_tokens=min(_REPLY, site.model.context // 4),
+    )
+    most = room(site.model, sampling)
+    dynamic = DynamicPrompt(
+        site=site,
+        form=Form(
+            machine=Without.STATES not in settings.without,
+            memory=Without.MEMORY not in settings.without,
+        ),
+        specs=[tool.spec for tool in tools.values()],
+        # What the template puts around two messages is not in the count of their texts.
+        room=most - 64,
+        most=settings.steps,
+        count=Counter(site.model),
+    )
+
+    def offered(steps: Sequence[Step]) -> tuple[str, ...]:
+        return _allowed(tools, steps, settings.without, tuple(settings.tools))
+
+    def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
+        specs: list[ActionSpec] = [tools[name].spec for name in offered(steps)]
+        return dynamic.messages(steps, specs)
+
+    return Loop(
+        model=site.model,
+        tools=tools,
+        messages=messages,
+        budget=budget,
+        paths=site.paths,
+        sampling=sampling,
+        allowed=offered,
+        observation=max(128, min(_OBSERVATION, most // 6)),
+        purpose="repair",
+        say=say,
+    )
+
+
+def _allowed(
+    tools: Mapping[str, Tool],
+    steps: Sequence[Step],
+    without: frozenset[Without],
+    added: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Return the commands that may be used next."""
+    if Without.STATES in without:
+        return tuple(tools)
+    names = allowed(state_after(steps))
+    more = added if Name.SEARCH in names else ()
+    return (*(name for name in names if name in tools), *more)
+
+
+def _tools(site: Site, settings: AgentSettings, budget: Budget) -> dict[str, Tool]:
+    found = (
+        read_range(site),
+        classes_and_methods(site),
+        extract_method(site),
+        extract_tests(site),
+        search_code_base(site),
+        similar_calls(site),
+        method_body(site, seed=settings.seed),
+        run_tests(site),
+        fault_localization(site),
+        write_fix(site, variants=settings.variants, seed=settings.seed, seconds=budget.seconds),
+        express_hypothesis(),
+        discard_hypothesis(),
+        collect_more(),
+        accomplished(),
+    )
+    left_out = _SEARCHES if Without.SEARCH in settings.without else frozenset()
+    tools = {tool.spec.name: tool for tool in found if tool.spec.name not in left_out}
+    return {**tools, **settings.tools}

@@ -1,0 +1,171 @@
+"""Makes what a repair looks at: the failing tests watched and placed, the existing ones at hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from pytest_brt.code.index import Index
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.execute.engine import Engine
+from pytest_brt.guard import Guard, Touched, touched_by
+from pytest_brt.guard.suite import ExistingTest
+from pytest_brt.localise.coverage import Watched, watch_lines
+from pytest_brt.localise.places import find_places, given_places
+from pytest_brt.model.base import Model
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.trial import Check, Trials
+from pytest_brt.types import (
+    AppliedPatch,
+    FileChange,
+    Guarded,
+    Issue,
+    JudgedTest,
+    Localised,
+    Patch,
+    Place,
+)
+
+#: Existing tests that are watched beside the failing ones, and files they may come from.
+_NEARBY = 80
+#: Seconds that watching may take.
+_WATCHING = 60.0
+#: Places of the report whose tests are watched.
+_FIRST = 6
+#: Names of tests among existing ones that assert the reported wrong behaviour.
+Pins = Callable[[Sequence[ExistingTest]], Iterable[str]]
+
+
+def make_site(
+    issue: Issue,
+    *,
+    engine: Engine,
+    index: Index,
+    failing: Sequence[JudgedTest],
+    guard: Guard,
+    allowance: float,
+    pins: Pins,
+    hints: frozenset[str],
+    model: Model,
+    prompts: Prompts,
+    given: Sequence[str] = (),
+    jobs: int = 2,
+) -> Site:
+    """Return what the repairs of one issue share; places are looked for when first needed.
+
+    Args:
+        issue: the report.
+        engine: runs the tests.
+        index: of the project.
+        failing: tests that fail because of the bug, candidates only; the most trusted first.
+        guard: runs existing tests on a fix that passes them.
+        allowance: seconds for those, on one tree; 0 runs none.
+        pins: says which existing tests assert the reported wrong behaviour.
+        hints: names that the failing tests use.
+        model: asked by the tools.
+        prompts: what it is sent.
+        given: places that the user names, as in PATH:FIRST-LAST.
+        jobs: fixes that may be tried at a time.
+
+    Raises:
+        UsageProblem: a place that was given does not exist.
+    """
+    known = given_places(given, index) if given else ()
+
+    @cache
+    def places() -> tuple[Place, ...]:
+        return known or localise(issue, engine, index, failing, guard).places
+
+    return Site(
+        issue=issue,
+        root=Path(engine.subject.root),
+        index=index,
+        failing=tuple(failing),
+        places=places,
+        perfect=bool(known),
+        trials=Trials(engine, failing, _checker(engine, guard, allowance, pins, hints), jobs=jobs),
+        model=model,
+        prompts=prompts,
+    )
+
+
+def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
+    """Return the candidates among `tests`, the most trusted first; equals stay in their order."""
+    candidates = [judged for judged in tests if judged.judgement.candidate]
+    return tuple(sorted(candidates, key=lambda judged: -judged.judgement.confidence))
+
+
+def localise(
+    issue: Issue, engine: Engine, index: Index, failing: Sequence[JudgedTest], guard: Guard
+) -> Localised:
+    """Return where the bug may be: by the report, the failing tests' stacks, and what they run.
+
+    Raises:
+        SubjectProblem: the interpreter cannot be started at all.
+    """
+    begin = time.monotonic()
+    runs = tuple(run for judged in failing for run in judged.judgement.runs[:1])
+    watched = Watched(tests=())
+    notes: tuple[str, ...] = ()
+    if failing:
+        first = find_places(issue, index, failing=runs, limit=_FIRST)
+        watched = _watch(engine, failing, _near(guard, first))
+        if watched.problem:
+            notes = (f"the tests could not be watched: {watched.problem}",)
+    else:
+        notes = ("no failing test: only the report was looked at",)
+    outcomes = [test.outcome for test in watched.tests]
+    return Localised(
+        issue=issue.id,
+        places=find_places(issue, index, failing=runs, watched=watched if outcomes else None),
+        failing=outcomes.count("failed"),
+        passing=outcomes.count("passed"),
+        by=watched.by,
+        notes=notes,
+        seconds=time.monotonic() - begin,
+    )
+
+
+def _near(guard: Guard, places: Sequence[Place]) -> list[str]:
+    """Return the names of existing tests near some places."""
+    names = tuple(sorted(f"{place.path}::{place.function}" for place in places))
+    if not names:
+        return []
+    return [test.name for test in guard.near(Touched(places=names, size=0))[:_NEARBY]]
+
+
+def _watch(engine: Engine, failing: Sequence[JudgedTest], near: Sequence[str]) -> Watched:
+    """Watch tests; when all together take too long, only the failing ones and a few others."""
+    files = {judged.test.path: judged.test.source for judged in failing}
+    changes = tuple(
+        FileChange(path=path, content=source.encode("utf-8", "surrogatepass"))
+        for path, source in files.items()
+        if source is not None
+    )
+    own = [f"{judged.test.path}::{judged.test.name}" for judged in failing]
+    watched = Watched(tests=())
+    for count in (len(near), 10):
+        nodes = [*own, *(name for name in near[:count] if name.partition("::")[0] not in files)]
+        watched = watch_lines(engine, nodes, changes=changes, seconds=_WATCHING)
+        if not watched.problem:
+            break
+    return watched
+
+
+def _checker(
+    engine: Engine, guard: Guard, allowance: float, pins: Pins, hints: frozenset[str]
+) -> Check:
+    root = Path(engine.subject.root)
+
+    def check(changes: tuple[FileChange, ...]) -> Guarded | None:
+        if allowance <= 0:
+            return None
+        patch = Patch(id="", name="", text="")
+        applied = AppliedPatch(patch=patch, changes=changes)
+        touched = touched_by(applied, root)
+        pinned = pins(guard.near(touched, hints))
+        return guard.check(applied, touched, allowance=allowance, hints=hints, pinned=pinned)
+
+    return check

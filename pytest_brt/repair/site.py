@@ -1,0 +1,83 @@
+"""All that the tools of a repair look at; frozen, shared by every run on an issue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.code.index import Index
+from pytest_brt.dialogue.paths import Paths
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.errors import FixProblem
+from pytest_brt.model.base import Model
+from pytest_brt.repair.fix import lines_of
+from pytest_brt.repair.trial import Trials
+from pytest_brt.types import Issue, JudgedTest, Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A bug, the project that has it, and what is known of both."""
+
+    issue: Issue
+    root: Path
+    index: Index
+    #: Tests that fail because of the bug, the most trusted first.
+    failing: tuple[JudgedTest, ...]
+    #: Where the bug may be, likeliest first; found when first asked for.
+    places: Callable[[], tuple[Place, ...]]
+    #: Whether the places were given by the user.
+    perfect: bool
+    trials: Trials
+    model: Model
+    prompts: Prompts
+
+    @property
+    def paths(self) -> Paths:
+        """The files that a model may name."""
+        return Paths(self.index.layout.files)
+
+    def read(self, path: str) -> bytes | None:
+        """Return the content of a file of the tree; None when there is no such file."""
+        if path not in self.index.layout.files:
+            return None
+        try:
+            return (self.root / path).read_bytes()
+        except OSError:
+            return None
+
+    def lines(self, path: str) -> tuple[str, ...]:
+        """Return the lines of a file of the tree.
+
+        Raises:
+            FixProblem: there is no such file.
+        """
+        content = self.read(path)
+        if content is None:
+            raise FixProblem(f"there is no file {path!r} (use a path that a tool showed)")
+        return lines_of(content)
+
+    def find(self, path: str) -> str:
+        """Return the tree's path for one as a model wrote it.
+
+        Raises:
+            FixProblem: none is meant by it, or several.
+        """
+        meant = self.paths.find(path)
+        if meant.path:
+            return meant.path
+        if meant.several:
+            raise FixProblem(f"{path!r} could be {' or '.join(meant.several)}: write it whole")
+        near = f" (files like it: {', '.join(meant.near)})" if meant.near else ""
+        raise FixProblem(f"there is no file {path!r}{near}")
+
+
+def listing(lines: tuple[str, ...], first: int, last: int) -> str:
+    """Return lines with their numbers, as models are shown them.
+
+    >>> print(listing(("a", "b"), 2, 9))
+        2| b
+    """
+    shown = enumerate(lines[first - 1 : last], start=first)
+    return "\n".join(f"{number:5}| {line}" for number, line in shown)

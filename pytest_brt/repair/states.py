@@ -1,0 +1,103 @@
+"""The states of a repair, the tools that each of them has, and where they lead.
+
+The names are those of RepairAgent's paper (004, its state machine). The order in which the tools
+of a state are used is the model's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """What a repair is at."""
+
+    UNDERSTAND = "understand the bug"
+    COLLECT = "collect information to fix the bug"
+    TRY = "try to fix the bug"
+    DONE = "done"
+
+
+class Tool(StrEnum):
+    """What a model can do."""
+
+    READ_RANGE = "read_range"
+    CLASSES_AND_METHODS = "get_classes_and_methods"
+    EXTRACT_METHOD = "extract_method"
+    EXTRACT_TESTS = "extract_tests"
+    SEARCH = "search_code_base"
+    SIMILAR_CALLS = "find_similar_api_calls"
+    METHOD_BODY = "generate_method_body"
+    RUN_TESTS = "run_tests"
+    LOCALIZE = "run_fault_localization"
+    WRITE_FIX = "write_fix"
+    HYPOTHESIS = "express_hypothesis"
+    DISCARD = "discard_hypothesis"
+    COLLECT_MORE = "collect_more_information"
+    ACCOMPLISHED = "goal_accomplished"
+
+
+#: Tools that only look.
+_READ = (Tool.READ_RANGE, Tool.CLASSES_AND_METHODS, Tool.EXTRACT_METHOD, Tool.EXTRACT_TESTS)
+
+
+def _staying(state: State, *tools: Tool) -> dict[Tool, State]:
+    return dict.fromkeys(tools, state)
+
+
+#: State → the tools it has → the state after each. What is not in here is refused.
+TABLE: Mapping[State, Mapping[Tool, State]] = {
+    State.UNDERSTAND: {
+        **_staying(State.UNDERSTAND, *_READ, Tool.RUN_TESTS, Tool.LOCALIZE),
+        Tool.HYPOTHESIS: State.COLLECT,
+    },
+    State.COLLECT: {
+        **_staying(State.COLLECT, *_READ, Tool.SEARCH, Tool.SIMILAR_CALLS, Tool.METHOD_BODY),
+        Tool.WRITE_FIX: State.TRY,
+        Tool.DISCARD: State.UNDERSTAND,
+    },
+    State.TRY: {
+        **_staying(State.TRY, Tool.WRITE_FIX, Tool.READ_RANGE),
+        Tool.COLLECT_MORE: State.COLLECT,
+        Tool.DISCARD: State.UNDERSTAND,
+        Tool.ACCOMPLISHED: State.DONE,
+    },
+    State.DONE: {},
+}
+
+
+def allowed(state: State, without: frozenset[Tool] = frozenset()) -> tuple[Tool, ...]:
+    """Return the tools of a state, in the table's order, those in `without` left out."""
+    return tuple(tool for tool in TABLE[state] if tool not in without)
+
+
+def after(state: State, tool: Tool) -> State:
+    """Return the state that a tool leads to; without a state machine, the tool decides alone.
+
+    >>> after(State.COLLECT, Tool.WRITE_FIX).name
+    'TRY'
+    """
+    if tool in TABLE[state]:
+        return TABLE[state][tool]
+    return next(row[tool] for row in TABLE.values() if tool in row)
+
+
+def table_text() -> str:
+    """Return the table as Markdown, one row per tool."""
+    states = [state for state in State if state is not State.DONE]
+    lines = [
+        "| tool | " + " | ".join(state.name.lower() for state in states) + " |",
+        "|---" * (len(states) + 1) + "|",
+    ]
+    for tool in Tool:
+        cells = [_cell(state, tool) for state in states]
+        lines.append(f"| `{tool}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(state: State, tool: Tool) -> str:
+    target = TABLE[state].get(tool)
+    if target is None:
+        return ""
+    return "·" if target is state else f"→ {target.name.lower()}"

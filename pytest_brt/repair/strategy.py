@@ -1,0 +1,175 @@
+"""What a repair strategy is, what it is given, and the two there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_brt.dialogue.tool import Tool
+from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.errors import PatchProblem
+from pytest_brt.journal import Journal
+from pytest_brt.model.base import Model
+from pytest_brt.patches import apply_patch
+from pytest_brt.repair.memory import patches_in, recall
+from pytest_brt.repair.passerine import PasserineSettings, react, results
+from pytest_brt.repair.patch import found_fix
+from pytest_brt.repair.repairagent import AgentSettings, Without, repair
+from pytest_brt.repair.site import Site
+from pytest_brt.types import FoundFix, JudgedTest, Patch, Repair, Step
+
+#: Seeds of runs of one strategy are so far apart.
+_APART = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairBench:
+    """All that one run of a repair may use."""
+
+    site: Site
+    #: The test that a run with one is given; None when there is no candidate.
+    brt: JudgedTest | None
+    #: Writes code when another model thinks; None when one does both.
+    editor: Model | None = None
+    #: Steps that the user wants; None leaves it to the strategy.
+    steps: int | None = None
+    #: Variants of a fix that fails.
+    variants: int = 30
+    without: frozenset[Without] = frozenset()
+    seed: int = 0
+    #: When all must be over, as `time.monotonic` counts.
+    deadline: float = math.inf
+    journal: Journal | None = None
+    #: Folder of the run's record, for dialogues.
+    record: Path | None = None
+    #: Further tools of the repair agent, by name.
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    say: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairStrategy:
+    """A way of repairing a bug."""
+
+    #: Carries out one run: 0-based number, bench → repair.
+    attempt: Callable[[int, RepairBench], Repair]
+    #: Independent runs per issue.
+    runs: int = 1
+
+
+def run_repairagent(index: int, bench: RepairBench) -> Repair:
+    """Carry out one run of RepairAgent; runs after the first are drawn more freely.
+
+    Raises:
+        ModelProblem: the model could not be asked even once.
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    site = bench.site
+    if not site.failing:
+        return Repair(
+            issue=site.issue.id,
+            strategy="repairagent",
+            index=index,
+            fixes=(),
+            notes=(
+                "no test fails because of the bug, so no fix can be judged (give one with "
+                "--brt-tests PATH, or take --brt-repair-strategy passerine)",
+            ),
+        )
+    settings = AgentSettings(
+        steps=bench.steps or 40,
+        variants=bench.variants,
+        seed=bench.seed + _APART * index,
+        temperature=0.0 if index == 0 else 0.6,
+        deadline=bench.deadline,
+        without=bench.without,
+        tools=bench.tools,
+    )
+    trajectory = repair(site, settings, _log(bench, "repairagent", index), bench.say)
+    fixes: dict[str, FoundFix] = {}
+    for diff, source, step in patches_in(trajectory.steps):
+        fix = _from_diff(site, diff, source, trajectory.steps[: step.number])
+        if fix is not None:
+            fixes.setdefault(fix.key, fix)
+    tried = recall(trajectory.steps).tried
+    return Repair(
+        issue=site.issue.id,
+        strategy="repairagent",
+        index=index,
+        fixes=tuple(fixes.values()),
+        brt=site.failing[0].test.name,
+        notes=() if fixes else (f"{_count(tried, 'fix', 'fixes')} tried, none passes the tests",),
+        trajectory=trajectory,
+    )
+
+
+def run_passerine(index: int, bench: RepairBench) -> Repair:
+    """Carry out one run of Passerine: with a failing test given to it every other time.
+
+    The paper finds that runs with and without one repair different bugs.
+
+    Raises:
+        ModelProblem: the model could not be asked even once.
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    site = bench.site
+    brt = bench.brt if index % 2 == 0 else None
+    settings = PasserineSettings(
+        steps=bench.steps or 25,
+        seed=bench.seed + _APART * index,
+        deadline=bench.deadline,
+        brt=brt,
+        edit_model=bench.editor or site.model,
+    )
+    trajectory = react(site, settings, _log(bench, "passerine", index), bench.say)
+    fixes = []
+    for trial in results(site, trajectory):
+        # Without a failing test nobody can say that a fix is wrong.
+        judged = bool(site.failing)
+        broken = trial.guarded is not None and bool(trial.guarded.regressions)
+        if trial.plausible or not (judged or broken):
+            fixes.append(found_fix(trial, site.failing, site.root, source="the agent"))
+    note = (
+        "the files were not changed"
+        if not any(s.changes for s in trajectory.steps)
+        else ("what was changed does not pass the tests")
+    )
+    return Repair(
+        issue=site.issue.id,
+        strategy="passerine",
+        index=index,
+        fixes=tuple(fixes),
+        brt=brt.test.name if brt else "",
+        notes=() if fixes else (note,),
+        trajectory=trajectory,
+    )
+
+
+BUILT_IN: Mapping[str, RepairStrategy] = {
+    "repairagent": RepairStrategy(attempt=run_repairagent),
+    "passerine": RepairStrategy(attempt=run_passerine, runs=20),
+}
+
+
+def _from_diff(site: Site, diff: str, source: str, steps: tuple[Step, ...]) -> FoundFix | None:
+    """Return the fix that a step kept as a diff; None when the tree is another one by now."""
+    try:
+        applied = apply_patch(Patch(id="", name="fix.diff", text=diff), site.root)
+    except PatchProblem:
+        return None
+    trial = site.trials.run(applied.changes)
+    known = recall(steps).hypotheses
+    return found_fix(
+        trial, site.failing, site.root, source=source, hypothesis=known[-1].text if known else ""
+    )
+
+
+def _log(bench: RepairBench, strategy: str, index: int) -> Log:
+    name = f"repair-{strategy}-{index:02}"
+    return Log(bench.site.issue.id, name, journal=bench.journal, folder=bench.record)
+
+
+def _count(number: int, noun: str, nouns: str) -> str:
+    return f"{number} {noun if number == 1 else nouns}"

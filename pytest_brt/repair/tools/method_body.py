@@ -1,0 +1,99 @@
+"""`generate_method_body`: a query of its own for a whole new body of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.prompts import fenced
+from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.model.base import Message, Prompt, Sampling
+from pytest_brt.model.budget import Part, Trim, fit
+from pytest_brt.model.grammar import block_grammar
+from pytest_brt.model.reply import fenced_blocks
+from pytest_brt.repair.memory import recall
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.tools.extract_method import methods_called
+from pytest_brt.types import Cost, Step
+
+#: Tokens of the file before the method, and of the answer (paper 004).
+CONTEXT = 12_000
+ANSWER = 4_000
+
+
+def method_body(site: Site, *, seed: int) -> Tool:
+    """Return the tool; `seed` is that of its first query."""
+
+    def run(action: Action, steps: Sequence[Step]) -> Outcome:
+        path, name = action["path"], action["name"]
+        found = methods_called(site, path, name)
+        if not found:
+            return refused(f"{path} has no function {name!r}.")
+        method, lines = found[0], site.lines(path)
+        prompt = _prompt(
+            site,
+            path,
+            before="\n".join(lines[: method.line - 1]),
+            method="\n".join(lines[method.line - 1 : method.end_line]),
+            steps=steps,
+            seed=seed + len(steps),
+        )
+        (completion,) = site.model.complete(prompt)
+        blocks, _ = fenced_blocks(completion.text)
+        code = blocks[0] if blocks else completion.text
+        cost = Cost(
+            calls=1,
+            prompt_tokens=completion.prompt_tokens,
+            evaluated=completion.evaluated,
+            tokens=completion.tokens,
+            seconds=completion.seconds,
+        )
+        text = (
+            f"A new version of {method.qualname} (now lines {method.line} to {method.end_line} of "
+            f"{path}):\n{fenced(code, 'python')}\nIt is not written: use write_fix to try it."
+        )
+        return Outcome(observation=text, cost=cost)
+
+    spec = ActionSpec(
+        name=Name.METHOD_BODY,
+        about="Ask for a whole new version of a function.",
+        parameters=(
+            Parameter(name="path", about="a file", kind=Kind.PATH),
+            Parameter(name="name", about="name of a function or method in it"),
+        ),
+    )
+    return Tool(spec=spec, run=run)
+
+
+def _prompt(
+    site: Site, path: str, *, before: str, method: str, steps: Sequence[Step], seed: int
+) -> Prompt:
+    """Return the query, cut to what the paper allows and to what fits."""
+    known = recall(steps).hypotheses
+    hypothesis = known[-1].text if known and known[-1].discarded is None else ""
+    answer = min(ANSWER, site.model.context // 3)
+
+    def ask(before: str, report: str) -> tuple[Message, ...]:
+        return site.prompts.ask(
+            "repair/method",
+            report=report,
+            hypothesis=hypothesis,
+            path=path,
+            before=before,
+            method=method,
+        )
+
+    frame = sum(site.model.count([message.text for message in ask("", "")])) + 64
+    parts = (
+        Part(name="the report", text=site.issue.text, priority=2, trim=Trim.MIDDLE),
+        Part(name="the code before", text=before, priority=1, trim=Trim.START),
+    )
+    limit = min(CONTEXT, site.model.context - answer - frame)
+    fitted = fit(parts, max(0, limit), site.model.count)
+    return Prompt(
+        messages=ask(fitted.texts[1], fitted.texts[0]),
+        sampling=Sampling(temperature=0.2, seed=seed, max_tokens=answer),
+        grammar=block_grammar(lines=300),
+        purpose="method",
+    )

@@ -1,0 +1,122 @@
+"""`write_fix`: tries a fix and, when it fails, variants of it; the tree itself is never written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
+from pytest_brt.dialogue.tool import Outcome, Tool
+from pytest_brt.errors import ModelProblem
+from pytest_brt.patches import canonical_diff
+from pytest_brt.repair.form import parse_fix
+from pytest_brt.repair.memory import PATCH, SOURCE, recall
+from pytest_brt.repair.mending import mend_fix
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.tools.run_tests import names_of, told_runs
+from pytest_brt.repair.trial import Trial
+from pytest_brt.repair.variants import Tried, try_variants
+from pytest_brt.types import Cost, Step, Verdict
+
+#: Blocks of code that one fix may have, and lines of one.
+_BLOCKS = 6
+_LINES = 120
+
+SPEC = ActionSpec(
+    name=Name.WRITE_FIX,
+    about=(
+        "Change lines of the code and run the tests. Numbers are those that were shown. "
+        "Places: 'replace 10-12', 'insert 5' (before line 5) or 'delete 20-21', with ';' between "
+        "several. One block of code per replace and insert, in their order."
+    ),
+    parameters=(Parameter(name="changes", about="path replace 10-12; path insert 5", most=400),),
+    most_blocks=_BLOCKS,
+    lines=_LINES,
+)
+
+
+def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], float]) -> Tool:
+    """Return the tool.
+
+    Args:
+        site: the bug.
+        variants: asked for when a fix fails.
+        seed: of the first variant of the first step.
+        seconds: says how much time is left for the model; 0 when there is no limit.
+    """
+
+    def run(action: Action, steps: Sequence[Step]) -> Outcome:
+        fix = parse_fix(action["changes"], action.blocks)
+        mended = mend_fix(fix, site.read, site.find)
+        trial = site.trials.run(mended.changes)
+        note = f"({'; '.join(mended.notes)})\n" if mended.notes else ""
+        if trial.plausible:
+            return _outcome(site, trial, None, note)
+        try:
+            tried = try_variants(
+                site,
+                SPEC,
+                mended.fix,
+                hypothesis=_hypothesis(steps),
+                failure=_told(site, trial),
+                most=variants,
+                seed=seed + 1000 * (len(steps) + 1),
+                seconds=seconds(),
+            )
+        except ModelProblem as problem:
+            tried = None
+            note += f"(no variants: {problem})\n"
+        return _outcome(site, trial, tried, note)
+
+    return Tool(spec=SPEC, run=run)
+
+
+def _hypothesis(steps: Sequence[Step]) -> str:
+    known = recall(steps).hypotheses
+    return known[-1].text if known and known[-1].discarded is None else ""
+
+
+def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcome:
+    good = [(trial, "the agent")] if trial.plausible else []
+    good += [(variant, "a variant") for variant in (tried.plausible if tried else ())]
+    facts: list[tuple[str, str]] = []
+    for one, source in good:
+        facts += [(PATCH, canonical_diff(one.changes, site.root)), (SOURCE, source)]
+    lines = [note + _told(site, trial)]
+    if not trial.plausible:
+        lines.append("The fix was taken back: the code is as it was before.")
+    if tried and tried.asked:
+        lines.append(_told_variants(site, tried))
+    if good:
+        lines.append("A fix passes the tests and is kept. Call goal_accomplished.")
+    return Outcome(
+        observation="\n".join(lines),
+        verdict=Verdict.PASS if good else Verdict.FAIL,
+        facts=tuple(facts),
+        cost=tried.cost if tried else Cost(),
+    )
+
+
+def _told(site: Site, trial: Trial) -> str:
+    """Return what the tests did with a fix."""
+    text = told_runs(trial.runs, names_of(site)) if trial.runs else "There is no failing test."
+    if not trial.guarded:
+        return text
+    broken = trial.guarded.regressions
+    if broken:
+        shown = "\n".join(f"- {item.test}: {item.reason}" for item in broken[:4])
+        return f"{text}\nBut the fix breaks {len(broken)} of the existing tests:\n{shown}"
+    if trial.guarded.ran:
+        text += f"\n{trial.guarded.ran} existing tests near it pass too."
+    return text
+
+
+def _told_variants(site: Site, tried: Tried) -> str:
+    """Return what came of the variants: the one that works, or how they fail."""
+    count = len(tried.trials)
+    if tried.plausible:
+        diff = canonical_diff(tried.plausible[0].changes, site.root)
+        lines = [line for line in diff.splitlines() if line.startswith(("+", "-"))]
+        body = "\n".join(line for line in lines if not line.startswith(("+++ ", "--- ")))
+        return f"Of {count} variants, {len(tried.plausible)} pass all tests. The first:\n{body}"
+    return f"{count} different variants of it were tried, and none passes."

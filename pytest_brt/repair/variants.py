@@ -1,0 +1,137 @@
+"""Variants of a fix: sampled in one batch, those that make equal trees tried once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_brt.dialogue.action import ActionSpec, grammar_of
+from pytest_brt.dialogue.parse import Refused, read_action
+from pytest_brt.errors import FixProblem
+from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.repair.fix import Fix, lines_of
+from pytest_brt.repair.form import parse_fix
+from pytest_brt.repair.mending import Mended, mend_fix
+from pytest_brt.repair.site import Site, listing
+from pytest_brt.repair.trial import Trial
+from pytest_brt.types import Cost
+
+#: Lines shown around those that a fix changes.
+_AROUND = 12
+#: Longest variant, in tokens.
+_TOKENS = 400
+#: A variant is to be another one than the likeliest.
+_TEMPERATURE = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of the variants of one fix."""
+
+    #: Samples asked for, distinct new trees among them, and what those do.
+    asked: int
+    trials: tuple[Trial, ...]
+    cost: Cost
+
+    @property
+    def plausible(self) -> tuple[Trial, ...]:
+        """Those that pass the tests."""
+        return tuple(trial for trial in self.trials if trial.plausible)
+
+
+def try_variants(
+    site: Site,
+    spec: ActionSpec,
+    fix: Fix,
+    *,
+    hypothesis: str,
+    failure: str,
+    most: int,
+    seed: int,
+    seconds: float = 0.0,
+) -> Tried:
+    """Ask for `most` variants of `fix` in one batch, and try each that is new.
+
+    Args:
+        site: the bug.
+        spec: of the action that a variant is written as.
+        fix: what did not work.
+        hypothesis: what the bug is held to be, or "".
+        failure: what the tests did with it.
+        most: variants asked for; 0 asks for none.
+        seed: of the first sample.
+        seconds: wall-clock time for the model; 0 sets no limit.
+
+    Raises:
+        ModelProblem: the model cannot be reached, or the prompt does not fit.
+    """
+    if most <= 0:
+        return Tried(asked=0, trials=(), cost=Cost())
+    prompt = Prompt(
+        messages=site.prompts.ask(
+            "repair/variants",
+            title=site.issue.title,
+            hypothesis=hypothesis,
+            failure=failure,
+            code=shown_code(site, fix),
+            fix=told_fix(fix),
+            form=spec.example(),
+        ),
+        sampling=Sampling(temperature=_TEMPERATURE, seed=seed, max_tokens=_TOKENS),
+        samples=most,
+        grammar=grammar_of((spec,)),
+        seconds=seconds,
+        purpose="variants",
+    )
+    completions = site.model.complete(prompt)
+    found: dict[str, Mended] = {}
+    for completion in completions:
+        mended = _read(site, spec, completion.text)
+        if mended is None:
+            continue
+        key = site.trials.key(mended.changes)
+        if site.trials.known(key) is None:
+            found.setdefault(key, mended)
+    trials = site.trials.run_all([mended.changes for mended in found.values()])
+    cost = Cost(
+        calls=1,
+        prompt_tokens=sum(c.prompt_tokens for c in completions[:1]),
+        evaluated=sum(c.evaluated for c in completions),
+        tokens=sum(c.tokens for c in completions),
+        seconds=max((c.seconds for c in completions), default=0.0),
+    )
+    return Tried(asked=most, trials=trials, cost=cost)
+
+
+def shown_code(site: Site, fix: Fix) -> str:
+    """Return the lines around those that `fix` changes, with their numbers."""
+    shown = []
+    for path in fix.paths:
+        content = site.read(path)
+        if content is None:
+            continue
+        lines = lines_of(content)
+        places = [(edit.first, edit.last) for edit in fix.edits if edit.path == path]
+        first = max(1, min(place[0] for place in places) - _AROUND)
+        last = min(len(lines), max(place[1] for place in places) + _AROUND, first + 8 * _AROUND)
+        shown.append(f"{path}:\n{listing(lines, first, last)}")
+    return "\n\n".join(shown)
+
+
+def told_fix(fix: Fix) -> str:
+    """Return what a fix changes, for a model."""
+    parts = []
+    for edit in fix.edits:
+        span = str(edit.first) if edit.first == edit.last else f"{edit.first}-{edit.last}"
+        parts.append("\n".join([f"{edit.path} {edit.kind} {span}", *edit.lines]))
+    return "\n".join(parts)
+
+
+def _read(site: Site, spec: ActionSpec, reply: str) -> Mended | None:
+    """Return the fix that a reply tells; None when it tells none: others will."""
+    action = read_action(reply, {spec.name: spec}, paths=site.paths)
+    if isinstance(action, Refused):
+        return None
+    try:
+        return mend_fix(parse_fix(action["changes"], action.blocks), site.read, site.find)
+    except FixProblem:
+        return None

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.errors import FixProblem
+from pytest_brt.repair.fix import EditKind, Fix, LineEdit, apply_fix, lines_of
+from pytest_brt.repair.form import parse_fix, parse_paper_fix, render_fix, render_paper_fix
+from pytest_brt.repair.mending import mend_fix
+
+SOURCE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
+
+
+def edit(kind: str, first: int, last: int, *lines: str, path: str = "a.py") -> LineEdit:
+    return LineEdit(path=path, kind=EditKind(kind), first=first, last=last, lines=lines)
+
+
+def applied(*edits: LineEdit, source: bytes = SOURCE) -> bytes:
+    (change,) = apply_fix(Fix(edits=edits), {"a.py": source, "tests/test_a.py": b"\n"}.get)
+    assert change.content is not None
+    return change.content
+
+
+def test_numbers_are_those_of_the_file_as_it_is() -> None:
+    new = applied(
+        edit("insert", 1, 1, "# top", "# more"),
+        edit("replace", 2, 3, "    if not x:"),
+        edit("delete", 4, 4),
+        edit("insert", 5, 5, "    pass"),
+    )
+    assert new == b"# top\n# more\ndef f(x):\n    if not x:\n    pass\n"
+
+
+def test_insertions_at_one_place_keep_their_order_and_come_before_what_replaces_it() -> None:
+    new = applied(edit("replace", 1, 1, "c"), edit("insert", 1, 1, "a"), edit("insert", 1, 1, "b"))
+    assert new.splitlines()[:3] == [b"a", b"b", b"c"]
+
+
+def test_line_ends_and_encoding_stay() -> None:
+    assert applied(edit("insert", 2, 2, "x"), source=b"a\r\nb\r\n") == b"a\r\nx\r\nb\r\n"
+    assert applied(edit("replace", 2, 2, "x"), source=b"a\nb") == b"a\nx"
+    latin = "# -*- coding: latin-1 -*-\nä = 1\n".encode("latin-1")
+    assert applied(edit("replace", 2, 2, "ö = 1"), source=latin).endswith(
+        "ö = 1\n".encode("latin-1")
+    )
+    bom = b"\xef\xbb\xbfa\nb\n"
+    assert applied(edit("replace", 2, 2, "c"), source=bom) == b"\xef\xbb\xbfa\nc\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "why"),
+    [
+        ((), "no edit"),
+        ((edit("replace", 5, 5, "x"),), "has 4 lines"),
+        ((edit("replace", 3, 2, "x"),), "has 4 lines"),
+        ((edit("insert", 6, 6, "x"),), "has 4 lines"),
+        ((edit("delete", 1, 2), edit("replace", 2, 2, "x")), "changed twice"),
+        ((edit("replace", 1, 3, "x"), edit("insert", 2, 2, "y")), "replaced and inserted"),
+        ((edit("replace", 1, 1, "def f(x):"),), "leaves the code as it is"),
+        ((edit("replace", 1, 1, "x", path="b.py"),), "no such file"),
+        ((edit("replace", 1, 1, "x", path="tests/test_a.py"),), "is tests"),
+    ],
+)
+def test_what_cannot_be_applied_is_said(edits: tuple[LineEdit, ...], why: str) -> None:
+    with pytest.raises(FixProblem, match=why):
+        applied(*edits)
+
+
+def test_configuration_is_not_changed() -> None:
+    fix = Fix(edits=(edit("insert", 1, 1, "x", path="conftest.py"),))
+    with pytest.raises(FixProblem, match="pytest configuration"):
+        apply_fix(fix, {"conftest.py": b"\n"}.get)
+
+
+words = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=20)
+lines = st.lists(words, min_size=1, max_size=4).map(tuple)
+paths = st.from_regex(r"[a-z_]{1,8}(/[a-z_]{1,8}){0,2}\.py", fullmatch=True)
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> LineEdit:
+    kind = draw(st.sampled_from(EditKind))
+    first = draw(st.integers(1, 400))
+    last = first if kind is EditKind.INSERT else first + draw(st.integers(0, 30))
+    new = () if kind is EditKind.DELETE else draw(lines)
+    return LineEdit(path=draw(paths), kind=kind, first=first, last=last, lines=new)
+
+
+fixes = st.lists(edits(), min_size=1, max_size=5).map(lambda found: Fix(edits=tuple(found)))
+
+
+@given(fixes)
+def test_a_fix_that_is_rendered_is_read_back(fix: Fix) -> None:
+    assert parse_fix(*render_fix(fix)) == fix
+
+
+@given(fixes)
+def test_the_papers_form_does_the_same(fix: Fix) -> None:
+    content = "".join(f"line {number}\n" for number in range(1, 500)).encode()
+    tree = dict.fromkeys(fix.paths, content)
+    try:
+        wanted = apply_fix(fix, tree.get)
+    except FixProblem:
+        return
+    assert apply_fix(parse_paper_fix(render_paper_fix(fix)), tree.get) == wanted
+
+
+def test_the_papers_form_is_taken_wherever_it_stands() -> None:
+    fix = Fix(edits=(edit("delete", 3, 3), edit("replace", 2, 2, "x"), edit("insert", 1, 1, "y")))
+    text = render_paper_fix(fix)
+    assert parse_fix(text, ()) == parse_fix("", (text,)) == fix
+    assert parse_fix('[{"file_path": "a.py", "deletions": [3]}]', ()).edits == fix.edits[:1]
+
+
+@pytest.mark.parametrize(
+    ("places", "blocks", "why"),
+    [
+        ("", (), "no place"),
+        ("a.py change 3", ("x\n",), "no place"),
+        ("a.py replace 3", (), "no block"),
+        ("a.py delete 3", ("x\n",), "1 block of code more"),
+        ('[{"file_path": "a.py", "modifications": [{"line_number": "z"}]}]', (), "line_number"),
+        ('[{"file_path": "a.py"', (), "not JSON"),
+    ],
+)
+def test_what_is_no_fix_is_told_with_the_form(
+    places: str, blocks: tuple[str, ...], why: str
+) -> None:
+    with pytest.raises(FixProblem, match=why):
+        parse_fix(places, blocks)
+
+
+def mended(*edits: LineEdit) -> tuple[bytes | None, tuple[str, ...]]:
+    found = mend_fix(Fix(edits=edits), {"a.py": SOURCE}.get, lambda path: path)
+    return found.changes[0].content, found.notes
+
+
+def test_indentation_is_put_right() -> None:
+    content, notes = mended(edit("replace", 3, 3, "if x > 1:", "    return 3", "return 1"))
+    assert lines_of(content or b"")[2:5] == (
+        "        if x > 1:",
+        "            return 3",
+        "        return 1",
+    )
+    assert notes == ("indentation put right",)
+
+
+def test_numbers_of_a_listing_are_taken_off() -> None:
+    content, notes = mended(
+        edit("replace", 2, 3, "    2|     if not x:", "    3|         return 1")
+    )
+    assert lines_of(content or b"")[1:3] == ("    if not x:", "        return 1")
+    assert notes == ("line numbers taken off the code",)
+
+
+def test_what_does_not_parse_is_told_with_its_line() -> None:
+    with pytest.raises(FixProblem, match=r"syntax error in 'a.py' with this fix, line 2: .*\n"):
+        mended(edit("replace", 2, 2, "    if x"))
