@@ -18,14 +18,14 @@ MOST_FILE = 12_000
 def excerpt(
     path: str, index: Index, suspects: Sequence[Suspect] = (), most: int = MOST_FILE
 ) -> str:
-    """Return the file `path`, or the parts of a long one that count.
+    """Return the file `path`, or the parts of a long one that count; "" when it is gone.
 
     Of a long file the suspected functions are shown in full, of others their first line.
-
-    Raises:
-        OSError: it cannot be read.
     """
-    text = index.source(path)
+    try:
+        text = index.source(path)
+    except OSError:
+        return ""
     if len(text) <= most:
         return text
     wanted = {s.function for s in suspects if s.path == path and s.function}

@@ -1,0 +1,109 @@
+"""Passing tests that need no model: what the report's own code does on the buggy tree, pinned."""
+
+from __future__ import annotations
+
+import builtins
+import textwrap
+from dataclasses import dataclass
+
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.rules.view import simple
+from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.reproduce.replay.watch import Replayed, Seen
+from pytest_brt.reproduce.replay.write import literal, module
+from pytest_brt.types import OracleKind
+
+#: Longer values say nothing that one could put right by hand.
+_LONGEST = 600
+#: Types whose values can be compared with as they are shown.
+_PLAIN = frozenset({"str", "int", "bool", "list", "tuple", "dict"})
+#: Starts that are tried, best first.
+MOST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A test that pins what one statement of the report does."""
+
+    source: str
+    #: In a few words, as a plan.
+    plan: str
+
+
+def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
+    """Return tests that pin what was seen, those that are about a complaint first.
+
+    Not all of them must pass: what was seen may depend on the session it was seen in.
+    """
+    ranked = sorted(range(len(replayed.seen)), key=lambda n: (-_weight(replayed.seen[n]), -n))
+    found: list[Start] = []
+    for number in ranked:
+        if len(found) >= MOST:
+            break
+        seen = replayed.seen[number]
+        body = _body(seen)
+        if not body or _weight(seen) <= 0:
+            continue
+        draft = Draft(
+            kind=OracleKind.WRITTEN,
+            index=number,
+            body=body,
+            sentence="Pins what happens now.",
+            score=0.0,
+            fixtures=("capsys",) if "capsys" in body[-1] else (),
+            imports=("import pytest",) if "pytest." in body[0] else (),
+        )
+        source = module(draft, replayed, name)
+        if source and source not in [start.source for start in found]:
+            found.append(Start(source=source, plan=_plan(seen)))
+    return tuple(found)
+
+
+def _weight(seen: Seen) -> int:
+    """Say how likely the report complains about what a statement does."""
+    roles = {said.role for said in seen.step.said}
+    kinds = {said.kind for said in seen.step.said}
+    if seen.did is None:
+        return 0
+    weight = 1
+    weight += 4 * (Role.OBSERVED in roles or SaidKind.WRONG in kinds)
+    weight += 3 * (Role.EXPECTED in roles)
+    weight += 2 * (seen.did.raised is not None)
+    weight += Role.SHOWN in roles
+    return 0 if roles == {Role.CONTRAST} else weight
+
+
+def _body(seen: Seen) -> tuple[str, ...]:
+    """Return lines that assert what the statement did, () when that cannot be written down."""
+    did, source = seen.did, seen.step.source.strip()
+    if did is None or "0x" in source:
+        return ()
+    if did.raised is not None:
+        name = did.raised.type
+        if "." not in name and isinstance(getattr(builtins, name, None), type):
+            return (f"with pytest.raises({name}):\n{textwrap.indent(source, '    ')}",)
+        return (
+            f"with pytest.raises(Exception) as caught:\n{textwrap.indent(source, '    ')}",
+            f'assert type(caught.value).__name__ == "{simple(name)}"',
+        )
+    if did.value is not None and not did.value.is_none and "\n" not in source:
+        shown = did.value.repr
+        if not shown or len(shown) > _LONGEST or "0x" in shown:
+            return ()
+        if did.value.evaluable and did.value.type in (
+            "str",
+            "int",
+            "bool",
+            "list",
+            "tuple",
+            "dict",
+        ):
+            return (f"assert {source} == {shown}",)
+        return (f"assert repr({source}) == {literal(shown)}",)
+    if did.stdout and len(did.stdout) <= _LONGEST and "0x" not in did.stdout:
+        return (source, f"assert capsys.readouterr().out == {literal(did.stdout)}")
+    return ()
+
+
+def _plan(seen: Seen) -> str:
+    return f"run {' '.join(seen.step.source.split())[:120]!r} as the report does"

@@ -1,0 +1,166 @@
+"""The versions of a test that were tried, and what each did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pytest_brt.codec import content_id
+from pytest_brt.execute.engine import Engine
+from pytest_brt.oracle.priors import PRIORS
+from pytest_brt.reproduce.invert.flip import flipped
+from pytest_brt.reproduce.written.confidence import Signs
+from pytest_brt.reproduce.written.facts import Facts
+from pytest_brt.reproduce.written.judge import judge_written, refusal, run_tests
+from pytest_brt.reproduce.written.make import Maker, Written
+from pytest_brt.reproduce.written.small import made_small
+from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, TestRun, Verdict
+
+#: Lines of a failure that a model is shown.
+_LINES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One version, and what it did on the buggy tree."""
+
+    written: Written
+    runs: tuple[TestRun, ...]
+    #: What happened, for the model.
+    told: str
+    #: It fails for a reason that stands.
+    candidate: bool
+    #: It passes, and is about the project.
+    passes: bool
+
+    @property
+    def run(self) -> TestRun:
+        """The first run."""
+        return self.runs[0]
+
+
+class Tries:
+    """Runs versions and remembers them; not for several threads."""
+
+    def __init__(
+        self, maker: Maker, facts: Facts, engine: Engine, *, repeat: int, model: str
+    ) -> None:
+        self.facts = facts
+        #: What the model says of a candidate, by its id.
+        self.opinions: dict[str, bool | None] = {}
+        self._maker = maker
+        self._engine = engine
+        self._repeat = repeat
+        self._model = model
+        self._known: dict[str, Tried] = {}
+
+    def run(self, reply: str, *, parent: Tried | None = None) -> Tried | None:
+        """Run the tests in a reply and return the one that counts, None when it has none.
+
+        That is one that fails as it should where a passing one was to be turned (`parent`),
+        and one that passes otherwise.
+        """
+        origin = Origin(
+            strategy="invert", model=self._model, parent=parent.written.test.id if parent else ""
+        )
+        found = self._run(self._maker.make(reply, origin))
+
+        def order(tried: Tried) -> tuple[bool, bool]:
+            return (tried.candidate, tried.passes) if parent else (tried.passes, tried.candidate)
+
+        return max(found, key=order) if found else None
+
+    def turn(self, passing: Tried) -> Tried | None:
+        """Turn a passing test round by rule; None where the report does not say what is wrong."""
+        test = passing.written.test
+        source = flipped(test.source or "", self.facts.wrong, self.facts.raised)
+        if not source:
+            return None
+        raises = "raises" in (test.source or "") and "raises" not in source
+        kind = OracleKind.NO_RAISE if raises else OracleKind.GONE
+        turned = replace(
+            test,
+            id=content_id(test.issue, test.path, source),
+            source=source,
+            origin=replace(test.origin, parent=test.id),
+            oracle=Oracle(
+                kind=kind, sentence="What the report complains about is gone.", prior=PRIORS[kind]
+            ),
+        )
+        written = replace(passing.written, test=turned, key=f"{passing.written.key}-turned")
+        return self._run([written])[0]
+
+    def _run(self, made: Sequence[Written]) -> list[Tried]:
+        new = [item for item in made if item.key not in self._known]
+        runs = run_tests([item.test for item in new], self._engine, self._repeat)
+        for item in new:
+            self._known[item.key] = self._tried(item, runs[item.test.id])
+        return [self._known[item.key] for item in made]
+
+    def _tried(self, item: Written, runs: tuple[TestRun, ...]) -> Tried:
+        why_not = refusal(item.test, runs, self.facts)
+        passes = bool(runs) and all(run.verdict is Verdict.PASS for run in runs)
+        packages = self._maker.index.packages
+        own = _imports(item.test, packages)
+        return Tried(
+            written=item,
+            runs=runs,
+            told=_told(runs, why_not, packages if passes and not own else ()),
+            candidate=not why_not and own,
+            passes=passes and own,
+        )
+
+    def judge(self, tried: Tried) -> JudgedTest:
+        """Return a version with its judgement."""
+        return self._judge(tried.written.test, tried.runs)
+
+    def _judge(self, test: CandidateTest, runs: tuple[TestRun, ...]) -> JudgedTest:
+        # What is said of a test holds for the shorter one that is made of it.
+        known = test.id if test.id in self.opinions else test.origin.parent
+        return judge_written(test, runs, self.facts, Signs(opinion=self.opinions.get(known)))
+
+    def accepted(self) -> tuple[Tried, ...]:
+        """Return the candidates that were judged, and not held for another bug."""
+        return tuple(
+            tried
+            for tried in self._known.values()
+            if tried.candidate and self.opinions.get(tried.written.test.id, False) is not False
+        )
+
+    def judged(self) -> tuple[JudgedTest, ...]:
+        """Return every version, judged; candidates without what their failure does not need."""
+        found = []
+        for tried in self._known.values():
+            item = self.judge(tried)
+            if tried.candidate and item.judgement.candidate:
+                item = made_small(item, self._engine, self._repeat, self._judge)
+            found.append(item)
+        return tuple(found)
+
+
+def _imports(test: CandidateTest, packages: Sequence[str]) -> bool:
+    """Say whether a test imports anything of the project; else it cannot be about it."""
+    names = "|".join(map(re.escape, packages))
+    source = test.source or ""
+    return not names or bool(re.search(rf"(?m)^\s*(?:from|import)\s[^\n]*\b(?:{names})\b", source))
+
+
+def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> str:
+    """Say what happened, for the model and the reader."""
+    if not runs:
+        return "It did not run."
+    run = runs[0]
+    if run.verdict is Verdict.PASS:
+        if missing:
+            return f"It passes, but it uses nothing of the package `{missing[0]}`."
+        return "It passes."
+    message = run.raised.message.strip() if run.raised else ""
+    lines = message.split("\n")[:_LINES] if message else []
+    if run.verdict is Verdict.FAIL:
+        kind = run.raised.type if run.raised else ""
+        shown = "\n".join(
+            [f"It fails with {kind}: {lines[0]}" if lines else "It fails.", *lines[1:]]
+        )
+        return f"{shown}\nThis will not do: {why_not}." if why_not else shown
+    return f"It cannot run ({run.verdict}): {run.reason}"

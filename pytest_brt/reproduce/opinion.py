@@ -1,0 +1,87 @@
+"""What a model says of a failure where rules have nothing more to say: one word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.model.base import Model, Prompt, Sampling
+from pytest_brt.model.grammar import choice_grammar
+from pytest_brt.reproduce.asking import Asker
+from pytest_brt.reproduce.context import Cut, Hints, cut_report
+from pytest_brt.reproduce.fit import PromptTooLong, fitted
+from pytest_brt.types import Issue, JudgedTest
+
+_WORDS = ("yes", "no")
+#: Lines of the failure that are shown.
+_LINES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """Whether a model holds a failure for the reported bug."""
+
+    #: None when it could not be asked, or said neither.
+    caused: bool | None
+
+
+def opinion_of(
+    item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, asker: Asker
+) -> Opinion:
+    """Ask whether the failure of `item` is the bug that `issue` reports.
+
+    The answer is one word, held to it by a grammar: what a small model can still give. It says
+    nothing of a test that the rules refused.
+
+    Raises:
+        ModelProblem: the model cannot be reached.
+    """
+    if asker.over or not item.judgement.runs:
+        return Opinion(caused=None)
+    try:
+        prompt = opinion_prompt(item, issue, hints, prompts=prompts, model=asker.model)
+    except PromptTooLong:
+        return Opinion(caused=None)
+    return Opinion(caused=read_opinion(asker.ask(prompt)[0].text))
+
+
+def read_opinion(text: str) -> bool | None:
+    """Return what an answer says, None when it says neither yes nor no.
+
+    >>> read_opinion("Yes."), read_opinion("perhaps")
+    (True, None)
+    """
+    words = text.strip().lower().split()
+    said = words[0].strip(".,!") if words else ""
+    return said == "yes" if said in _WORDS else None
+
+
+def opinion_prompt(
+    item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, model: Model
+) -> Prompt:
+    """Return the question.
+
+    Raises:
+        PromptTooLong: it does not fit the model.
+    """
+    run = item.judgement.runs[0]
+    raised = run.raised
+    failure = f"{raised.type}: {raised.message}" if raised else run.reason
+    parts = {
+        "report": cut_report(issue, Cut.WHOLE),
+        "session": "",
+        "code": item.test.source or "",
+        "failure": "\n".join(failure.split("\n")[:_LINES]),
+    }
+
+    def build(texts: Mapping[str, str]) -> Prompt:
+        values = {"title": issue.title, "package": hints.package, **texts}
+        return Prompt(
+            messages=prompts.ask("judge", **values, buggy="", buggy_path="", imports="", tests=""),
+            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=4),
+            grammar=choice_grammar(_WORDS),
+            purpose="judge",
+        )
+
+    return fitted(build, parts, ("failure", "report"), model)[0]
