@@ -31,6 +31,8 @@ from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.auto import STRATEGY as AUTO
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
+from pytest_brt.reproduce.invert import STRATEGY as INVERT
+from pytest_brt.reproduce.libro import STRATEGY as LIBRO
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run import Case, Plan
@@ -64,7 +66,8 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     """
     issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
     cases = _cases(issues, options)
-    strategies = gather(config, "pytest_brt_strategies", {"replay": REPLAY})
+    built_in_ways = {"replay": REPLAY, "libro": LIBRO, "invert": INVERT}
+    strategies = gather(config, "pytest_brt_strategies", built_in_ways)
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
