@@ -13,6 +13,9 @@ is fail-to-pass (F→P) when it fails on the first every time and passes on the 
 are, per repository and over all, the shares of reports with a candidate and with an F→P test at
 rank 1, in the top 3, in the top 5 and at all; the precision of each oracle; how far the
 confidence can be believed; and seconds per report. The last line is one JSON object of shares.
+
+With --cpu the reports are taken one by one, and CPU seconds are told too: of all of replay, from
+starting the subject to the last candidate, beside those of importing the subject once.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
+import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -35,7 +40,7 @@ from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, TestTarget
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.types import JudgedTest, Verdict
@@ -61,8 +66,11 @@ class Outcome:
     report: str
     repo: str
     tried: tuple[Tried, ...]
-    #: Wall-clock seconds that replay took, and the CPU seconds of this process meanwhile.
+    #: Wall-clock seconds that replay took.
     seconds: float
+    #: CPU seconds of replay with all its processes, and of importing the subject once.
+    cpu: float = 0.0
+    import_cpu: float = 0.0
     problem: str = ""
 
     def first(self) -> int:
@@ -80,7 +88,7 @@ def main() -> int:
     if arguments.quick:
         chosen = _spread(chosen, QUICK)
     outcomes: list[Outcome] = []
-    with ThreadPoolExecutor(arguments.jobs) as pool:
+    with ThreadPoolExecutor(1 if arguments.cpu else arguments.jobs) as pool:
         for outcome in pool.map(lambda entry: _measure(entry, arguments), chosen):
             outcomes.append(outcome)
             print(_line(outcome), flush=True)
@@ -109,6 +117,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=2, help="runs that must agree (default 2)")
     parser.add_argument("--keep", type=int, help="keep so many candidates per report")
     parser.add_argument("--sandbox", default="auto", help="isolation level (default auto)")
+    parser.add_argument("--cpu", action="store_true", help="measure CPU seconds, one by one")
     parser.add_argument("--tests", action="store_true", help="list every candidate")
     arguments = parser.parse_args()
     if not arguments.index:
@@ -136,8 +145,11 @@ def _measure(entry: Mapping[str, Any], arguments: argparse.Namespace) -> Outcome
     begin = time.monotonic()
     tried: tuple[Tried, ...] = ()
     problem = ""
+    cpu = 0.0
     try:
+        start = _cpu()
         tests, seconds = _candidates(entry, arguments)
+        cpu = _cpu() - start
         passing = _passing(entry, tests, arguments)
         tried = tuple(
             Tried(
@@ -155,8 +167,34 @@ def _measure(entry: Mapping[str, Any], arguments: argparse.Namespace) -> Outcome
         repo=entry["repo"],
         tried=tried,
         seconds=seconds,
+        cpu=cpu,
+        import_cpu=_import_cpu(entry) if arguments.cpu else 0.0,
         problem=problem,
     )
+
+
+def _cpu() -> float:
+    """Return the CPU seconds of this process and of all that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def _import_cpu(entry: Mapping[str, Any]) -> float:
+    """Return the CPU seconds of a process that imports the subject's packages; median of 3."""
+    subject = _subject(entry, "base")
+    code = "\n".join(f"import {name}" for name in subject.packages)
+    found = []
+    for _ in range(3):
+        start = _cpu()
+        subprocess.run(
+            [subject.python, "-c", code],
+            env={**os.environ, **dict(subject.env)},
+            cwd=subject.root,
+            capture_output=True,
+            check=False,
+        )
+        found.append(_cpu() - start)
+    return median(found)
 
 
 def _candidates(
@@ -193,11 +231,15 @@ def _passing(
 
 
 def _engine(entry: Mapping[str, Any], tree: str, arguments: argparse.Namespace) -> Engine:
+    subject = _subject(entry, tree)
+    return open_engine(subject, sandbox=arguments.sandbox, limits=Limits())
+
+
+def _subject(entry: Mapping[str, Any], tree: str) -> Subject:
     root = Path(entry[tree])
     path = os.pathsep.join(str((root / part).resolve()) for part in entry.get("pythonpath", ["."]))
     env = {**entry.get("envvars", {}), "PYTHONPATH": path}
-    subject = find_subject(root, python=entry["python"], env=env)
-    return open_engine(subject, sandbox=arguments.sandbox, limits=Limits())
+    return find_subject(root, python=entry["python"], env=env)
 
 
 def _line(outcome: Outcome) -> str:
@@ -232,6 +274,12 @@ def _tables(outcomes: Sequence[Outcome]) -> None:
     seconds = sorted(outcome.seconds for outcome in outcomes)
     if seconds:
         print(f"\nseconds per report: median {median(seconds):.1f}, longest {seconds[-1]:.1f}\n")
+    ratios = [one.cpu / one.import_cpu for one in outcomes if one.import_cpu and one.tried]
+    if ratios:
+        print(
+            f"CPU of replay per CPU of importing the subject, {len(ratios)} reports with a"
+            f" candidate: median {median(ratios):.1f}, largest {max(ratios):.1f}\n"
+        )
 
 
 def _shares(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
