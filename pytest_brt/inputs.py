@@ -29,6 +29,7 @@ from pytest_brt.patches import read_patches
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.reproduce.agent import STRATEGY as AGENT
 from pytest_brt.reproduce.auto import STRATEGY as AUTO
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.invert import STRATEGY as INVERT
@@ -66,7 +67,13 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     """
     issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
     cases = _cases(issues, options)
-    built_in_ways = {"replay": REPLAY, "libro": LIBRO, "invert": INVERT}
+    built_in_ways = {
+        "replay": REPLAY,
+        "libro": LIBRO,
+        "invert": INVERT,
+        "agent": AGENT,
+        "auto": AUTO,
+    }
     strategies = gather(config, "pytest_brt_strategies", built_in_ways)
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
@@ -104,6 +111,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         agree=options.agree,
         buggy=buggy,
         seed=options.seed,
+        cache=_cache(config),
         record=options.record,
     )
     return Inputs(plan=plan, workbench=workbench, paths=_paths(issues, cases, options))
@@ -216,9 +224,15 @@ def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | N
     return lambda: rejudge(tests, engine, options.repeat)
 
 
-def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
+def _cache(config: pytest.Config) -> Path | None:
+    """Return the folder for what may vanish; None without pytest's cache."""
     cache: Any = getattr(config, "cache", None)
-    tests = load_last_run(Path(cache.mkdir("brt"))) if cache is not None else ()
+    return Path(cache.mkdir("brt")) if cache is not None else None
+
+
+def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
+    cache = _cache(config)
+    tests = load_last_run(cache) if cache is not None else ()
     if not tests:
         raise UsageProblem(
             "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
@@ -239,7 +253,7 @@ def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, St
     """
     chosen: dict[str, Strategy] = {}
     for name in options.strategies:
-        strategy = named("--brt-strategy", name, {**known, "auto": AUTO})
+        strategy = named("--brt-strategy", name, known)
         if options.model == "none" and strategy.asks:
             if name != "auto":
                 raise UsageProblem(

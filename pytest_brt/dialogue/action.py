@@ -28,6 +28,8 @@ class Kind(StrEnum):
     TEXT = "text"
     #: A file of the tree; what comes close to one is taken for it.
     PATH = "path"
+    #: A file of the tree, and where in it, as in "pkg/core.py:120"; or the file alone.
+    PLACE = "place"
     #: A file of the tree, or one that is to be made.
     NEW_PATH = "new path"
     NUMBER = "number"
@@ -63,7 +65,7 @@ class ActionSpec:
     language: str = "python"
     #: Most lines of a block.
     lines: int = 80
-    #: Whether doing it again, with nothing changed, can tell anything new.
+    #: Whether doing it again later can tell anything new though no file was changed.
     repeatable: bool = False
 
     def example(self) -> str:

@@ -171,7 +171,8 @@ def _ask(
 def _carry_out(
     loop: Loop, action: Action, steps: Sequence[Step], specs: Mapping[str, ActionSpec]
 ) -> Outcome:
-    repeat = "" if specs[action.name].repeatable else loop.guard.check(action, steps, tuple(specs))
+    again = steps[-1:] if specs[action.name].repeatable else steps
+    repeat = loop.guard.check(action, again, tuple(specs))
     if repeat:
         return replace(refused(repeat), facts=((REPEAT, "yes"),))
     try:

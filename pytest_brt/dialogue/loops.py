@@ -41,7 +41,10 @@ class LoopGuard:
         )
 
     def repeats(self, steps: Sequence[Step]) -> int:
-        """Return how many of the last steps in a row were refused as repeats."""
+        """Return how many of the last steps in a row were refused as repeats.
+
+        Of `steps` that are only the last one, at most one is known.
+        """
         count = 0
         for step in reversed(steps):
             if not step.fact(REPEAT):

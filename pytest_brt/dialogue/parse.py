@@ -206,6 +206,9 @@ def _value(
         if digits is None:
             raise _Wrong(f"{parameter.name!r} must be a number, not {value!r}.")
         return str(int(digits[0]))
+    if parameter.kind is Kind.PLACE:
+        line = re.search(r":(\d+)\W*$", value)
+        return _path(value, parameter, paths, mended) + (f":{line[1]}" if line else "")
     if parameter.kind in (Kind.PATH, Kind.NEW_PATH):
         return _path(value, parameter, paths, mended)
     return value
@@ -214,7 +217,7 @@ def _value(
 def _path(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> str:
     meant = paths.find(value)
     if meant.path:
-        if meant.path != value:
+        if meant.path != (value.partition(":")[0] if parameter.kind is Kind.PLACE else value):
             mended.append(f"path {value!r} read as {meant.path!r}")
         return meant.path
     if meant.several:

@@ -44,6 +44,8 @@ class Workbench:
     deadline: float = math.inf
     #: Where finished pieces of an attempt are kept, for the case that the run is interrupted.
     journal: Journal | None = None
+    #: Where the project's index is kept between runs; None keeps it in memory.
+    cache: Path | None = None
     #: Folder of the run's record, for dialogues.
     record: Path | None = None
 

@@ -1,0 +1,157 @@
+"""The edit: a model writes one test function, and libcst gives it its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pytest_brt.code.edits import Edit, new_file, place
+from pytest_brt.code.layout import is_test_file
+from pytest_brt.codec import content_id
+from pytest_brt.dialogue.action import Action
+from pytest_brt.dialogue.tool import Outcome, refused
+from pytest_brt.errors import EditProblem
+from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.grammar import block_grammar
+from pytest_brt.reproduce.agent.kit import Kit, remembered, tests_in
+from pytest_brt.reproduce.asking import answer_room
+from pytest_brt.reproduce.context import Cut, cut_report
+from pytest_brt.reproduce.fit import PromptTooLong, excerpt, fitted, shorten
+from pytest_brt.reproduce.written.make import Maker, Written
+from pytest_brt.types import CandidateTest, Cost, Origin, Step
+
+#: Tokens of the code, at most.
+_CODE = 512
+
+
+def edit(action: Action, steps: Sequence[Step], kit: Kit) -> Outcome:
+    """Have the change that `action` describes written into a test file.
+
+    What the agent wrote into that file before is replaced; what the project has stays.
+
+    Raises:
+        ModelProblem: the model cannot be asked.
+    """
+    path = action["path"]
+    if not is_test_file(path):
+        return refused(
+            f"{path!r} is not a test file, and only test files can be edited. Write the test "
+            f"into {new_test_path(kit)!r} or another test file."
+        )
+    try:
+        prompt = edit_prompt(path, action["prompt"], steps, kit)
+    except PromptTooLong as problem:
+        return refused(str(problem))
+    answer = kit.editor.complete(prompt)[0]
+    cost = _cost(answer)
+    seed = prompt.sampling.seed
+    origin = Origin(strategy=kit.strategy, model=kit.editor.name, seed=seed)
+    made = tuple(
+        replace(item, test=_at(path, item.test, kit)) for item in _made(answer, origin, path, kit)
+    )
+    if not made:
+        said = "The answer had no test in it. Say in the prompt what the test must call."
+        return replace(refused(said), cost=cost)
+    try:
+        placed, nodes = _placed(path, [item.test for item in made], kit)
+    except EditProblem as problem:
+        return replace(refused(f"The test cannot be added to {path}: {problem}"), cost=cost)
+    return Outcome(
+        observation=_told(path, nodes, made),
+        changes=(placed.change(),),
+        facts=(remembered([item.test for item in made]),),
+        cost=cost,
+    )
+
+
+def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prompt:
+    """Return the prompt for the model that writes code (paper 001, requirement 36).
+
+    Raises:
+        PromptTooLong: it does not fit the model.
+    """
+    mine = tests_in(path, steps)
+    hints = kit.hints
+    known = kit.original(path) is not None
+    parts = {
+        "report": cut_report(kit.issue, Cut.WHOLE),
+        "content": excerpt(path, kit.index) if known else "",
+        "mine": mine[0].source or "" if mine else "",
+        "session": "\n".join(hints.session) if kit.facts else "",
+        "imports": "\n".join(hints.imports) if kit.facts else "",
+        "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
+    }
+    seed = (kit.sampling.seed + 1000 * len(steps) + 500) % 2**31
+    longest = answer_room(kit.editor, _CODE)
+
+    def build(texts: Mapping[str, str]) -> Prompt:
+        values = {**texts, "title": kit.issue.title, "path": path, "package": hints.package}
+        return Prompt(
+            messages=kit.bench.prompts.ask("agent/edit", **values, change=change),
+            sampling=replace(kit.sampling, seed=seed, max_tokens=longest),
+            grammar=block_grammar(lines=60),
+            seconds=0.0,
+            purpose="edit",
+        )
+
+    order = ("tests", "content", "imports", "session", "mine", "report")
+    return fitted(build, parts, order, kit.editor)[0]
+
+
+def new_test_path(kit: Kit) -> str:
+    """Return the path of a test file that does not exist yet."""
+    root = kit.bench.engine.subject.test_root.strip("/")
+    name = "test_reported_bug.py"
+    return name if root in ("", ".") else f"{root}/{name}"
+
+
+def _made(answer: Completion, origin: Origin, path: str, kit: Kit) -> tuple[Written, ...]:
+    maker = Maker(
+        issue=kit.issue,
+        index=kit.index,
+        test_root=kit.bench.engine.subject.test_root,
+        host=path if kit.original(path) is not None else "",
+        suspects=kit.hints.files,
+    )
+    return maker.make(answer.text, origin)
+
+
+def _at(path: str, test: CandidateTest, kit: Kit) -> CandidateTest:
+    """Return the test beside the file that the agent wants it in."""
+    if kit.original(path) is not None:
+        return test
+    folder = path.rpartition("/")[0]
+    name = test.path.rpartition("/")[2]
+    where = f"{folder}/{name}" if folder else name
+    return replace(test, path=where, host="", id=content_id(kit.issue.id, where, test.source or ""))
+
+
+def _placed(path: str, tests: Sequence[CandidateTest], kit: Kit) -> tuple[Edit, tuple[str, ...]]:
+    """Return the file with the tests in it; raises EditProblem."""
+    original = kit.original(path)
+    content = original
+    nodes: list[str] = []
+    for test in tests:
+        source = test.source or ""
+        done = new_file(source, path) if content is None else place(source, path, content)
+        content = done.edit.after
+        nodes += done.nodes
+    assert content is not None, "there is at least one test"
+    return Edit(path=path, before=original, after=content), tuple(nodes)
+
+
+def _told(path: str, nodes: Sequence[str], made: Sequence[Written]) -> str:
+    lines = [f"Written: {', '.join(nodes)} in {path}."]
+    lines += [problem for item in made for problem in item.problems]
+    lines += [shorten((item.test.source or "").rstrip("\n"), 1500) for item in made]
+    return "\n".join(lines)
+
+
+def _cost(answer: Completion) -> Cost:
+    return Cost(
+        calls=1,
+        prompt_tokens=answer.prompt_tokens,
+        evaluated=answer.evaluated,
+        tokens=answer.tokens,
+        seconds=answer.seconds,
+    )

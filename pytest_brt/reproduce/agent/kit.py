@@ -1,0 +1,80 @@
+"""What the tools of one run of the agent have at hand, and what its steps have made so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.code.index import Index
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.dialogue.tool import changed_files
+from pytest_brt.model.base import Model, Sampling
+from pytest_brt.reproduce.context import Hints
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import CandidateTest, Issue, Step
+
+#: Fact of an edit: the tests that stand in its file now, ready to be run.
+TESTS = "tests"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """Everything that the tools share."""
+
+    issue: Issue
+    bench: Workbench
+    index: Index
+    hints: Hints
+    sampling: Sampling
+    #: As `--brt-strategy` knows who runs it.
+    strategy: str
+    #: Whether the model that writes code is told what was found out before.
+    facts: bool = False
+
+    @property
+    def editor(self) -> Model:
+        """The model that writes code."""
+        return self.bench.editor or self.bench.model
+
+    def original(self, path: str) -> bytes | None:
+        """Return the file as the project has it; None when it does not."""
+        file = Path(self.bench.engine.subject.root) / path
+        try:
+            return file.read_bytes()
+        except OSError:
+            return None
+
+    def content(self, path: str, steps: Sequence[Step]) -> bytes | None:
+        """Return the file as it is after `steps`; None when there is none."""
+        change = changed_files(steps).get(path)
+        return change.content if change else self.original(path)
+
+
+def remembered(tests: Sequence[CandidateTest]) -> tuple[str, str]:
+    """Return the fact that holds `tests`."""
+    return (TESTS, to_json(tuple(tests)))
+
+
+def tests_in(path: str, steps: Sequence[Step]) -> tuple[CandidateTest, ...]:
+    """Return the agent's own tests in the file `path`, as its last edit left them."""
+    for step in reversed(steps):
+        if step.argument("path") == path and step.fact(TESTS):
+            return from_json(step.fact(TESTS), tuple[CandidateTest, ...])
+    return ()
+
+
+def all_tests(steps: Sequence[Step]) -> tuple[CandidateTest, ...]:
+    """Return the agent's tests as they are in the end, those of the last edited file first."""
+    paths = dict.fromkeys(step.argument("path") for step in reversed(steps) if step.fact(TESTS))
+    return tuple(test for path in paths for test in tests_in(path, steps))
+
+
+def versions(steps: Sequence[Step]) -> tuple[CandidateTest, ...]:
+    """Return every test that the agent ever wrote, the last first, each once."""
+    found: dict[str, CandidateTest] = {}
+    for step in reversed(steps):
+        if step.fact(TESTS):
+            for test in from_json(step.fact(TESTS), tuple[CandidateTest, ...]):
+                found.setdefault(test.id, test)
+    return tuple(found.values())

@@ -1,0 +1,60 @@
+"""What a run of a test looks like for a model: verdict, exception, where, what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_brt.types import Raised, TestRun, Verdict
+
+#: Lines of an exception's message, frames, and lines of output that are shown.
+_MESSAGE, _FRAMES, _OUTPUT = 30, 6, 40
+#: Tests of a whole file that are shown in full.
+_TESTS = 5
+_MEANS = {
+    Verdict.PASS: "It passes on the code with the bug: it does not show the bug.",
+    Verdict.BROKEN: "The test itself is wrong. Correct it.",
+    Verdict.TIMEOUT: "It did not end in time.",
+    Verdict.SKIP: "It was skipped. A test must not be skipped.",
+    Verdict.XFAIL: "It is marked to fail. Take the mark away.",
+}
+#: The worst first: what a model is told of several tests together.
+_ORDER = (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.BROKEN, Verdict.PASS)
+
+
+def log_of(runs: Sequence[TestRun]) -> str:
+    """Return what `runs` did as a model is shown it; of many only those that did not pass."""
+    told = [run for run in runs if run.verdict is not Verdict.PASS] or list(runs)
+    parts = [_one(run) for run in told[:_TESTS]]
+    more = len(runs) - len(parts)
+    if more > 0:
+        passed = sum(run.verdict is Verdict.PASS for run in runs)
+        parts.append(f"{len(runs)} tests in the file, {passed} pass.")
+    return "\n\n".join(parts)
+
+
+def overall(runs: Sequence[TestRun]) -> Verdict:
+    """Return the verdict that counts of several tests."""
+    found = {run.verdict for run in runs}
+    return next((verdict for verdict in _ORDER if verdict in found), runs[0].verdict)
+
+
+def _one(run: TestRun) -> str:
+    lines = [f"{run.node or run.test}: {run.verdict}"]
+    if run.raised is not None:
+        lines += _raised(run.raised)
+    elif run.verdict is not Verdict.PASS:
+        lines.append(run.reason)
+    output = run.output.strip("\n").split("\n")
+    if run.verdict is not Verdict.PASS and output != [""]:
+        lines += ["It printed:", *output[-_OUTPUT:]]
+    if run.verdict in _MEANS:
+        lines.append(_MEANS[run.verdict])
+    return "\n".join(lines)
+
+
+def _raised(raised: Raised) -> list[str]:
+    name = raised.type.removeprefix("builtins.")
+    message = raised.message.strip("\n").split("\n")
+    lines = [f"{name}: {message[0]}", *message[1:_MESSAGE]]
+    lines += [f"  at {f.path}:{f.line} in {f.function}" for f in raised.frames[-_FRAMES:]]
+    return lines

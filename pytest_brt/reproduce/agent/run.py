@@ -1,0 +1,174 @@
+"""One run of the agent, from the report to judged tests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.dialogue.budget import Budget, Counter
+from pytest_brt.dialogue.history import conversation
+from pytest_brt.dialogue.loop import Loop, converse, room
+from pytest_brt.dialogue.paths import Paths
+from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.model.base import Message, Sampling
+from pytest_brt.reproduce.agent.kit import Kit, all_tests, versions
+from pytest_brt.reproduce.agent.opening import opening
+from pytest_brt.reproduce.agent.tools import tools_of
+from pytest_brt.reproduce.asking import answer_room, seed_of
+from pytest_brt.reproduce.context import Hints, gather_hints
+from pytest_brt.reproduce.fit import PromptTooLong
+from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.reproduce.written.confidence import Signs
+from pytest_brt.reproduce.written.facts import read_facts
+from pytest_brt.reproduce.written.judge import judge_written, run_tests
+from pytest_brt.reproduce.written.small import made_small
+from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajectory
+
+#: Steps of one run, as in paper 001.
+STEPS = 25
+#: Tokens of a reply: a thought, an action, its arguments.
+_REPLY = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What may be changed about the agent; the defaults are those of paper 001."""
+
+    steps: int = STEPS
+    temperature: float = 0.2
+    top_p: float = 0.95
+    #: What was found out before; None gathers what is needed without running anything.
+    hints: Hints | None = None
+    #: Whether the model is told of it, which paper 001 does not do.
+    facts: bool = False
+    #: Whether tests that the agent wrote over count too, and not only those at the end.
+    versions: bool = False
+    strategy: str = "agent"
+
+
+def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    """Make the tests of run number `index`.
+
+    Raises:
+        ModelProblem: the model cannot be asked even once.
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    settings = AgentSettings(steps=bench.steps or STEPS)
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+        return agent(issue, index, bench, project, settings)
+
+
+def agent(
+    issue: Issue, index: int, bench: Workbench, project: Index, settings: AgentSettings
+) -> Attempt:
+    """Make the tests of run number `index` with an index that is open already.
+
+    Raises:
+        ModelProblem: the model cannot be asked even once.
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    begin = time.monotonic()
+    kit = Kit(
+        issue=issue,
+        bench=bench,
+        index=project,
+        hints=settings.hints or gather_hints(issue, project, buggy=bench.buggy),
+        sampling=Sampling(
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            max_tokens=answer_room(bench.model, _REPLY),
+            seed=seed_of(issue.id, settings.strategy, index, bench.seed),
+        ),
+        strategy=settings.strategy,
+        facts=settings.facts,
+    )
+    try:
+        first, notes = opening(kit)
+    except PromptTooLong as problem:
+        return Attempt(
+            issue=issue.id,
+            strategy=settings.strategy,
+            index=index,
+            tests=(),
+            notes=(str(problem),),
+            seconds=time.monotonic() - begin,
+        )
+    log = Log(
+        issue.id, f"{settings.strategy}-{index:02}", journal=bench.journal, folder=bench.record
+    )
+    trajectory = converse(loop_of(kit, first, settings), log)
+    tests = _judged(trajectory, kit, settings)
+    return Attempt(
+        issue=issue.id,
+        strategy=settings.strategy,
+        index=index,
+        tests=tests,
+        notes=(*notes, told(trajectory)),
+        seconds=time.monotonic() - begin,
+        trajectories=(trajectory,),
+    )
+
+
+def loop_of(kit: Kit, first: Sequence[Message], settings: AgentSettings) -> Loop:
+    """Return the dialogue of one run."""
+    model, bench = kit.bench.model, kit.bench
+    count = Counter(model)
+    observation = max(60, min(1500, model.context // 8))
+
+    def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
+        return conversation(first, steps, most=room(model, kit.sampling), count=count)
+
+    return Loop(
+        model=model,
+        tools=tools_of(kit, observation=observation, count=count),
+        messages=messages,
+        budget=Budget(steps=settings.steps, deadline=bench.deadline),
+        paths=Paths(kit.index.layout.files),
+        sampling=kit.sampling,
+        observation=observation,
+        purpose="agent",
+        say=bench.say,
+    )
+
+
+def _judged(trajectory: Trajectory, kit: Kit, settings: AgentSettings) -> tuple[JudgedTest, ...]:
+    """Judge what the agent wrote, whether it finished or its steps ran out (requirement 40)."""
+    steps = trajectory.steps
+    tests = versions(steps) if settings.versions else all_tests(steps)
+    if not tests:
+        return ()
+    engine, repeat = kit.bench.engine, kit.bench.repeat
+    facts = read_facts(kit.issue)
+    runs = run_tests(tests, engine, repeat)
+    judged = [judge_written(test, runs[test.id], facts, Signs()) for test in tests]
+    small = [
+        made_small(
+            item, engine, repeat, lambda test, seen: judge_written(test, seen, facts, Signs())
+        )
+        for item in judged
+    ]
+    return select(small, kit.bench.keep)
+
+
+_ENDED = {
+    Ending.FINISH: "the model ended it",
+    Ending.STEPS: "its steps ran out",
+    Ending.TOKENS: "the context is full",
+    Ending.TIME: "the time is used up",
+    Ending.LOOP: "it went round in circles",
+    Ending.ERROR: "the model failed",
+}
+
+
+def told(trajectory: Trajectory) -> str:
+    """Return in one line how a dialogue went, as in "3 steps: the model ended it"."""
+    count = len(trajectory.steps)
+    reason = f" ({trajectory.reason})" if trajectory.reason else ""
+    wrote = any(step.changes for step in trajectory.steps)
+    missing = "" if wrote else "; no test was written"
+    steps = f"{count} step{'s' if count != 1 else ''}"
+    return f"{steps}: {_ENDED[trajectory.ending]}{reason}{missing}"

@@ -1,0 +1,71 @@
+"""Looks for a text in the project, definitions first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_brt.code.index import Index
+from pytest_brt.code.layout import is_test_path
+
+#: Lines that are shown, and characters of each.
+_MOST, _WIDTH = 20, 140
+
+
+def search(text: str, index: Index) -> str:
+    """Return the lines of the project with `text` in them, as ``path:line: line``.
+
+    Definitions of that name come first, then the product, then tests. Without any the search is
+    for its words, and names that are spelled almost like it are told.
+    """
+    wanted = text.strip().strip("'\"`").removesuffix("()")
+    found = list(dict.fromkeys([*_defined(wanted, index), *_lines(wanted, index)]))
+    if not found:
+        return _nothing(wanted, index)
+    shown = found[:_MOST]
+    if len(found) > _MOST:
+        shown.append(f"[… {len(found) - _MOST} more lines; search for something more exact …]")
+    return "\n".join(shown)
+
+
+def _defined(wanted: str, index: Index) -> Iterator[str]:
+    name = re.sub(r"^(?:async def|def|class)\s+", "", wanted).partition("(")[0].strip()
+    for definition in index.definitions(name)[:8] if re.fullmatch(r"[\w.]+", name) else ():
+        yield _line(definition.path, definition.line, index)
+
+
+def _line(path: str, number: int, index: Index) -> str:
+    lines = index.source(path).split("\n")
+    text = lines[number - 1].strip() if number <= len(lines) else ""
+    return f"{path}:{number}: {text[:_WIDTH]}"
+
+
+def _lines(wanted: str, index: Index) -> Iterator[str]:
+    words = re.findall(r"\w+", wanted)
+    if not words:
+        return
+    longest = max(words, key=len)
+    paths = index.files_with(longest) or tuple(index.layout.files)
+    for path in sorted(paths, key=lambda path: (is_test_path(path), path)):
+        try:
+            text = index.source(path)
+        except OSError:
+            continue  # deleted since
+        if wanted.lower() not in text.lower():
+            continue
+        for number, line in enumerate(text.split("\n"), start=1):
+            if wanted.lower() in line.lower():
+                yield f"{path}:{number}: {line.strip()[:_WIDTH]}"
+
+
+def _nothing(wanted: str, index: Index) -> str:
+    lines = [f"Nothing in the project has {wanted!r} in it."]
+    words = [word for word in re.findall(r"\w+", wanted) if len(word) > 2]
+    for word in words[:3]:
+        near = index.names_like(word, limit=3)
+        if near:
+            lines.append(f"Names like {word!r}: {', '.join(near)}.")
+    files = index.files_by_words([word.lower() for word in words], limit=3)
+    if files:
+        lines.append(f"Files about such words: {', '.join(file.path for file in files)}.")
+    return "\n".join(lines)
