@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pytest_brt.oracle.compare import Likeness, likeness
-from pytest_brt.reproduce.written.split import laid_out
+from pytest_brt.reproduce.written.layout import laid_out
 from pytest_brt.syntax import parse
 
 
@@ -25,8 +25,8 @@ def flipped(source: str, wrong: tuple[str, ...], raised: tuple[str, ...]) -> str
     """
     tree = parse(source)
     turner = _Turner(wrong, raised)
-    turned = turner.visit(tree)
-    return laid_out(ast.fix_missing_locations(turned)) if turner.changed else ""
+    body = ast.fix_missing_locations(turner.visit(tree)).body
+    return laid_out(body, source, changed=body) if turner.changed else ""
 
 
 class _Turner(ast.NodeTransformer):

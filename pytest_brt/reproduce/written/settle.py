@@ -18,7 +18,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.names import NameProblem, check_imports
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.reproduce.written.split import Single, laid_out
+from pytest_brt.reproduce.written.layout import laid_out, tidied
+from pytest_brt.reproduce.written.split import Single
 from pytest_brt.syntax import parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -72,7 +73,7 @@ def settle(
     suite = "" if test_root == "." else test_root.strip("/")
     folder = host.rpartition("/")[0] if host else suite
     return Settled(
-        single=Single(name=single.name, source=laid_out(parse(done.source))),
+        single=Single(name=single.name, source=tidied(done.source)),
         host=host,
         folder=folder,
         problems=tuple({problem.name: problem for problem in problems}.values()),
@@ -86,25 +87,25 @@ def _with_known_imports(source: str, index: Index) -> str:
     """
     wrong = {problem.name for problem in check_imports(source, index)}
     tree = parse(source)
-    changed = False
+    changed: list[ast.stmt] = []
+    dropped = False
     body: list[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level:
-            changed = True
+            dropped = True
             continue
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [
                 alias for alias in node.names if not _is_replaceable(node, alias, wrong, index)
             ]
-            changed = changed or len(names) < len(node.names)
-            node.names = names
             if not names:
+                dropped = True
                 continue
+            if len(names) < len(node.names):
+                node.names = names
+                changed.append(node)
         body.append(node)
-    if not changed:
-        return source
-    tree.body = body
-    return ast.unparse(tree) + "\n"
+    return laid_out(body, source, changed) if changed or dropped else source
 
 
 def _is_replaceable(

@@ -18,8 +18,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.reproduce.written.facts import CLAIMS, simple
 from pytest_brt.reproduce.written.judge import run_tests
+from pytest_brt.reproduce.written.layout import laid_out
 from pytest_brt.reproduce.written.reply import parses
-from pytest_brt.reproduce.written.split import laid_out
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
 
@@ -99,7 +99,10 @@ def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str
         return [_signature(runs[target.id]) == wanted for target in targets]
 
     small = shrink(source, fails_alike, budget=_BUDGET, keep=(line,))
-    return source if small == source else laid_out(parse(small))
+    if small == source:
+        return source
+    body = parse(small).body
+    return laid_out(body, small, changed=body)
 
 
 def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:

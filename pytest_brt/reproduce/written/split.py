@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_brt.reproduce.written.layout import laid_out
 from pytest_brt.reproduce.written.reply import parses
 from pytest_brt.syntax import parse
 
@@ -48,7 +49,8 @@ def split_tests(code: str, stem: str) -> tuple[Single, ...]:
     if not found:
         body = _as_test(body, f"test_{stem}")
         found = list(_tests(body))
-    singles = [_single(body, holder, test) for holder, test in found[:MOST]]
+    own = frozenset(map(id, tree.body))
+    singles = [_single(body, holder, test, code, own) for holder, test in found[:MOST]]
     return tuple(single for single in singles if parses(single.source))
 
 
@@ -85,8 +87,9 @@ def _as_test(body: Sequence[ast.stmt], name: str) -> list[ast.stmt]:
     for number, node in enumerate(body):
         checks = any(isinstance(inner, ast.Assert | ast.Raise) for inner in ast.walk(node))
         if isinstance(node, ast.FunctionDef) and checks and not _asks(node):
-            node.name = name
-            return [*body[:number], node, *body[number + 1 :]]
+            named = copy.copy(node)
+            named.name = name
+            return [*body[:number], named, *body[number + 1 :]]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     above = [node for node in body if isinstance(node, _Function | ast.ClassDef)]
     rest = [node for node in body if node not in imports and node not in above]
@@ -104,7 +107,14 @@ def _asks(node: ast.FunctionDef) -> bool:
     return given > 0 or any(default is None for default in arguments.kw_defaults)
 
 
-def _single(body: Sequence[ast.stmt], holder: ast.ClassDef | None, test: _Function) -> Single:
+def _single(
+    body: Sequence[ast.stmt],
+    holder: ast.ClassDef | None,
+    test: _Function,
+    code: str,
+    own: frozenset[int],
+) -> Single:
+    """Return the module with `test` alone; `own` are the statements as they stand in `code`."""
     kept: list[ast.stmt] = []
     chosen: ast.stmt = _alone(holder, test) if holder else _plain(test)
     needed = _names(chosen)
@@ -124,14 +134,17 @@ def _single(body: Sequence[ast.stmt], holder: ast.ClassDef | None, test: _Functi
             needed |= _names(node)
             kept.insert(_after_imports(kept), node)
     kept = [part for node in kept for part in _used(node, needed)]
-    module = ast.Module(body=[*_from_future(kept), *_others(kept)], type_ignores=[])
+    module = [*_from_future(kept), *_others(kept)]
+    changed = [node for node in module if id(node) not in own]
     name = f"{holder.name}::{test.name}" if holder else test.name
-    return Single(name=name, source=laid_out(module))
+    return Single(name=name, source=laid_out(module, code, changed))
 
 
 def _plain(test: _Function) -> _Function:
     """Return the test without the marks that would hide its failure."""
     kept = [mark for mark in test.decorator_list if not _HIDING.search(ast.unparse(mark))]
+    if len(kept) == len(test.decorator_list):
+        return test
     plain = copy.copy(test)
     plain.decorator_list = kept
     return plain
@@ -185,7 +198,9 @@ def _used(node: ast.stmt, needed: set[str]) -> Iterator[ast.stmt]:
         for alias in node.names
         if alias.name == "*" or (alias.asname or alias.name.partition(".")[0]) in needed
     ]
-    if names:
+    if len(names) == len(node.names):
+        yield node
+    elif names:
         part = copy.copy(node)
         part.names = names
         yield part
@@ -206,19 +221,3 @@ def _others(body: Iterable[ast.stmt]) -> list[ast.stmt]:
 
 def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def laid_out(module: ast.Module) -> str:
-    """Return the text of `module`, two blank lines around what it defines."""
-    out: list[str] = []
-    before: ast.stmt | None = None
-    for node in module.body:
-        big = isinstance(node, _Function | ast.ClassDef)
-        if before is not None:
-            was = isinstance(before, _Function | ast.ClassDef)
-            imports = isinstance(before, ast.Import | ast.ImportFrom)
-            goes_on = imports and isinstance(node, ast.Import | ast.ImportFrom)
-            out.append("\n\n\n" if big or was else "\n" if goes_on or not imports else "\n\n")
-        out.append(ast.unparse(node))
-        before = node
-    return "".join(out) + "\n"
