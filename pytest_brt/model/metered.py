@@ -12,6 +12,10 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Model, Prompt
 from pytest_brt.types import Cost
 
+#: Seconds after the deadline in which answers of a moment are still had, so that whoever asks
+#: can come to an end with what there is.
+_GRACE = 10.0
+
 
 class Meter:
     """Adds up what several models cost; safe to use from many threads."""
@@ -41,8 +45,8 @@ class MeteredModel:
         Args:
             model: does the work.
             meter: is told what each call cost.
-            deadline: when it is too late to ask, as `time.monotonic` counts; an answer that
-                is not finished by then is cut.
+            deadline: when it is late, as `time.monotonic` counts: an answer that is not
+                finished by then is cut, and a little later nobody is asked any more.
         """
         self.model = model
         self.meter = meter
@@ -76,7 +80,7 @@ class MeteredModel:
             ModelProblem: as the model does.
         """
         begin = time.monotonic()
-        if begin >= self.deadline:
+        if begin >= self.deadline + _GRACE:
             raise OutOfTime("the time for this run is used up (--brt-budget)")
         if not math.isinf(self.deadline):
             left = self.deadline - begin

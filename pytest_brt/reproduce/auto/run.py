@@ -1,14 +1,200 @@
-"""The order in which ways are tried, and when it is enough."""
+"""The order in which ways are tried, what each may use up, and when it is enough.
+
+Replay costs nothing and comes first; what it found goes into every prompt. Then come samples,
+as long as they tell anything new, then the way over passing tests, then the agent.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.errors import ModelProblem, OutOfTime
+from pytest_brt.reproduce.agent.run import AgentSettings, agent
+from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
+from pytest_brt.reproduce.auto.together import together
+from pytest_brt.reproduce.context import Cut, Hints, gather_hints
+from pytest_brt.reproduce.invert.run import InvertSettings, invert
+from pytest_brt.reproduce.libro.clusters import agreement
+from pytest_brt.reproduce.libro.prompt import Form
+from pytest_brt.reproduce.libro.run import Libro, LibroSettings
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Issue
+from pytest_brt.types import Attempt, Issue, JudgedTest, Trajectory
+
+#: A test that is at least so likely F→P is enough.
+ENOUGH = 0.7
+#: Share of the time that is left that one way may use up, so that the next has some too.
+_SHARE = 0.5
+#: Runs of the agent at most, and steps of each.
+_RUNS, _STEPS = 3, 15
+#: Cuts of the report and forms of the prompt, by batch: other context gives other tests.
+_CUTS: tuple[tuple[Cut, Form | None], ...] = (
+    (Cut.WHOLE, None),
+    (Cut.CODE, None),
+    (Cut.WHOLE, Form.EXAMPLES),
+    (Cut.START, None),
+    (Cut.PROSE, None),
+)
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    """Make the tests of one issue in the cheapest way that gives any."""
-    return replace(REPLAY.attempt(issue, index, bench), strategy="auto")
+    """Make the tests of one issue in the cheapest way that gives good ones.
+
+    Raises:
+        ModelProblem: replay found nothing, and the model could not be asked even once.
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+        return _Auto(issue, index, bench, project).run()
+
+
+class _Auto:
+    """One attempt; it collects what the ways find."""
+
+    def __init__(self, issue: Issue, index: int, bench: Workbench, project: Index) -> None:
+        self.issue = issue
+        self.index = index
+        self.bench = bench
+        self.project = project
+        self.tests: list[JudgedTest] = []
+        self.notes: list[str] = []
+        self.trajectories: list[Trajectory] = []
+        #: Whether a model ever answered, and why it did not.
+        self.answered = False
+        self.problem: ModelProblem | None = None
+        self.late: list[str] = []
+
+    def run(self) -> Attempt:
+        begin = time.monotonic()
+        first = REPLAY.attempt(self.issue, self.index, self.bench)
+        self._take("replay", first)
+        ways: tuple[tuple[str, Callable[[Hints, Workbench], None]], ...] = (
+            ("libro", self._libro),
+            ("invert", self._invert),
+            ("agent", self._agent),
+        )
+        hints: Hints | None = None
+        for name, way in ways:
+            if self._enough():
+                break
+            if time.monotonic() >= self.bench.deadline:
+                self.late.append(name)
+                continue
+            if hints is None:
+                hints = self._hints(first)
+            self.bench.say(f"trying {name}")
+            self._try(name, partial(way, hints))
+        if not self.tests and not self.answered and self.problem is not None:
+            raise self.problem
+        if self.late:
+            self.notes.append(f"more time (--brt-budget) would add: {', '.join(self.late)}")
+        return Attempt(
+            issue=self.issue.id,
+            strategy="auto",
+            index=self.index,
+            tests=together(self.tests, self.bench.keep),
+            notes=tuple(dict.fromkeys(self.notes)),
+            seconds=time.monotonic() - begin,
+            trajectories=tuple(self.trajectories),
+        )
+
+    def _hints(self, first: Attempt) -> Hints:
+        return gather_hints(
+            self.issue, self.project, self.bench.engine, buggy=self.bench.buggy, attempt=first
+        )
+
+    def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
+        """Let one way use its share of the time; its failure leaves the others their chance."""
+        left = self.bench.deadline - time.monotonic()
+        last = name == "agent"
+        deadline = math.inf if math.isinf(left) else time.monotonic() + left * _SHARE
+        bench = self.bench if last else replace(self.bench, deadline=deadline)
+        try:
+            way(bench)
+            self.answered = True
+        except OutOfTime:
+            self.late.append(name)
+        except ModelProblem as problem:
+            self.problem = problem
+            self.notes.append(f"{name}: {problem}")
+
+    def _enough(self) -> bool:
+        found = [item.judgement.confidence for item in self._candidates()]
+        return len(found) >= self.bench.keep or max(found, default=0.0) >= ENOUGH
+
+    def _candidates(self) -> list[JudgedTest]:
+        return [item for item in self.tests if item.judgement.candidate]
+
+    def _take(self, name: str, made: Attempt) -> None:
+        self.tests += made.tests
+        self.trajectories += made.trajectories
+        self.notes += [f"{name}: {note}" for note in made.notes]
+
+    def _libro(self, hints: Hints, bench: Workbench) -> None:
+        """Draw samples, batch by batch, until more would not tell anything new."""
+        most = bench.samples or MOST
+        settings = LibroSettings(
+            threshold=bench.agree,
+            keep=bench.keep,
+            repeat=bench.repeat,
+            hints=hints,
+            facts=True,
+            strategy="auto-libro",
+        )
+        work = Libro(self.issue, self.project, bench, settings)
+        history: list[Sampled] = []
+        why = ""
+        try:
+            while not why:
+                cut, form = _CUTS[len(history) % len(_CUTS)]
+                work.draw(next_batch(history, most), cut=cut, form=form)
+                self.answered = True
+                leading = agreement(work.pool.clusters())
+                history.append(Sampled(samples=work.pool.samples, leading=leading))
+                why = why_stop(history, most)
+                if not why and work.asker.over:
+                    why = "the time for it is used up"
+                    self.late.append("more samples")
+        except OutOfTime:
+            self.late.append("more samples")
+        finally:
+            tests = work.tests() if history else ()
+            self._take("libro", _made(self.issue, tests, (why, *work.notes, *work.pool.notes())))
+
+    def _invert(self, hints: Hints, bench: Workbench) -> None:
+        settings = InvertSettings(keep=bench.keep, repeat=bench.repeat, hints=hints)
+        self._take("invert", invert(self.issue, self.project, bench, settings))
+
+    def _agent(self, hints: Hints, bench: Workbench) -> None:
+        """Let the agent run until a run finds something, a few times at most."""
+        settings = AgentSettings(
+            steps=bench.steps or _STEPS,
+            hints=hints,
+            facts=True,
+            versions=True,
+            strategy="auto-agent",
+        )
+        for number in range(_RUNS):
+            if time.monotonic() >= bench.deadline:
+                self.late.append("more runs of the agent")
+                return
+            made = agent(self.issue, number, bench, self.project, settings)
+            self._take("agent", made)
+            if any(item.judgement.candidate for item in made.tests):
+                return
+
+
+def _made(issue: Issue, tests: Sequence[JudgedTest], notes: Sequence[str]) -> Attempt:
+    return Attempt(
+        issue=issue.id,
+        strategy="libro",
+        index=0,
+        tests=tuple(tests),
+        notes=tuple(note for note in notes if note),
+    )
