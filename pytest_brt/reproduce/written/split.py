@@ -89,7 +89,8 @@ def _as_test(body: Sequence[ast.stmt], name: str) -> list[ast.stmt]:
         if isinstance(node, ast.FunctionDef) and checks and not _asks(node):
             named = copy.copy(node)
             named.name = name
-            return [*body[:number], named, *body[number + 1 :]]
+            others = [*body[:number], named, *body[number + 1 :]]
+            return [other for other in others if not isinstance(other, ast.Expr)]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     above = [node for node in body if isinstance(node, _Function | ast.ClassDef)]
     rest = [node for node in body if node not in imports and node not in above]

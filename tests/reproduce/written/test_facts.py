@@ -1,0 +1,111 @@
+"""What a report says in general, and whether a failure is the one it speaks of."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.issue.load import read_issue
+from pytest_brt.reproduce.written.facts import (
+    Facts,
+    actual_value,
+    catches_named,
+    is_quoted,
+    matches,
+    read_facts,
+)
+from pytest_brt.types import Raised
+
+
+def facts(text: str) -> Facts:
+    return read_facts(read_issue(text, "issue.md"))
+
+
+@pytest.mark.parametrize(
+    ("text", "crash"),
+    [
+        ("# f() crashes\n\nIt just dies.", True),
+        ("# f() is wrong\n\nIt raises ValueError for 3.", True),
+        ("# f() is wrong\n\n```\nTraceback (most recent call last):\nKeyError: 'a'\n```\n", True),
+        ("# f() is wrong\n\nIt should raise ValueError for 3.", False),
+        ("# f() is wrong\n\nf(3) should throw an exception, but returns 4.", False),
+        ("# f() does not raise\n\nIt returns 3 for nothing.", False),
+        ("# f() is wrong\n\nIt returns 3, I expected 4.", False),
+        ("# f() is wrong\n\n```python\nraise ValueError\n```\n\nThat is all.", False),
+    ],
+)
+def test_a_report_of_a_crash_is_known(text: str, crash: bool) -> None:
+    assert facts(text).crash is crash
+
+
+@pytest.mark.parametrize(
+    ("text", "raised", "said"),
+    [
+        (
+            "# f()\n\nIt raises KeyError.",
+            Raised(type="KeyError", message="'a'"),
+            "the report names",
+        ),
+        ("# f()\n\nIt raises KeyError.", Raised(type="ValueError", message=""), ""),
+        ("# f()\n\nIt raises Exception.", Raised(type="Exception", message=""), ""),
+        ("# f()\n\nIt returns 3.", Raised(type="KeyError", message="'a'"), ""),
+        (
+            "# f()\n\nf(1) returns 'a-b-c' instead.",
+            Raised(type="AssertionError", message="assert 'a-b-c' == 'abc'\n  - abc"),
+            "the report quotes the value 'a-b-c'",
+        ),
+        (
+            "# f()\n\nf(1) returns 33.",
+            Raised(type="AssertionError", message="assert 3 == 4"),
+            "",
+        ),
+        (
+            "# f()\n\nIt should raise KeyError.",
+            Raised(type="Failed", message="DID NOT RAISE <class 'KeyError'>"),
+            "the report asks for KeyError",
+        ),
+    ],
+)
+def test_a_failure_matches_the_report(text: str, raised: Raised, said: str) -> None:
+    found = matches(facts(text), "def test_a():\n    assert f(1) == 'abc'\n    g(4)\n", raised)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("message", "source", "value"),
+    [
+        ("assert 3 == 4", "assert f() == 4", "3"),
+        ("assert 4 == 3", "assert 4 == f()", "3"),
+        ("assert [1, 2] == [1]", "assert f() == [1]", "[1, 2]"),
+        ("assert 'a' in 'xyz'", "assert 'a' in f()", "'xyz'"),
+        ("assert 'aaa...zzz' == 'b'", "assert f() == 'b'", ""),
+        ("assert False", "assert f()", ""),
+        ("no comparison at all", "", ""),
+    ],
+)
+def test_the_value_that_was_seen(message: str, source: str, value: str) -> None:
+    assert actual_value(message, source) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "quoted"),
+    [
+        ("3", "it gives 3.", True),
+        ("3", "it gives 33", False),
+        ("3", "it gives 3.5", False),
+        ("'ab'", "it gives `ab` here", True),
+        ("'ab'", "it is about", False),
+        ("[1, 2, 3]", "it gives [1,2,3]", True),
+        ("None", "None of this", False),
+        ("''", "anything", False),
+    ],
+)
+def test_a_short_value_must_stand_alone(value: str, text: str, quoted: bool) -> None:
+    assert is_quoted(value, text) is quoted
+
+
+def test_a_test_that_waits_for_a_named_exception_is_known() -> None:
+    report = facts("# f()\n\nIt should raise KeyError.")
+    assert catches_named(report, "with pytest.raises(KeyError):\n    f()\n")
+    assert catches_named(report, "try:\n    f()\nexcept KeyError:\n    pass\n")
+    assert not catches_named(report, "with pytest.raises(ValueError):\n    f()\n")

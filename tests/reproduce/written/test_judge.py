@@ -1,0 +1,132 @@
+"""By the rules: what of a model's tests is a candidate, and what two failures have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.reproduce.written.confidence import Signs
+from pytest_brt.reproduce.written.facts import Facts
+from pytest_brt.reproduce.written.judge import failure_key, is_repairable, judge_written
+from pytest_brt.types import (
+    CandidateTest,
+    Frame,
+    JudgedTest,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+
+WRONG = Facts(text="f(1) gives 'a-b'", crash=False, context="", wrong=("'a-b'",))
+CRASH = Facts(text="f(1) raises KeyError", crash=True, context="KeyError", raised=("KeyError",))
+PRODUCT = Frame(path="pkg/core.py", line=3, function="f", project=True)
+
+
+def candidate(source: str = "def test_a():\n    assert f(1) == 'ab'\n") -> CandidateTest:
+    return CandidateTest(
+        id="t",
+        name="test_a",
+        issue="i",
+        origin=Origin(strategy="libro"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="s", prior=0.6),
+        path="tests/test_a.py",
+        source=source,
+    )
+
+
+def run(
+    raised: str = "AssertionError",
+    message: str = "assert 'a-b' == 'ab'",
+    *,
+    verdict: Verdict = Verdict.FAIL,
+    reason: str = "r",
+    frames: tuple[Frame, ...] = (),
+) -> TestRun:
+    seen = Raised(type=raised, message=message, bases=(), frames=frames) if raised else None
+    return TestRun(test="t", node="test_a", verdict=verdict, reason=reason, raised=seen)
+
+
+def judged(*runs: TestRun, facts: Facts = WRONG, source: str = "") -> JudgedTest:
+    test = candidate(source) if source else candidate()
+    return judge_written(test, runs, facts, Signs())
+
+
+def test_a_failed_claim_about_the_quoted_value_is_a_candidate() -> None:
+    found = judged(run(), run()).judgement
+    assert found.candidate
+    assert "the report quotes the value 'a-b'" in found.reason
+    assert found.confidence > judged(run(message="assert 3 == 4")).judgement.confidence
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ((), "it did not run"),
+        ((run(verdict=Verdict.PASS, raised=""),), "passes on this tree"),
+        ((run(verdict=Verdict.BROKEN, reason="no such fixture"),), "no such fixture"),
+        ((run(), run(verdict=Verdict.PASS, raised="")), "runs on the same tree differ: FAIL, PASS"),
+        ((run(), run(raised="KeyError")), "runs on the same tree differ: FAIL, FAIL"),
+        ((run("OSError", "[Errno 101] Network is unreachable"),), "caused by the isolation"),
+        ((run(raised=""),), "failed without an exception that could be read"),
+    ],
+)
+def test_what_is_no_candidate(runs: tuple[TestRun, ...], said: str) -> None:
+    found = judged(*runs).judgement
+    assert not found.candidate
+    assert found.confidence == 0
+    assert found.reason.startswith(said)
+
+
+def test_a_test_that_demands_the_complaint_is_refused() -> None:
+    source = "def test_a():\n    assert g(1) == 1\n    assert f(1) == 'a-b'\n"
+    assert judged(run(), source=source).judgement.reason == "demands the reported wrong value 'a-b'"
+    source = "def test_a():\n    with pytest.raises(KeyError):\n        f(1)\n"
+    refused = judged(run(), source=source, facts=CRASH).judgement
+    assert refused.reason == "demands the reported exception KeyError"
+
+
+def test_a_crash_counts_by_what_the_report_is_about() -> None:
+    crash = run("KeyError", "'a'", frames=(PRODUCT,))
+    named, other = judged(crash, facts=CRASH).judgement, judged(crash).judgement
+    assert named.candidate
+    assert "raises KeyError in pkg/core.py, f; the report names KeyError" in named.reason
+    assert other.candidate
+    assert "crashes, though the report is about a wrong value" in other.reason
+    assert other.confidence < named.confidence
+
+
+def test_calling_the_project_wrongly_is_kept_far_down() -> None:
+    found = judged(run("TypeError", "f() takes 1", reason="api-mismatch: TypeError")).judgement
+    assert found.candidate
+    assert found.confidence < 0.1
+
+
+@pytest.mark.parametrize(
+    ("broken", "repairable"),
+    [
+        (run("ImportError", "no name", verdict=Verdict.BROKEN), True),
+        (run("ModuleNotFoundError", "no module", verdict=Verdict.BROKEN), True),
+        (run("NameError", "x", verdict=Verdict.BROKEN), True),
+        (run("_pytest.fixtures.FixtureLookupError", "x", verdict=Verdict.BROKEN), True),
+        (run("", verdict=Verdict.BROKEN, reason="setup failed: fixture 'a' not found"), True),
+        (run("ZeroDivisionError", "x", verdict=Verdict.BROKEN), False),
+        (run("ImportError", "x", verdict=Verdict.BROKEN, reason="sandbox: network: x"), False),
+        (run("NameError", "x"), False),
+        (run("", verdict=Verdict.TIMEOUT), False),
+    ],
+)
+def test_what_only_lacks_names_can_be_repaired(broken: TestRun, repairable: bool) -> None:
+    assert is_repairable(broken) is repairable
+
+
+def test_equal_failures_have_equal_keys() -> None:
+    first = run(message="assert <A at 0x7f01> == 1\n  in test_one")
+    assert failure_key(first) == failure_key(run(message="assert <A at 0x7fff> == 1"))
+    assert failure_key(first) != failure_key(run(message="assert 2 == 1"))
+    crash = run("KeyError", "1", frames=(PRODUCT,))
+    elsewhere = run(
+        "KeyError", "1", frames=(Frame(path="b.py", line=1, function="g", project=True),)
+    )
+    assert failure_key(crash) != failure_key(elsewhere)

@@ -1,0 +1,116 @@
+"""A model's test gets its place, its imports, and what only the host file has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.code.edits import place
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.issue.load import read_issue
+from pytest_brt.reproduce.written.make import Maker
+from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.reproduce.written.settle import Settled, settle
+from pytest_brt.reproduce.written.split import Single
+from pytest_brt.types import Origin
+from tests.reproduce.written.test_reply import PIECES
+
+FILES = {
+    "pkg/__init__.py": "from pkg.core import first\n",
+    "pkg/core.py": "def first(items):\n    return items[0]\n\n\nclass Box:\n    pass\n",
+    "pkg/text.py": "def clean(text):\n    return text\n\n\ndef shout(text):\n    return text\n",
+    "tests/unit/test_text.py": (
+        "import pytest\n\nfrom pkg.text import clean\n\nSAMPLE = 'a b'\n\n\n"
+        "def check(text):\n    return clean(text) == SAMPLE\n\n\n"
+        "@pytest.fixture\ndef sample(tmp_path):\n    return SAMPLE\n\n\n"
+        "def test_clean(sample):\n    assert check(sample)\n"
+    ),
+    "tests/test_core.py": "from pkg.core import Box\n\n\ndef test_box():\n    assert Box()\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    root = tmp_path_factory.mktemp("settle")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    with open_index(root) as opened:
+        yield opened
+
+
+def settled(source: str, index: Index, host: str = "") -> Settled:
+    return settle(Single(name="test_a", source=source), index, test_root="tests", host=host)
+
+
+def test_missing_imports_are_added(index: Index) -> None:
+    found = settled("def test_a():\n    assert clean('a') == Box() and pytest and first\n", index)
+    imports = found.single.source.split("\n\n\n")[0].split("\n")
+    assert set(imports) == {
+        "from pkg.text import clean",
+        "from pkg.core import Box",
+        "import pytest",
+        "from pkg import first",
+    }
+    assert found.problems == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from pkg.nowhere import clean",
+        "from pkg import clean",
+        "from src.pkg.text import clean",
+        "from .text import clean",
+        "from ..pkg.text import clean",
+    ],
+)
+def test_an_import_that_cannot_work_is_looked_for(line: str, index: Index) -> None:
+    found = settled(f"{line}\n\n\ndef test_a():\n    assert clean('a') == ''\n", index)
+    assert found.single.source.startswith("from pkg.text import clean\n\n\ndef test_a")
+
+
+def test_of_an_import_only_the_wrong_name_is_looked_for(index: Index) -> None:
+    found = settled("from pkg.core import Box, clean\n\n\ndef test_a():\n    clean(Box())\n", index)
+    assert found.single.source.split("\n\n\n")[0] == (
+        "from pkg.text import clean\nfrom pkg.core import Box"
+    )
+
+
+def test_what_cannot_be_found_is_told(index: Index) -> None:
+    found = settled("from pkg.core import shouts\n\n\ndef test_a():\n    shouts('a')\n", index)
+    assert [problem.message for problem in found.problems] == [
+        "'pkg.core' has no 'shouts' (is it 'shout'?)"
+    ]
+
+
+def test_helpers_and_fixtures_of_the_host_come_along(index: Index) -> None:
+    found = settled("def test_a(sample):\n    assert check(sample)\n", index)
+    assert (found.host, found.folder) == ("tests/unit/test_text.py", "tests/unit")
+    source = found.single.source
+    assert found.problems == ()
+    for text in ("SAMPLE = 'a b'", "def check(", "@pytest.fixture\ndef sample(", "import pytest"):
+        assert source.count(text) == 1, source
+    place(source, found.host, FILES[found.host].encode())
+
+
+def test_a_given_host_is_kept(index: Index) -> None:
+    found = settled("def test_a():\n    clean('a')\n", index, host="tests/test_core.py")
+    assert (found.host, found.folder) == ("tests/test_core.py", "tests")
+
+
+@given(text=st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=12).map("".join)))
+def test_post_processing_never_raises_and_what_is_placed_parses(text: str, index: Index) -> None:
+    issue = read_issue("# clean() is wrong\n\nclean('a') gives 'b'.", "issue.md")
+    maker = Maker(issue=issue, index=index, test_root="tests")
+    for made in maker.make(text, Origin(strategy="libro")):
+        assert parses(made.test.source or "")
+        assert made.test.name.rpartition("::")[2].startswith("test")
+        assert Path(made.test.path).name.startswith("test_")
+        if made.test.host:
+            placed = place(made.test.source or "", made.test.host, FILES[made.test.host].encode())
+            assert parses(placed.edit.after.decode())
