@@ -15,11 +15,12 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.options import Options
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of
+from pytest_brt.repair.patch import HEAD, chosen, with_header
 from pytest_brt.report.evidence import evidence_of, files_of, setting_of
 from pytest_brt.report.json import record_json
 from pytest_brt.report.sarif import sarif
 from pytest_brt.store import write_bytes, write_text
-from pytest_brt.types import RunRecord
+from pytest_brt.types import Issue, RunRecord
 
 
 class Files:
@@ -48,6 +49,27 @@ class Files:
             yield self._sarif
         if options.record:
             yield self._evidence
+        if options.repair:
+            yield self._patches
+
+    def _patches(self, record: RunRecord) -> str:
+        """Write the fixes that were found, in place of those that an earlier run put there."""
+        repaired = {repair.issue for repair in record.repairs}
+        issue = next((issue for issue in record.issues if issue.id in repaired), None)
+        if issue is None:
+            return ""
+        ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
+        folder = self._options.out or Path("brt-patches", _stem(issue))
+        found = chosen(record.repairs, ranks)
+        for old in sorted(folder.glob("fix-*.diff")):
+            if old.read_bytes().startswith(HEAD.encode()):
+                old.unlink()
+        for fix, repair, alike in found:
+            write_text(folder / fix.patch.name, with_header(fix, repair, issue, alike))
+        if not found:
+            return "no patch was written: no fix passes the tests"
+        many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
+        return f"{many} in {folder}, not applied (git apply takes one)"
 
     def _json(self, record: RunRecord) -> str:
         assert self._options.json is not None, "asked for"
@@ -104,6 +126,12 @@ class Files:
         changed = tree_hash(Path(self._engine.subject.root)) != self._tree
         remark = "; the tree was changed during the run" if changed else ""
         return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again){remark}"
+
+
+def _stem(issue: Issue) -> str:
+    """Return what a folder for an issue's patches is called."""
+    stem = Path(issue.source).stem
+    return stem if stem.strip("-. ") else issue.id
 
 
 def _read_key(path: Path | None) -> bytes | None:

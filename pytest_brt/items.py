@@ -12,7 +12,7 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.errors import BrtError
-from pytest_brt.report.json import attempt_json, result_json
+from pytest_brt.report.json import attempt_json, localised_json, repair_json, result_json
 from pytest_brt.run import AttemptKey, Case, Run
 from pytest_brt.syntax import PARSING
 from pytest_brt.types import Patch
@@ -111,20 +111,70 @@ class PatchItem(Work):
             raise Missed("no evidence: no candidate test to run on it")
 
 
-class IssueFile(pytest.File):
-    """A bug report: one item per attempt."""
+class RepairItem(Work):
+    """One run of one repair strategy on one issue, and the rows of the fixes that it found."""
 
-    def __init__(self, *, run: Run, case: Case, **kwargs: Any) -> None:
+    def __init__(self, *, case: Case, key: AttemptKey, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.key = key
+
+    def start(self) -> None:
+        """Start the repair, and the attempts that it needs."""
+        self.work.repair(self.case, self.key)
+
+    def wait(self) -> None:
+        """Wait for the repair and for its rows; a miss says why there is no fix."""
+        repair = result_of(self.work.repair(self.case, self.key))
+        self.seconds = repair.seconds
+        self.keep(repair_json(repair))
+        for row in self.work.rows_of(self.case, repair):
+            result_of(row)
+        if not repair.fixes:
+            raise Missed("; ".join(repair.notes) or "no fix was found")
+
+
+class LocaliseItem(Work):
+    """Where the bug of one issue may be."""
+
+    def __init__(self, *, case: Case, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+
+    def start(self) -> None:
+        """Start looking, and the attempts that it needs."""
+        self.work.localised(self.case)
+
+    def wait(self) -> None:
+        """Wait for the places; none at all is a miss."""
+        found = result_of(self.work.localised(self.case))
+        self.seconds = found.seconds
+        self.keep(localised_json(found))
+        if not found.places:
+            raise Missed("; ".join(found.notes) or "nothing points to a place")
+
+
+class IssueFile(pytest.File):
+    """A bug report: one item per attempt, per repair, and one for its places."""
+
+    def __init__(self, *, run: Run, case: Case, localise: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.work = run
         self.case = case
+        self.localise = localise
 
-    def collect(self) -> Iterator[AttemptItem]:
+    def collect(self) -> Iterator[Work]:
         """Yield ``replay``, or ``agent-00``, ``agent-01``, … where a strategy runs often."""
-        for key in self.work.plan.keys(self.case):
-            several = self.work.plan.strategies[key.strategy].runs > 1
-            name = f"{key.strategy}-{key.index:02}" if several else key.strategy
+        plan = self.work.plan
+        for key in plan.keys(self.case):
+            name = _name(key, plan.strategies[key.strategy].runs)
             yield AttemptItem.from_parent(self, name=name, run=self.work, key=key)
+        for key in plan.repair_keys(self.case):
+            assert plan.repairs is not None, "it has keys"
+            name = _name(key, plan.repairs.strategies[key.strategy].runs)
+            yield RepairItem.from_parent(self, name=name, run=self.work, case=self.case, key=key)
+        if self.localise:
+            yield LocaliseItem.from_parent(self, name="places", run=self.work, case=self.case)
 
 
 class PatchFile(pytest.File):
@@ -141,6 +191,10 @@ class PatchFile(pytest.File):
         for number, patch in enumerate(self.patches, start=1):
             name = "epr" if number == 1 else f"epr-{number}"
             yield PatchItem.from_parent(self, name=name, run=self.work, case=self.case, patch=patch)
+
+
+def _name(key: AttemptKey, runs: int) -> str:
+    return f"{key.strategy}-{key.index:02}" if runs > 1 else key.strategy
 
 
 def result_of(future: Future[T]) -> T:

@@ -28,6 +28,8 @@ class Mode(StrEnum):
     NONE = "none"
     REPRODUCE = "reproduce"
     RANK = "rank"
+    REPAIR = "repair"
+    LOCALISE = "localise"
     GATE = "gate"
 
 
@@ -47,7 +49,18 @@ class Write(StrEnum):
 class Options:
     """The options of one run, checked and typed."""
 
+    #: Those that are to be repaired or localised too.
     issues: tuple[str, ...]
+    #: The one that is to be repaired, or localised; "" for none.
+    repair: str
+    localise: str
+    repair_strategies: tuple[str, ...]
+    #: Variants of a fix that fails.
+    variants: int
+    #: Parts of the repair agent that are switched off.
+    without: tuple[str, ...]
+    #: Folder for the patches that are found; None for brt-patches/NAME of the report.
+    out: Path | None
     patches: Path | None
     tests: tuple[str, ...]
     strategies: tuple[str, ...]
@@ -195,6 +208,14 @@ def _names(text: str) -> object:
     return names
 
 
+def _parts(text: str) -> object:
+    names = _names(text)
+    known = ("search", "states", "memory", "place")
+    if not isinstance(names, tuple) or any(name not in known for name in names):
+        raise ValueError(f"expected some of {', '.join(known)}")
+    return names
+
+
 SPECS = (
     Spec(
         flag="--brt-issue",
@@ -209,6 +230,22 @@ SPECS = (
         metavar="DIR",
         ini=False,
         help="rank the candidate patches in DIR by the failing tests they turn green",
+    ),
+    Spec(
+        flag="--brt-repair",
+        metavar="FILE",
+        default="",
+        ini=False,
+        help="write candidate patches for the bug report FILE, with a model; with --rank-fixes "
+        "they are ranked together with those in DIR",
+    ),
+    Spec(
+        flag="--brt-localise",
+        metavar="FILE",
+        default="",
+        ini=False,
+        help="say where the bug of the report FILE may be: by its words and tracebacks, and by "
+        "what its failing tests run",
     ),
     Spec(
         flag="--brt-tests",
@@ -267,11 +304,39 @@ SPECS = (
     ),
     Spec(
         flag="--brt-buggy-file",
-        metavar="PATH",
+        metavar="PATH[:LINES]",
         repeat=True,
         ini=False,
-        help="file that the bug is thought to be in, for a model to read (default: what the "
-        "report points at); repeatable",
+        help="file that the bug is thought to be in, for a model to read, and for a repair the "
+        "lines, as in pkg/core.py:10-20 (default: what the report points at); repeatable",
+    ),
+    Spec(
+        flag="--brt-repair-strategy",
+        metavar="NAME[,NAME]",
+        read=_names,
+        default=("repairagent",),
+        help="how bugs are repaired: repairagent (default), passerine",
+    ),
+    Spec(
+        flag="--brt-variants",
+        metavar="N",
+        read=_at_least(0, int),
+        default=30,
+        help="variants that repairagent asks for when a fix fails (default: 30)",
+    ),
+    Spec(
+        flag="--brt-without",
+        metavar="NAME[,NAME]",
+        read=_parts,
+        default=(),
+        help="switch parts of repairagent off, to see what they are worth: search, states, "
+        "memory, place",
+    ),
+    Spec(
+        flag="--brt-out",
+        metavar="DIR",
+        ini=False,
+        help="where --brt-repair puts its patches (default: brt-patches/NAME of the report)",
     ),
     Spec(
         flag="--brt-prompts",
@@ -468,6 +533,10 @@ def add_options(parser: pytest.Parser) -> None:
 
 def mode_of(namespace: object) -> Mode:
     """Say what a run with these parsed options is for."""
+    if getattr(namespace, "brt_repair", None):
+        return Mode.REPAIR
+    if getattr(namespace, "brt_localise", None):
+        return Mode.LOCALISE
     if getattr(namespace, "brt_issue", None):
         return Mode.REPRODUCE
     if getattr(namespace, "rank_fixes", None):
@@ -485,8 +554,16 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     """
     values = {spec.dest: _value(spec, config, environ) for spec in SPECS}
     patches = values["rank_fixes"]
+    repair, localise = str(values["brt_repair"]), str(values["brt_localise"])
+    issues = (*_texts(values["brt_issue"]), *filter(None, (repair, localise)))
     return Options(
-        issues=_texts(values["brt_issue"]),
+        issues=tuple(dict.fromkeys(issues)),
+        repair=repair,
+        localise=localise,
+        repair_strategies=_texts(values["brt_repair_strategy"]),
+        variants=int(str(values["brt_variants"])),
+        without=_texts(values["brt_without"]),
+        out=_path(values["brt_out"]),
         patches=Path(str(patches)) if patches else None,
         tests=_texts(values["brt_tests"]),
         strategies=_texts(values["brt_strategy"]),

@@ -23,6 +23,8 @@ from pytest_brt.rank.epr import Ranker
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.varying import Varying
+from pytest_brt.repair.patch import distinct
+from pytest_brt.repairing import Repairing, RepairPlan
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import (
     Attempt,
@@ -30,9 +32,11 @@ from pytest_brt.types import (
     Issue,
     JudgedTest,
     Judgement,
+    Localised,
     Patch,
     PatchResult,
     Rank,
+    Repair,
     RunRecord,
 )
 
@@ -83,6 +87,18 @@ class Plan:
     vary: bool = False
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.
     budget: float = math.inf
+    repairs: RepairPlan | None = None
+
+    def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:
+        """Return the repairs of `case`, in order."""
+        plan = self.repairs
+        if plan is None or case.issue_id not in plan.issues:
+            return ()
+        return tuple(
+            AttemptKey(issue=case.issue_id, strategy=name, index=index)
+            for name, strategy in plan.strategies.items()
+            for index in range(strategy.runs)
+        )
 
     def keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the attempts at `case`, in order."""
@@ -121,6 +137,14 @@ class Run:
         self._guardings: dict[str, Guarding] = {}
         self._varyings: dict[str, Varying] = {}
         self._deadline: float | None = None
+        self._repairs: dict[AttemptKey, Future[Repair]] = {}
+        self._localised: dict[str, Future[Localised]] = {}
+        self._repairing = Repairing(
+            plan.repairs or RepairPlan(issues=frozenset(), strategies={}),
+            workbench,
+            self._guard,
+            journal,
+        )
 
     def attempt(self, key: AttemptKey) -> Future[Attempt]:
         """Return the future of one attempt."""
@@ -147,6 +171,31 @@ class Run:
                 self._rows[place] = self._executor.submit(self._run, case, patch, needed)
             return self._rows[place]
 
+    def repair(self, case: Case, key: AttemptKey) -> Future[Repair]:
+        """Return the future of one repair; pulls all attempts at its issue first."""
+        needed = self._tests_of(case)
+        with self._lock:
+            if key not in self._repairs:
+                self._repairs[key] = self._executor.submit(self._repair, case, key, needed)
+            return self._repairs[key]
+
+    def localised(self, case: Case) -> Future[Localised]:
+        """Return the future of where the bug of an issue may be; pulls its attempts first."""
+        needed = self._tests_of(case)
+        with self._lock:
+            if case.issue_id not in self._localised:
+                future = self._executor.submit(self._localise, case, needed)
+                self._localised[case.issue_id] = future
+            return self._localised[case.issue_id]
+
+    def rows_of(self, case: Case, repair: Repair) -> tuple[Future[PatchResult], ...]:
+        """Return the futures of the rows of a repair's fixes: equal fixes have one row."""
+        return tuple(self.row(case, fix.patch) for fix in repair.fixes)
+
+    def close(self) -> None:
+        """Close what the repairs had open."""
+        self._repairing.close()
+
     def record(self) -> RunRecord:
         """Return all that is known by now: what failed or never ran is left out."""
         attempts = tuple(_results(self._attempts.values()))
@@ -157,6 +206,34 @@ class Run:
             given=given,
             ranks=tuple(rank for case in self.plan.cases for rank in self._ranks(case)),
             sandbox=self.workbench.engine.level,
+            repairs=tuple(_results(self._repairs.values())),
+            localised=tuple(_results(self._localised.values())),
+        )
+
+    def _repair(self, case: Case, key: AttemptKey, attempts: tuple[Future[Attempt], ...]) -> Repair:
+        wait(attempts)
+        issue = case.issue
+        assert issue is not None, "keys are made from cases that have an issue"
+        made = tuple(_results(attempts))
+        given = self._given.result() if self._given is not None else ()
+        names = ("repair", key.issue, key.strategy, str(key.index))
+        deadline = math.inf if self._deadline is None else self._deadline
+        return self._once(
+            Repair,
+            lambda: self._repairing.repair(
+                issue, key.strategy, key.index, attempts=made, given=given, deadline=deadline
+            ),
+            *names,
+        )
+
+    def _localise(self, case: Case, attempts: tuple[Future[Attempt], ...]) -> Localised:
+        wait(attempts)
+        issue = case.issue
+        assert issue is not None, "only issues are localised"
+        given = self._given.result() if self._given is not None else ()
+        made = tuple(_results(attempts))
+        return self._once(
+            Localised, lambda: self._repairing.localise(issue, made, given), "place", issue.id
         )
 
     def _tests_of(self, case: Case) -> tuple[Future[Attempt], ...]:
@@ -278,7 +355,9 @@ class Run:
             return self._guardings[case.issue_id]
 
     def _ranks(self, case: Case) -> tuple[Rank, ...]:
-        rows = (self._rows.get((case.issue_id, patch.name)) for patch in case.patches)
+        repairs = (self._repairs[k] for k in self.plan.repair_keys(case) if k in self._repairs)
+        found = (fix.patch for fix, _ in distinct(_results(repairs)))
+        rows = (self._rows.get((case.issue_id, patch.name)) for patch in (*case.patches, *found))
         results = tuple(_results(row for row in rows if row is not None))
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
         tests = tuple(judged for attempt in _results(attempts) for judged in attempt.tests)

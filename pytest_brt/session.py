@@ -24,7 +24,16 @@ from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.fingerprint import tree_hash
 from pytest_brt.files import Files
 from pytest_brt.inputs import Inputs, absolutepath, read_inputs
-from pytest_brt.items import AttemptItem, IssueFile, Missed, PatchFile, PatchItem, Work
+from pytest_brt.items import (
+    AttemptItem,
+    IssueFile,
+    LocaliseItem,
+    Missed,
+    PatchFile,
+    PatchItem,
+    RepairItem,
+    Work,
+)
 from pytest_brt.journal import Journal
 from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
@@ -134,6 +143,9 @@ class Session:
             # pytest would leave the name of a file outside of its root empty.
             shared["nodeid"] = self._outside_name(file_path)
         if not patches:
+            shared["localise"] = bool(
+                self.options.localise and case.issue and case.issue.source == self.options.localise
+            )
             return [IssueFile.from_parent(parent, **shared)]
         return [PatchFile.from_parent(parent, **shared, patches=patches)]
 
@@ -168,7 +180,18 @@ class Session:
             if any(judged.judgement.candidate for judged in attempt.tests)
         }
         compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
-        return attempted <= reproduced and ranked <= compared
+        repairing = {item.key.issue for item in items if isinstance(item, RepairItem)}
+        repaired = {repair.issue for repair in record.repairs if repair.fixes}
+        placing = {item.case.issue_id for item in items if isinstance(item, LocaliseItem)}
+        placed = {found.issue for found in record.localised if found.places}
+        # What is repaired or placed need not be reproduced too: tests may have been given.
+        attempted -= repairing | placing
+        return (
+            attempted <= reproduced
+            and ranked <= compared
+            and repairing <= repaired
+            and placing <= placed
+        )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -212,7 +235,7 @@ class Session:
         engine = self.inputs.workbench.engine
         # What is written where, and how many at a time, changes no result.
         asked = replace(
-            self.options, json=None, html=None, sarif=None, record=None, key=None, jobs=0
+            self.options, json=None, html=None, sarif=None, record=None, key=None, jobs=0, out=None
         )
         tree = tree_hash(Path(engine.subject.root))
         setting = content_id(__version__, tree, repr(engine.subject), engine.level, repr(asked))
@@ -252,5 +275,6 @@ class Session:
         for model in (self.inputs.workbench.model, self.inputs.workbench.editor):
             if model is not None:
                 model.close()
+        self.run.close()
         self.inputs.workbench.engine.close()
         shutil.rmtree(self._scratch, ignore_errors=True)

@@ -14,6 +14,7 @@ from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of
 from pytest_brt.report.failure import place_of
+from pytest_brt.report.repairs import places, repairs
 from pytest_brt.report.table import exposures, question, reasons, regressions, table
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
@@ -59,6 +60,14 @@ class Summary:
             reporter.section("not written (--brt-write new writes it)", sep="-")
             for edit in edits:
                 _show_diff(reporter, edit)
+        if record.localised:
+            reporter.section("where the bug may be")
+            for text in places(record):
+                reporter.write_line(f"  {text}")
+        if record.repairs:
+            reporter.section("repairs")
+            for line in repairs(record):
+                reporter.write_line(f"  {line.text}", green=line.good)
         if record.ranks:
             plain = all(rank.score is None for rank in record.ranks)
             order = "Ensemble Pass Rate" if plain else "weighted score, beside Ensemble Pass Rate"

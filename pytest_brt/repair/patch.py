@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.trial import Trial
-from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Repair, Verdict
+from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict
 
 #: First line of every patch of ours.
 HEAD = "# Candidate fix, written by pytest-brt; nothing of it was applied."
@@ -44,6 +44,31 @@ def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
         for fix in repair.fixes:
             found.setdefault(fix.key, (fix, repair))
     return tuple(sorted(found.values(), key=lambda pair: not pair[0].plausible))
+
+
+def chosen(
+    repairs: Sequence[Repair], ranks: Sequence[Rank]
+) -> tuple[tuple[FoundFix, Repair, int], ...]:
+    """Return the fixes to write in their ranks' order, one of each group that behaves alike.
+
+    Of a group the first in the order stands for all; with it comes the number of the others.
+    """
+    by_name = {rank.result.patch.name: rank for rank in ranks}
+    found = list(distinct(repairs))
+    unranked = len(ranks) + 1
+    found.sort(key=lambda pair: _place(by_name.get(pair[0].patch.name), unranked))
+    groups: dict[tuple[int, str], list[tuple[FoundFix, Repair]]] = {}
+    for fix, repair in found:
+        rank = by_name.get(fix.patch.name)
+        group = (rank.group, "") if rank and rank.group else (0, fix.key)
+        groups.setdefault(group, []).append((fix, repair))
+    return tuple((*members[0], len(members) - 1) for members in groups.values())
+
+
+def _place(rank: Rank | None, unranked: int) -> tuple[int, int]:
+    if rank is None:
+        return unranked, 0
+    return rank.place or rank.rank or unranked, rank.result.size
 
 
 def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> str:

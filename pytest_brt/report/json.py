@@ -10,8 +10,10 @@ from pytest_brt.types import (
     Exposure,
     Guarded,
     JudgedTest,
+    Localised,
     PatchResult,
     Rank,
+    Repair,
     RunRecord,
 )
 
@@ -33,6 +35,8 @@ def record_json(record: RunRecord) -> Json:
         ],
         "tests": [_test_json(judged) for judged in _all_tests(record)],
         "patches": [_rank_json(rank) for rank in record.ranks],
+        "repairs": [repair_json(repair) for repair in record.repairs],
+        "places": [localised_json(found) for found in record.localised],
     }
 
 
@@ -69,6 +73,67 @@ def result_json(result: PatchResult) -> Json:
         "guard": _guard_json(result.guarded),
         "cells": [_cell_json(cell) for cell in result.cells],
     }
+
+
+def repair_json(repair: Repair) -> Json:
+    """Return what one run of one repair strategy found out."""
+    trajectory = repair.trajectory
+    return {
+        "issue": repair.issue,
+        "strategy": repair.strategy,
+        "index": repair.index,
+        "given": repair.brt or None,
+        "seconds": round(repair.seconds, 3),
+        "steps": len(trajectory.steps) if trajectory else 0,
+        "ending": trajectory.ending if trajectory else None,
+        "calls": repair.cost.calls,
+        "prompt_tokens": repair.cost.prompt_tokens,
+        "tokens": repair.cost.tokens,
+        "notes": list(repair.notes),
+        "fixes": [
+            {
+                "patch": fix.patch.name,
+                "source": fix.source,
+                "plausible": fix.plausible,
+                "passed": list(fix.passed),
+                "total": fix.total,
+                "hypothesis": fix.hypothesis,
+                "regressions": _regressions_json(fix.guarded),
+                "diff": fix.patch.text,
+            }
+            for fix in repair.fixes
+        ],
+    }
+
+
+def localised_json(found: Localised) -> Json:
+    """Return where a bug may be."""
+    return {
+        "issue": found.issue,
+        "failing": found.failing,
+        "passing": found.passing,
+        "watched_by": found.by or None,
+        "notes": list(found.notes),
+        "places": [
+            {
+                "path": place.path,
+                "function": place.function,
+                "line": place.line,
+                "end_line": place.end_line,
+                "score": round(place.score, 4),
+                "lines": list(place.lines),
+                "ochiai": _rounded(place.ochiai),
+                "dstar": _rounded(place.dstar),
+                "tarantula": _rounded(place.tarantula),
+                "reasons": list(place.reasons),
+            }
+            for place in found.places
+        ],
+    }
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)
 
 
 def _test_json(judged: JudgedTest) -> Json:

@@ -30,7 +30,7 @@ def classes_and_methods(site: Site) -> Tool:
         return Outcome(observation=f"{path} defines:\n{text}")
 
     spec = ActionSpec(
-        name=Name.CLASSES_AND_METHODS,
+        name=Name.CLASSES_AND_METHODS.value,
         about="List the classes and functions of a file with their lines.",
         parameters=(Parameter(name="path", about="a file", kind=Kind.PATH),),
     )

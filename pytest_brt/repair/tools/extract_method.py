@@ -37,7 +37,7 @@ def extract_method(site: Site) -> Tool:
         return Outcome(observation="\n\n".join(shown))
 
     spec = ActionSpec(
-        name=Name.EXTRACT_METHOD,
+        name=Name.EXTRACT_METHOD.value,
         about="Show the whole source of a function or method.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),

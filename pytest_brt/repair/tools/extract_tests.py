@@ -30,7 +30,7 @@ def extract_tests(site: Site) -> Tool:
         return Outcome(observation=f"{judged.test.path}: {judged.test.name} fails:\n{code}")
 
     spec = ActionSpec(
-        name=Name.EXTRACT_TESTS,
+        name=Name.EXTRACT_TESTS.value,
         about="Show the source of a failing test.",
         parameters=(
             Parameter(name="name", about="name of the test, or nothing for the first", default=""),

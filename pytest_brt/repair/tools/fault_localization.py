@@ -21,7 +21,7 @@ def fault_localization(site: Site) -> Tool:
         return Outcome(observation=told_places(site.places(), perfect=site.perfect))
 
     spec = ActionSpec(
-        name=Name.LOCALIZE, about="Say which functions and lines are most suspicious."
+        name=Name.LOCALIZE.value, about="Say which functions and lines are most suspicious."
     )
     return Tool(spec=spec, run=run)
 

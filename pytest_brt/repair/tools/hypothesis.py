@@ -17,7 +17,7 @@ def express_hypothesis() -> Tool:
         return Outcome(observation="Noted. Collect what you need to fix it, then write the fix.")
 
     spec = ActionSpec(
-        name=Name.HYPOTHESIS,
+        name=Name.HYPOTHESIS.value,
         about="Say what the bug is: where, and why it goes wrong. Then you can fix it.",
         parameters=(Parameter(name="hypothesis", about="what is wrong, and where", most=400),),
     )
@@ -31,7 +31,7 @@ def discard_hypothesis() -> Tool:
         return Outcome(observation="Discarded. Look again, then express another hypothesis.")
 
     spec = ActionSpec(
-        name=Name.DISCARD,
+        name=Name.DISCARD.value,
         about="Give the hypothesis up, as when fixes of it do not work.",
         parameters=(Parameter(name="reason", about="why it is wrong", most=300),),
         repeatable=True,

@@ -56,7 +56,7 @@ def method_body(site: Site, *, seed: int) -> Tool:
         return Outcome(observation=text, cost=cost)
 
     spec = ActionSpec(
-        name=Name.METHOD_BODY,
+        name=Name.METHOD_BODY.value,
         about="Ask for a whole new version of a function.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),

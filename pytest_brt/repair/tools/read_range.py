@@ -29,7 +29,7 @@ def read_range(site: Site) -> Tool:
         return Outcome(observation=f"{head}\n{listing(lines, first, last)}")
 
     spec = ActionSpec(
-        name=Name.READ_RANGE,
+        name=Name.READ_RANGE.value,
         about=f"Show lines of a file (at most {MOST}).",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),

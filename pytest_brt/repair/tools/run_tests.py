@@ -27,7 +27,7 @@ def run_tests(site: Site) -> Tool:
         return Outcome(observation=text, verdict=Verdict.FAIL)
 
     spec = ActionSpec(
-        name=Name.RUN_TESTS, about="Run the failing tests on the code as it is, and show how."
+        name=Name.RUN_TESTS.value, about="Run the failing tests on the code as it is, and show how."
     )
     return Tool(spec=spec, run=run)
 

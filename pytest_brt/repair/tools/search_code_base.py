@@ -46,7 +46,7 @@ def search_code_base(site: Site) -> Tool:
         return Outcome(observation=_told(hits))
 
     spec = ActionSpec(
-        name=Name.SEARCH,
+        name=Name.SEARCH.value,
         about="Find files, classes and functions by words of their names or code.",
         parameters=(Parameter(name="keywords", about="a few words or identifiers"),),
     )

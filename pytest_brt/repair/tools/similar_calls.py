@@ -35,7 +35,7 @@ def similar_calls(site: Site) -> Tool:
         return Outcome(observation=f"Calls of {name} in {where}:\n{shown}")
 
     spec = ActionSpec(
-        name=Name.SIMILAR_CALLS,
+        name=Name.SIMILAR_CALLS.value,
         about="Show calls of a function, in one file or in the whole project.",
         parameters=(
             Parameter(name="name", about="name of the function"),

@@ -18,7 +18,7 @@ def collect_more() -> Tool:
         return Outcome(observation="You can read and search again.")
 
     spec = ActionSpec(
-        name=Name.COLLECT_MORE,
+        name=Name.COLLECT_MORE.value,
         about="Go back to reading and searching before the next fix.",
         repeatable=True,
     )
@@ -34,7 +34,7 @@ def accomplished() -> Tool:
         return Outcome(observation="Done.", done=True)
 
     spec = ActionSpec(
-        name=Name.ACCOMPLISHED,
+        name=Name.ACCOMPLISHED.value,
         about="End: a fix passes the tests. Refused before one does.",
         parameters=(Parameter(name="reason", about="why the fix is right", most=300, default=""),),
         repeatable=True,

@@ -23,7 +23,7 @@ _BLOCKS = 6
 _LINES = 120
 
 SPEC = ActionSpec(
-    name=Name.WRITE_FIX,
+    name=Name.WRITE_FIX.value,
     about=(
         "Change lines of the code and run the tests. Numbers are those that were shown. "
         "Places: 'replace 10-12', 'insert 5' (before line 5) or 'delete 20-21', with ';' between "

@@ -1,0 +1,169 @@
+"""The repairs of one invocation: what those of an issue share, made once, and each run of one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.codec import content_id
+from pytest_brt.dialogue.tool import Tool
+from pytest_brt.errors import OutOfTime
+from pytest_brt.guard import Guard
+from pytest_brt.journal import Journal
+from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.rank.guarding import hints_of
+from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.repair.choose import choose_brt
+from pytest_brt.repair.repairagent import Without
+from pytest_brt.repair.scene import localise, make_site, trusted
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.strategy import RepairBench, RepairStrategy
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
+
+#: Seconds that existing tests may take on one fix, unless the user wants less.
+_GUARD = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairPlan:
+    """What is to be repaired, and how."""
+
+    #: Ids of issues.
+    issues: frozenset[str]
+    #: In the order in which they are tried.
+    strategies: Mapping[str, RepairStrategy]
+    variants: int = 30
+    without: frozenset[Without] = frozenset()
+    #: Places that the user names, as in PATH:FIRST-LAST.
+    given: tuple[str, ...] = ()
+    #: Seconds for existing tests in all; 0 is none, None leaves it to us.
+    guard: float | None = None
+    #: Folder to keep the project's index in; None for memory.
+    cache: Path | None = None
+    #: Fixes that are tried at a time.
+    jobs: int = 2
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+
+
+class Repairing:
+    """Carries out repairs and localisations; safe to call from many threads."""
+
+    def __init__(
+        self, plan: RepairPlan, workbench: Workbench, guard: Guard, journal: Journal | None
+    ) -> None:
+        self.plan = plan
+        self._workbench = workbench
+        self._guard = guard
+        self._journal = journal
+        self._lock = Lock()
+        self._index: Index | None = None
+        self._sites: dict[str, Site] = {}
+
+    def repair(
+        self,
+        issue: Issue,
+        strategy: str,
+        index: int,
+        *,
+        attempts: Sequence[Attempt],
+        given: Sequence[JudgedTest],
+        deadline: float = math.inf,
+    ) -> Repair:
+        """Carry out one run of one strategy.
+
+        Args:
+            issue: what is to be repaired.
+            strategy: its name in the plan.
+            index: 0-based number of the run.
+            attempts: what the strategies made of the issue.
+            given: tests that a person gave.
+            deadline: when models are not asked any more, as `time.monotonic` counts.
+
+        Raises:
+            ModelProblem: the model could not be asked even once.
+            SubjectProblem: the project's interpreter cannot be started.
+        """
+        begin = time.perf_counter()
+        bench = self._workbench
+        meter = Meter()
+        editor = bench.editor
+        # Found places may take a while, so they are shared; who pays for a model is not.
+        site = replace(
+            self._site(issue, attempts, given), model=MeteredModel(bench.model, meter, deadline)
+        )
+        seed = int(content_id(issue.id, strategy, str(index), str(bench.seed)), 16) % 2**31
+        try:
+            done = self.plan.strategies[strategy].attempt(
+                index,
+                RepairBench(
+                    site=site,
+                    brt=choose_brt(attempts, given, seed),
+                    editor=None if editor is None else MeteredModel(editor, meter, deadline),
+                    steps=bench.steps,
+                    variants=self.plan.variants,
+                    without=self.plan.without,
+                    seed=seed,
+                    deadline=deadline,
+                    journal=self._journal,
+                    record=bench.record,
+                    tools=self.plan.tools,
+                    say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),
+                ),
+            )
+        except OutOfTime as over:
+            done = Repair(
+                issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(str(over),)
+            )
+        return replace(done, cost=meter.cost, seconds=time.perf_counter() - begin)
+
+    def localise(
+        self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]
+    ) -> Localised:
+        """Return where the bug may be.
+
+        Raises:
+            SubjectProblem: the project's interpreter cannot be started.
+        """
+        failing = trusted((*given, *(t for attempt in attempts for t in attempt.tests)))
+        return localise(issue, self._workbench.engine, self._open(), failing, self._guard)
+
+    def close(self) -> None:
+        """Close the index."""
+        with self._lock:
+            if self._index is not None:
+                self._index.close()
+
+    def _open(self) -> Index:
+        with self._lock:
+            if self._index is None:
+                root = Path(self._workbench.engine.subject.root)
+                self._index = open_index(root, self.plan.cache)
+            return self._index
+
+    def _site(self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]) -> Site:
+        index = self._open()
+        with self._lock:
+            if issue.id not in self._sites:
+                failing = trusted((*given, *(t for one in attempts for t in one.tests)))
+                guard = self.plan.guard
+                self._sites[issue.id] = make_site(
+                    issue,
+                    engine=self._workbench.engine,
+                    index=index,
+                    failing=failing,
+                    guard=self._guard,
+                    allowance=_GUARD if guard is None else min(guard, _GUARD),
+                    pins=lambda near: pinned_among(near, failing),
+                    hints=hints_of(failing),
+                    model=self._workbench.model,
+                    prompts=self._workbench.prompts,
+                    given=() if Without.PLACE in self.plan.without else self.plan.given,
+                    jobs=self.plan.jobs,
+                )
+            return self._sites[issue.id]
