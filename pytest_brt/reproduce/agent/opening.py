@@ -48,8 +48,11 @@ def _opening(kit: Kit, share: float) -> tuple[tuple[Message, ...], tuple[str, ..
     reserved = int(kit.bench.model.context * share)
 
     def build(texts: Mapping[str, str]) -> Prompt:
+        # Examples that are cut in the middle are none.
+        whole = texts["examples"] == parts["examples"]
         values = {
             **{name: text for name, text in texts.items() if name not in paths},
+            "examples": texts["examples"] if whole else "",
             "title": kit.issue.title,
             "package": hints.package,
             "files": [(path, texts[path]) for path in paths if texts[path]],
@@ -62,7 +65,6 @@ def _opening(kit: Kit, share: float) -> tuple[tuple[Message, ...], tuple[str, ..
             sampling=replace(kit.sampling, max_tokens=reserved),
         )
 
-    # An example that is cut in the middle is none.
     order = ("tests", *reversed(paths), "imports", "session", "examples", "report")
     prompt, notes = fitted(build, parts, order, kit.bench.model)
     return prompt.messages, notes

@@ -1,0 +1,197 @@
+"""Runs of the agent in a small project, with a model that follows a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.dialogue.trajectory import read_trajectories
+from pytest_brt.execute.engine import Engine
+from pytest_brt.journal import Journal
+from pytest_brt.reproduce.agent import RUNS, STRATEGY
+from pytest_brt.reproduce.agent.run import STEPS, AgentSettings, attempt
+from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
+from tests.conftest import CLAMP_ISSUE, tree_hash
+from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, problems, replies
+
+EDIT = act("edit", path="tests/test_interval.py", prompt="clamp(5, 0, 10) must be 5")
+RUN = act("test", path="tests/test_interval.py")
+FINISH = act("finish")
+RIGHT = code("from interval import clamp\n\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 5")
+PASSING = code("def test_low():\n    assert clamp(-1, 0, 10) == 0")
+BROKEN = code("def test_inside(interval_of_ten):\n    assert interval_of_ten.clamp(5) == 5")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("agent")
+
+
+@pytest.fixture(scope="module")
+def engine(root: Path) -> Iterator[Engine]:
+    engine = open_project(root)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def issue(tmp_path: Path) -> Issue:
+    return issue_of(CLAMP_ISSUE, tmp_path)
+
+
+def steps_of(made: Attempt) -> tuple[Step, ...]:
+    (trajectory,) = made.trajectories
+    return trajectory.steps
+
+
+def test_the_defaults_are_those_of_the_paper() -> None:
+    settings = AgentSettings()
+    assert (RUNS, STRATEGY.runs, STEPS, settings.steps) == (20, 20, 25, 25)
+    assert (settings.temperature, settings.top_p) == (0.2, 0.95)
+    assert (settings.facts, settings.versions) == (False, False)
+
+
+def test_a_test_is_written_run_and_judged(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    before = tree_hash(Path(engine.subject.root))
+    bench = bench_of(engine, tmp_path, replies(EDIT, RIGHT, RUN, FINISH))
+    made = attempt(issue, 0, bench)
+    (item,) = made.tests
+    assert item.judgement.candidate
+    assert item.test.name == "test_inside"
+    assert item.test.host == "tests/test_interval.py"
+    assert item.test.origin.strategy == "agent"
+    first, second, _ = steps_of(made)
+    assert "Written: test_inside in tests/test_interval.py" in first.observation
+    # What the project has stays, and the test stands below it.
+    content = (first.changes[0].content or b"").decode()
+    assert content.startswith(
+        Path(engine.subject.root, "tests/test_interval.py").read_text("utf-8")
+    )
+    assert second.verdict is Verdict.FAIL
+    assert "AssertionError: assert 0 == 5" in second.observation
+    assert made.trajectories[0].ending is Ending.FINISH
+    assert tree_hash(Path(engine.subject.root)) == before
+
+
+def test_a_new_file_is_made_where_the_model_wants_it(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    edit = act("edit", path="tests/sub/test_new.py", prompt="clamp(5, 0, 10) must be 5")
+    look = act("cat", path="test_new.py")
+    run = act("test", path="test_new.py")
+    made = attempt(issue, 0, bench_of(engine, tmp_path, replies(edit, RIGHT, look, run, FINISH)))
+    assert made.tests[0].test.path.startswith("tests/sub/test_clamp_")
+    assert made.tests[0].judgement.candidate
+    assert "def test_inside():" in steps_of(made)[1].observation
+
+
+def test_mistakes_are_answered(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    script = replies(
+        act("grep", text="clamp"),
+        act("edit", path="interval/__init__.py", prompt="return min(high, value)"),
+        act("test", path="interval/__init__.py"),
+        FINISH,
+        act("cat", path="tests/test_intervall.py"),
+        EDIT,
+        "I cannot do that.",
+        RUN,
+        FINISH,
+    )
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script))
+    told = problems(steps_of(made))
+    assert told == [
+        "There is no action",
+        "'interval/__init__.py' is not a",
+        "'interval/__init__.py' is no test",
+        "No test was run",
+        "",
+        "The answer had no",
+        "",
+        "",
+    ]
+    assert steps_of(made)[4].mended == (
+        "path 'tests/test_intervall.py' read as 'tests/test_interval.py'",
+    )
+    # The file was run as the project has it: there is nothing of the agent's in it.
+    assert steps_of(made)[6].verdict is Verdict.PASS
+    assert made.tests == ()
+    assert made.notes[-1] == "8 steps: the model ended it; no test was written"
+
+
+def test_a_second_version_takes_the_place_of_the_first(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    again = act("edit", path="tests/test_interval.py", prompt="import clamp, call it")
+    script = replies(EDIT, BROKEN, RUN, again, RIGHT, RUN, FINISH)
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script))
+    steps = steps_of(made)
+    assert steps[1].verdict is Verdict.BROKEN
+    assert "fixture" in steps[1].observation
+    assert "The test itself is wrong. Correct it." in steps[1].observation
+    assert steps[3].verdict is Verdict.FAIL
+    assert b"interval_of_ten" not in (steps[2].changes[0].content or b"")
+    assert len(made.tests) == 1
+
+
+def test_the_test_is_kept_when_the_steps_run_out(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    script = replies(EDIT, RIGHT, RUN, act("code_search", text="clamp"))
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script, steps=3))
+    assert made.trajectories[0].ending is Ending.STEPS
+    assert made.tests[0].judgement.candidate
+
+
+def test_a_test_that_passes_is_no_candidate(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    made = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, PASSING, RUN, FINISH)))
+    assert "does not show the bug" in steps_of(made)[1].observation
+    assert [item.judgement.candidate for item in made.tests] == [False]
+
+
+def test_a_long_log_is_shortened(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    loud = code(
+        "from interval import clamp\n\n\ndef test_loud():\n"
+        "    for number in range(3000):\n        print('trying', number, 'of many', number % 7)\n"
+        "    assert clamp(5, 0, 10) == 5"
+    )
+    made = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, loud, RUN, FINISH)))
+    shown = steps_of(made)[1].observation
+    assert "more times]" in shown
+    assert "AssertionError" in shown
+    assert len(shown) < 2500
+
+
+def test_an_interrupted_run_goes_on(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl", "s")
+    cut = bench_of(engine, tmp_path, replies(EDIT, RIGHT), journal=journal)
+    first = attempt(issue, 0, cut)
+    assert first.trajectories[0].ending is Ending.ERROR
+    again = Journal(tmp_path / "journal.jsonl", "s")
+    rest = bench_of(engine, tmp_path, replies(RUN, FINISH), journal=again, record=tmp_path)
+    made = attempt(issue, 0, rest)
+    assert [step.action for step in steps_of(made)] == ["edit", "test", "finish"]
+    assert made.tests[0].judgement.candidate
+    (kept,) = read_trajectories(tmp_path)
+    assert (kept.name, len(kept.steps)) == ("agent-00", 3)
+
+
+def test_every_run_has_seeds_of_its_own(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    script = replies(EDIT, RIGHT, RUN, FINISH)
+    seeds = {
+        attempt(issue, number, bench_of(engine, tmp_path, script)).tests[0].test.origin.seed
+        for number in (0, 1)
+    }
+    assert len(seeds) == 2
+
+
+def test_what_does_not_fit_is_left_out_and_said(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    script = replies(EDIT, RIGHT, RUN, FINISH)
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script, context=1900))
+    assert "examples" in " ".join(made.notes)
+    assert made.tests[0].judgement.candidate
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script, context=300))
+    assert "--brt-context" in made.notes[0]

@@ -1,0 +1,94 @@
+"""What the agent sees of files, of the project, and of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import open_index
+from pytest_brt.reproduce.agent.log import log_of, overall
+from pytest_brt.reproduce.agent.search import search
+from pytest_brt.reproduce.agent.show import show
+from pytest_brt.types import Frame, Raised, TestRun, Verdict
+
+LONG = "\n\n".join(f"def function_{n}(a):\n    return a + {n}" for n in range(200)) + "\n"
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_a_short_file_is_shown_as_it_is() -> None:
+    assert show("a.py", "x = 1\n", 0, 100, words) == "x = 1"
+    assert show("a.py", "", 0, 100, words) == "[the file is empty]"
+
+
+def test_a_long_file_is_shown_in_part_with_where_the_rest_is() -> None:
+    shown = show("a.py", LONG, 0, 200, words)
+    assert shown.startswith("a.py, lines 1 to ")
+    assert "598: def function_199" in shown
+    assert 'look at one with "a.py:LINE"' in shown
+
+
+def test_the_part_around_a_line_is_shown() -> None:
+    shown = show("a.py", LONG, 301, 400, words)
+    assert "def function_100(a):" in shown
+    assert "def function_90(a):" not in shown.partition("Definitions")[0]
+
+
+def test_a_line_behind_the_end_is_no_error() -> None:
+    assert "x = 1" in show("a.py", "x = 1\n", 99, 100, words)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/__init__.py").write_text("from pkg.core import walk\n", "utf-8")
+    (tmp_path / "pkg/core.py").write_text(
+        "# walk is here\ndef walk(tree):\n    return tree.walk()\n", "utf-8"
+    )
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_core.py").write_text("def test_walk():\n    walk(1)\n", "utf-8")
+    return tmp_path
+
+
+def test_definitions_come_first_and_tests_last(project: Path) -> None:
+    with open_index(project) as index:
+        lines = search("walk()", index).split("\n")
+    assert lines[0] == "pkg/core.py:2: def walk(tree):"
+    assert lines[-1].startswith("tests/test_core.py:2:")
+    assert "pkg/core.py:1: # walk is here" in lines
+
+
+def test_code_is_found_as_it_stands(project: Path) -> None:
+    with open_index(project) as index:
+        assert search("return tree.walk()", index) == "pkg/core.py:3: return tree.walk()"
+
+
+def test_nothing_found_is_said_with_names_like_it(project: Path) -> None:
+    with open_index(project) as index:
+        told = search("walkk", index)
+        odd = search('"" (', index)
+    assert "Nothing in the project has 'walkk'" in told
+    assert "walk" in told.split("\n")[1]
+    assert "Nothing in the project" in odd
+
+
+def run(verdict: Verdict, node: str = "test_a", raised: Raised | None = None) -> TestRun:
+    return TestRun(test="t", node=node, verdict=verdict, reason="a reason", raised=raised)
+
+
+def test_a_failure_says_what_and_where() -> None:
+    frames = (Frame(path="tests/test_a.py", line=3, function="test_a"),)
+    raised = Raised(type="builtins.ValueError", message="bad\nreally", frames=frames)
+    told = log_of([run(Verdict.FAIL, raised=raised)])
+    assert told == ("test_a: FAIL\nValueError: bad\nreally\n  at tests/test_a.py:3 in test_a")
+
+
+def test_of_many_tests_those_that_fail_are_told() -> None:
+    runs = [run(Verdict.PASS, f"test_{n}") for n in range(9)] + [run(Verdict.FAIL, "test_x")]
+    told = log_of(runs)
+    assert told.startswith("test_x: FAIL")
+    assert "10 tests in the file, 9 pass." in told
+    assert overall(runs) is Verdict.FAIL

@@ -1,0 +1,119 @@
+"""One way after the other, until it is enough."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.reproduce.auto.run import attempt
+from pytest_brt.reproduce.auto.stopping import Sampled, next_batch, why_stop
+from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
+from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, replies
+
+VAGUE = "# mean() of nothing is wrong\n\nWith no values mean does something bad. It should be 0.\n"
+RIGHT = code("from interval import mean\n\n\ndef test_nothing():\n    assert mean([]) == 0")
+WRONG = code("from interval import mean\n\n\ndef test_one():\n    assert mean([1]) == 1")
+SAMPLES = f"=== always if: You write tests for Python projects\n{WRONG}\n"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = open_project(tmp_path_factory.mktemp("auto"))
+    yield engine
+    engine.close()
+
+
+def test_a_strong_test_of_replay_is_enough(engine: Engine, tmp_path: Path) -> None:
+    made = attempt(issue_of(MEAN_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, replies("x")))
+    assert made.strategy == "auto"
+    assert {item.test.origin.strategy for item in made.tests} == {"replay"}
+    assert made.tests[0].judgement.candidate
+
+
+def test_samples_come_next_and_stop_when_they_tell_nothing_new(
+    engine: Engine, tmp_path: Path
+) -> None:
+    script = f"=== always if: You write tests for Python projects\n{RIGHT}\n"
+    made = attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script))
+    best = made.tests[0]
+    assert best.judgement.candidate
+    assert best.test.origin.strategy == "auto-libro"
+    assert "samples fail alike" in best.judgement.reason
+    assert any("more do not change that" in note for note in made.notes)
+
+
+def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path: Path) -> None:
+    path = "tests/test_interval.py"
+    script = (
+        SAMPLES
+        + f"=== always if: You write pytest tests that show\n{WRONG}\n"
+        + "=== always if: Is the failure\nno\n"
+        + replies(
+            act("edit", path=path, prompt="mean([]) must be 0"),
+            RIGHT,
+            act("test", path=path),
+            act("finish"),
+        )
+    )
+    made = attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script, samples=4))
+    best = made.tests[0]
+    assert best.judgement.candidate
+    assert best.test.origin.strategy == "auto-agent"
+    assert any(note.startswith("agent: 3 steps: the model ended it") for note in made.notes)
+    assert len(made.trajectories) >= 2
+
+
+def test_time_that_is_over_is_said_with_what_it_would_have_been_for(
+    engine: Engine, tmp_path: Path
+) -> None:
+    bench = bench_of(engine, tmp_path, replies("x"), deadline=time.monotonic() - 1)
+    made = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench)
+    assert any(item.judgement.candidate for item in made.tests)
+    made = attempt(issue_of(VAGUE, tmp_path), 0, bench)
+    assert "more time (--brt-budget) would add: libro, invert, agent" in made.notes
+
+
+def test_a_model_that_never_answers_is_an_error_when_there_is_nothing_else(
+    engine: Engine, tmp_path: Path
+) -> None:
+    script = "=== reply if: never found in any prompt\nx\n"
+    with pytest.raises(ModelProblem, match="no reply"):
+        attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script))
+
+
+def shares(*leading: int) -> list[Sampled]:
+    sizes = [4, 8, 16, 24, 40]
+    return [Sampled(samples=sizes[n], leading=lead) for n, lead in enumerate(leading)]
+
+
+@pytest.mark.parametrize(
+    ("history", "why"),
+    [
+        ((), ""),
+        ((0,), ""),
+        ((0, 0), ""),
+        ((0, 0, 0), "none of 16 samples fails"),
+        ((2,), ""),
+        ((1, 4), ""),
+        ((2, 4), "4 of 8 samples fail alike"),
+        ((1, 1, 2), ""),
+        ((0, 1, 1, 2), ""),
+    ],
+)
+def test_sampling_stops_when_the_leading_share_stands_still(
+    history: tuple[int, ...], why: str
+) -> None:
+    found = why_stop(shares(*history))
+    assert found.startswith(why)
+    assert bool(found) == bool(why)
+
+
+def test_batches_grow_and_end_where_the_user_says() -> None:
+    assert [next_batch(shares(*[1] * n)) for n in range(5)] == [4, 4, 8, 8, 16]
+    assert next_batch(shares(1, 1), most=10) == 2
+    assert why_stop(shares(1, 1), most=8) == "8 samples were allowed"
