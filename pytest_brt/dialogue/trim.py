@@ -8,14 +8,14 @@ from collections.abc import Callable
 #: Share of the room that the beginning gets; errors stand at the end.
 _HEAD = 0.4
 #: Most lines of a stretch that is looked for again right after it.
-_STRETCH = 8
+_STRETCH = 12
 #: Longest line that is shown whole, in characters.
 _LINE = 400
 _VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(\.\d+)?( ?m?s)?\b")
 
 
 def without_repeats(text: str) -> str:
-    r"""Return `text` with lines, and stretches of up to 8 lines, that repeat at once left out.
+    r"""Return `text` with lines, and stretches of up to 12 lines, that repeat at once left out.
 
     Lines that differ in numbers and addresses only count as the same. What was left out is
     said where it stood.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_brt.dialogue.trim import without_repeats
 from pytest_brt.types import Raised, TestRun, Verdict
 
 #: Lines of an exception's message, frames, and lines of output that are shown.
@@ -44,9 +45,11 @@ def _one(run: TestRun) -> str:
         lines += _raised(run.raised)
     elif run.verdict is not Verdict.PASS:
         lines.append(run.reason)
-    output = run.output.strip("\n").split("\n")
+    output = without_repeats(run.output.strip("\n")).split("\n")
     if run.verdict is not Verdict.PASS and output != [""]:
-        lines += ["It printed:", *output[-_OUTPUT:]]
+        left = len(output) - _OUTPUT
+        lines.append("It printed:" if left <= 0 else f"It printed (the last {_OUTPUT} lines):")
+        lines += output[-_OUTPUT:]
     if run.verdict in _MEANS:
         lines.append(_MEANS[run.verdict])
     return "\n".join(lines)
@@ -56,5 +59,7 @@ def _raised(raised: Raised) -> list[str]:
     name = raised.type.removeprefix("builtins.")
     message = raised.message.strip("\n").split("\n")
     lines = [f"{name}: {message[0]}", *message[1:_MESSAGE]]
-    lines += [f"  at {f.path}:{f.line} in {f.function}" for f in raised.frames[-_FRAMES:]]
+    # Frames of libraries, which have absolute paths, say nothing that could be changed.
+    near = [frame for frame in raised.frames if not frame.path.startswith("/")]
+    lines += [f"  at {f.path}:{f.line} in {f.function}" for f in near[-_FRAMES:]]
     return lines

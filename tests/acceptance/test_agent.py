@@ -1,0 +1,82 @@
+"""The agent on a real bug: with a script full of mistakes, and with noise instead of a model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_brt.dialogue.trajectory import read_trajectories
+from pytest_brt.types import Ending, Verdict
+from tests.acceptance.examples import EXAMPLES, unpack
+from tests.conftest import tree_hash
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the project of an example, its report and patches beside it."""
+    folder = tmp_path_factory.mktemp("agent")
+    example = EXAMPLES / "sqlparse-strip-comments"
+    root = unpack(example, folder)
+    shutil.copy(example / "issue.md", folder)
+    shutil.copytree(example / "patches", folder / "patches")
+    return root
+
+
+@pytest.fixture(scope="module")
+def report(tree: Path) -> dict[str, Any]:
+    """Run the agent once by its script, and rank the patches by what it wrote."""
+    shutil.copy(HERE / "agent-sqlparse.txt", tree.parent)
+    command = [sys.executable, "-m", "pytest", f"--rootdir={tree}", "-v", "-p", "no:cacheprovider"]
+    command += ["--brt-issue=../issue.md", "--rank-fixes=../patches", "--brt-strategy=agent"]
+    command += ["--brt-model=scripted:../agent-sqlparse.txt", "--brt-samples=1"]
+    command += ["--brt-guard=no", "--brt-vary=no", "--brt-json=../out.json", "--brt-record=../run"]
+    before = tree_hash(tree)
+    done = subprocess.run(
+        command, cwd=tree, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert tree_hash(tree) == before
+    found: dict[str, Any] = json.loads((tree.parent / "out.json").read_text("utf-8"))
+    return {**found, "text": done.stdout}
+
+
+@pytest.mark.usefixtures("report")
+def test_every_mistake_is_answered_and_the_trajectory_kept(tree: Path) -> None:
+    (kept,) = read_trajectories(tree.parent / "run")
+    steps = kept.steps
+    assert kept.ending is Ending.FINISH
+    assert [step.action for step in steps] == [
+        "code_search", "cat", "edit", "edit", "test", "test", "edit", "test", "finish",
+    ]  # fmt: skip
+    assert "action 'search' read as 'code_search'" in steps[0].mended
+    assert steps[1].mended == (
+        "path 'sqlparse/filters/other.py' read as 'sqlparse/filters/others.py'",
+    )
+    assert "only test files can be edited" in steps[2].problem
+    assert "argument 'file' read as 'path'" in steps[3].mended
+    assert "sqlparse" in steps[3].observation
+    assert "strip_all_comments" in steps[3].observation
+    assert steps[4].verdict is Verdict.BROKEN
+    assert "exactly this in step 5" in steps[5].problem
+    assert steps[7].verdict is Verdict.FAIL
+    assert "more times]" in steps[7].observation
+    assert len(steps[7].observation) < 4000
+
+
+def test_what_it_wrote_tells_right_patches_from_wrong_ones(report: dict[str, Any]) -> None:
+    candidates = [test for test in report["tests"] if test["candidate"]]
+    assert [test["name"] for test in candidates] == ["test_two_comments_in_a_row"]
+    epr = {patch["name"]: patch["epr"] for patch in report["patches"]}
+    assert (epr["fix-02.diff"], epr["fix-04.diff"], epr["fix-05.diff"]) == (1.0, 1.0, 0.0)
+
+
+def test_the_user_sees_how_it_went(report: dict[str, Any]) -> None:
+    assert "9 steps: the model ended it" in report["text"]
