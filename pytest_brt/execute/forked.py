@@ -68,6 +68,7 @@ class ForkEngine:
         self._lock = threading.Lock()
         self._free: list[_Slot] = []
         self._slots: list[_Slot] = []
+        self._closed = False
         self._numbers = itertools.count()
         self._modules: tuple[str, ...] = ()
         self._scratch = Scratch()
@@ -119,10 +120,10 @@ class ForkEngine:
     def close(self) -> None:
         """End every zygote and remove what was written."""
         with self._lock:
-            slots, self._slots, self._free = self._slots, [], []
-        for slot in slots:
-            for worker in slot.workers.values():
-                worker.close()
+            self._closed = True
+            workers = [worker for slot in self._slots for worker in list(slot.workers.values())]
+        for worker in workers:
+            worker.close()
         if self.level != "ns":
             self._scratch.end_processes()
         self._scratch.close()
@@ -187,14 +188,30 @@ class ForkEngine:
             while len(slot.workers) >= KEPT_SEEDS:
                 self._drop(slot, next(iter(slot.workers)))
             worker = self._start(slot, seed)
-        slot.workers[seed] = worker
+        self._keep(slot, seed, worker)
         if self._modules and seed not in slot.loaded:
             slot.loaded.add(seed)
             worker.send({"op": "preload", "names": self._modules})
             worker.reply(WARM_SECONDS)
         return worker
 
+    def _keep(self, slot: _Slot, seed: int, worker: Worker) -> None:
+        """Lay a zygote by.
+
+        Raises:
+            SubjectProblem: the engine was closed meanwhile; rows may still be running then.
+        """
+        with self._lock:
+            closed = self._closed
+            if not closed:
+                slot.workers[seed] = worker
+        if closed:
+            worker.close()
+            raise SubjectProblem("the run is over")
+
     def _start(self, slot: _Slot, seed: int) -> Worker:
+        if self._closed:
+            raise SubjectProblem("the run is over")
         tree = slot.view.tree
         mounted = self.level == "ns"
         env = inner_environment(

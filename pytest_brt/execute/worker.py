@@ -154,12 +154,13 @@ class Worker:
 
     def close(self) -> None:
         """End the zygote and everything in its sandbox; safe to call twice."""
-        if self._life >= 0 and self.process.poll() is None:
+        # Two threads may do this at the same time: one that runs a row, and one that ends all.
+        life, self._life = self._life, -1
+        if life >= 0 and self.process.poll() is None:
             self._ask_to_end()
         self._socket.close()
-        if self._life >= 0:
-            os.close(self._life)
-            self._life = -1
+        if life >= 0:
+            os.close(life)
         try:
             self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

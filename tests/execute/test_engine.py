@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.execute.row import Row, TestTarget
@@ -309,3 +312,22 @@ def test_a():
     with open("/proc/self/cmdline") as stream:
         raise ValueError(stream.read().replace(chr(0), " "))
 """
+
+
+def test_an_engine_that_is_closed_while_rows_run_starts_nothing_more(tmp_path: Path) -> None:
+    engine = open_on(make_project(tmp_path / "project"), seconds=30)
+    target = TestTarget(
+        id="t",
+        path="tests/test_brt_x.py",
+        source="import time\ndef test_a():\n    time.sleep(20)\n",
+        node="test_a",
+    )
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(engine.run, Row(targets=(target,))) for _ in range(2)]
+        time.sleep(1.5)
+        engine.close()
+        for future in running:
+            with pytest.raises(SubjectProblem, match="the run is over"):
+                future.result(timeout=15)
+    with pytest.raises(SubjectProblem, match="the run is over"):
+        engine.run(Row(targets=(target,)))

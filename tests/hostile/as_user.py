@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest_brt.execute
+from pytest_brt.execute.sandbox import private_folders
 
 CALLS = Path(pytest_brt.execute.__file__).parent / "inside" / "syscalls.py"
 
@@ -26,18 +27,22 @@ def _calls() -> ModuleType:
 
 
 def main() -> None:
-    """Show the interpreter's folder past a home that is shut, change the user, and go."""
+    """Show interpreter and code past folders that are shut, change the user, and go."""
     uid, home, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     calls = _calls()
-    closed = Path("/root")
-    prefix = Path(sys.base_prefix).resolve()
-    if prefix.is_relative_to(closed):
+    needed = {str(Path(path).resolve()) for path in (sys.base_prefix, sys.prefix, Path.cwd())}
+    shut = private_folders(needed)
+    if shut:
         calls.unshare(calls.CLONE_NEWNS)
         calls.make_private()
-        tree = calls.open_tree(str(prefix))
-        calls.mount("tmpfs", str(closed), "tmpfs", 0, "mode=755")
-        prefix.mkdir(parents=True)
-        calls.move_mount(tree, str(prefix))
+        trees = {path: calls.open_tree(path) for path in needed}
+        for path in sorted(needed | shut):
+            if path in shut:
+                calls.mount("tmpfs", path, "tmpfs", 0, "mode=755")
+            elif not Path(path).exists():
+                Path(path).mkdir(parents=True)
+                calls.move_mount(trees[path], path)
+        os.chdir(Path.cwd())
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
