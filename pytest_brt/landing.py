@@ -9,6 +9,7 @@ from pytest_brt.code.edits import Edit, Placement, new_file, place
 from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.index import open_index
 from pytest_brt.code.marks import mark_xfail
+from pytest_brt.errors import EditProblem
 from pytest_brt.options import Options, Write
 from pytest_brt.types import CandidateTest, Issue, RunRecord
 
@@ -58,7 +59,10 @@ def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: P
     placement = new_file(_source(tests[0], issue), path)
     nodes = list(placement.nodes)
     for test in tests[1:]:
-        placement = place(test.source or "", path, placement.edit.after)
+        try:
+            placement = place(test.source or "", path, placement.edit.after)
+        except EditProblem:
+            continue  # its names clash with those before it; the report shows it all the same
         nodes.extend(placement.nodes)
     after = placement.edit.after
     return Edit(path=path, before=None, after=_marked(path, after, tuple(nodes), issue, options))
@@ -74,7 +78,10 @@ def _into_host(
             return _as_file([test], issue, options, root)
         host = hosts[0].path
     before = (root / host).read_bytes()
-    placement: Placement = place(test.source or "", host, before)
+    try:
+        placement: Placement = place(test.source or "", host, before)
+    except EditProblem:
+        return _as_file([test], issue, options, root)  # its names clash with those of the file
     after = _marked(host, placement.edit.after, placement.nodes, issue, options)
     return Edit(path=host, before=before, after=after)
 

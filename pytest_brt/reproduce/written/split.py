@@ -137,7 +137,7 @@ def _single(
     kept = [part for node in kept for part in _used(node, needed)]
     module = [*_from_future(kept), *_others(kept)]
     changed = [node for node in module if id(node) not in own]
-    name = f"{holder.name}::{test.name}" if holder else test.name
+    name = f"{_class_name(holder)}::{test.name}" if holder else test.name
     return Single(name=name, source=laid_out(module, code, changed))
 
 
@@ -161,8 +161,14 @@ def _alone(holder: ast.ClassDef, test: _Function) -> ast.ClassDef:
             body.append(node)
     kept = [mark for mark in holder.decorator_list if not _HIDING.search(ast.unparse(mark))]
     alone = copy.copy(holder)
+    alone.name = _class_name(holder)
     alone.body, alone.decorator_list = body, kept
     return alone
+
+
+def _class_name(holder: ast.ClassDef) -> str:
+    """Return a name by which the class is known for one of tests, whatever it derives from."""
+    return holder.name if holder.name.startswith("Test") else f"Test{holder.name.lstrip('_')}"
 
 
 def _is_needed(node: ast.stmt, needed: set[str]) -> bool:

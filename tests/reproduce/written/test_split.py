@@ -84,7 +84,7 @@ def test_each_test_stands_alone_with_what_it_needs() -> None:
         "test_b",
         "TestC::test_one",
         "TestC::test_two",
-        "Old::test_three",
+        "TestOld::test_three",
     ]
     assert found["test_b"] == (
         "from __future__ import annotations\nimport pytest\nfrom pkg import f\n\n\n"
@@ -136,7 +136,7 @@ def test_pytest_finds_exactly_the_one_test(tmp_path: Path) -> None:
         "test_n1.py::test_b[2]",
         "test_n2.py::TestC::test_one",
         "test_n3.py::TestC::test_two",
-        "test_n4.py::Old::test_three",
+        "test_n4.py::TestOld::test_three",
     ]
 
 
