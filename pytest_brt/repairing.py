@@ -27,7 +27,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
 
 #: Seconds that existing tests may take on one fix, unless the user wants less.
-_GUARD = 10.0
+_GUARD = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,11 +98,12 @@ def _syntax_problem(changes: tuple[FileChange, ...], read: Read) -> str:
     for change in changes:
         if not change.path.endswith(".py") or change.content is None:
             continue
-        before = read(change.path)
-        if before is not None and _error_in(before) is not None:
-            continue  # other Python than ours: the subject has the last word
         error = _error_in(change.content)
-        if error is not None:
+        if error is None:
+            continue
+        before = read(change.path)
+        # Other Python than ours stays as it is: the subject has the last word.
+        if before is None or _error_in(before) is None:
             line = error.lineno or 1
             lines = lines_of(change.content)
             near = range(max(1, line - 2), min(len(lines), line + 1) + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.trial import Trial
@@ -26,8 +27,8 @@ def found_fix(
     names = {judged.test.id: judged.test.name for judged in failing}
     green = (run.test for run in trial.runs if run.verdict is Verdict.PASS)
     return FoundFix(
-        patch=Patch(id=content_id(text), name=f"fix-{content_id(trial.key)[:8]}.diff", text=text),
-        key=trial.key,
+        patch=Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text),
+        key=patch_key(trial.changes, lambda path: _bytes(root / path)),
         source=source,
         plausible=trial.plausible,
         passed=tuple(names.get(test, test) for test in green),
@@ -35,6 +36,10 @@ def found_fix(
         hypothesis=hypothesis,
         guarded=trial.guarded,
     )
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:

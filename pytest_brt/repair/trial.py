@@ -8,10 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_brt.code.normal import patch_key
+from pytest_brt.code.parsing import decode
+from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.types import FileChange, Guarded, JudgedTest, TestRun, Verdict
@@ -23,6 +24,8 @@ _SLOWER = 20.0
 _LEAST_SECONDS = 10.0
 #: Share of the trust in all failing tests that a fix must win.
 SHARE = 0.5
+#: Of many fixes that pass the failing tests, so many are tried on the existing ones.
+_GUARDED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,19 +33,20 @@ class Trial:
     """What a fix does."""
 
     changes: tuple[FileChange, ...]
-    #: Equal for fixes that make equal trees, but for comments and layout.
+    #: Equal for fixes that make equal trees, but for blank lines and lines of comments.
     key: str
     #: What the failing tests do with it, in their order.
     runs: tuple[TestRun, ...] = ()
     #: Whether it passes those that are to be trusted.
     passes: bool = False
-    #: What existing tests do; None when they were not run.
+    #: Whether the existing tests had their turn, and what they did; None when none is to run.
+    checked: bool = False
     guarded: Guarded | None = None
 
     @property
     def plausible(self) -> bool:
         """Whether it passes the failing tests and breaks none of the others that were run."""
-        return self.passes and not (self.guarded and self.guarded.regressions)
+        return self.passes and self.checked and not (self.guarded and self.guarded.regressions)
 
     @property
     def failed(self) -> tuple[TestRun, ...]:
@@ -64,9 +68,16 @@ class Trials:
         self._known: dict[str, Trial] = {}
 
     def key(self, changes: Sequence[FileChange]) -> str:
-        """Return what is equal for fixes that make equal trees."""
+        """Return what is equal for fixes that make equal trees; "" where only comments change.
+
+        Only what differs is looked at: whole files, of which there may be thousands of lines
+        and dozens of variants, would take seconds each.
+        """
         root = Path(self.engine.subject.root)
-        return patch_key(changes, lambda path: _bytes(root / path))
+        parts: list[str] = []
+        for change in sorted(changes, key=lambda change: change.path):
+            parts += _difference(change, _bytes(root / change.path))
+        return content_id(*parts) if parts else ""
 
     def known(self, key: str) -> Trial | None:
         """Return what a fix of this key did, None when none was tried."""
@@ -74,25 +85,29 @@ class Trials:
             return self._known.get(key)
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
-        """Try a fix.
+        """Try a fix: the failing tests and, when it passes them, existing ones.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        key = self.key(changes)
-        known = self.known(key)
-        if known is None:
-            known = self._try(changes, key)
-            with self._lock:
-                self._known.setdefault(key, known)
-        return known
+        return self._guarded(self._tested(changes))
 
     def run_all(self, all_changes: Sequence[tuple[FileChange, ...]]) -> tuple[Trial, ...]:
-        """Try several fixes, as many at a time as there are jobs; see `run`."""
+        """Try several fixes, as many at a time as there are jobs; see `run`.
+
+        Of those that pass the failing tests only the first few are tried on existing ones, which
+        takes far longer; the others are not plausible then.
+        """
         if len(all_changes) <= 1:
             return tuple(self.run(changes) for changes in all_changes)
         with ThreadPoolExecutor(self._jobs, thread_name_prefix="brt-try") as pool:
-            return tuple(pool.map(self.run, all_changes))
+            tested = list(pool.map(self._tested, all_changes))
+            first = [number for number, trial in enumerate(tested) if trial.passes][:_GUARDED]
+            for number, trial in zip(
+                first, pool.map(self._guarded, [tested[n] for n in first]), strict=True
+            ):
+                tested[number] = trial
+        return tuple(tested)
 
     def passes(self, runs: Sequence[TestRun]) -> bool:
         """Say whether runs of the failing tests are what a right fix would do.
@@ -107,7 +122,12 @@ class Trials:
         total = sum(trust.values())
         return sum(trust[test] for test in green if test in trust) >= SHARE * total
 
-    def _try(self, changes: tuple[FileChange, ...], key: str) -> Trial:
+    def _tested(self, changes: tuple[FileChange, ...]) -> Trial:
+        """Run the failing tests on a fix."""
+        key = self.key(changes)
+        known = self.known(key)
+        if known is not None:
+            return known
         runs: tuple[TestRun, ...] = ()
         if self.failing:
             row = Row(
@@ -116,12 +136,19 @@ class Trials:
                 test_seconds=self._seconds(),
             )
             runs = self.engine.run(row).runs
-            if not self.passes(runs):
-                return Trial(changes=changes, key=key, runs=runs)
-        guarded = self._check(changes)
-        return Trial(
-            changes=changes, key=key, runs=runs, passes=bool(self.failing), guarded=guarded
-        )
+        trial = Trial(changes=changes, key=key, runs=runs, passes=self.passes(runs))
+        return self._keep(trial)
+
+    def _guarded(self, trial: Trial) -> Trial:
+        """Run existing tests on a fix that passes the failing ones, or that has none to pass."""
+        if trial.checked or (self.failing and not trial.passes):
+            return trial
+        return self._keep(replace(trial, checked=True, guarded=self._check(trial.changes)))
+
+    def _keep(self, trial: Trial) -> Trial:
+        with self._lock:
+            self._known[trial.key] = trial
+        return trial
 
     def _seconds(self) -> float:
         """Return what one failing test may take: a fix that never ends is to be noticed soon."""
@@ -136,3 +163,28 @@ def _target(judged: JudgedTest) -> TestTarget:
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
+
+
+def _difference(change: FileChange, before: bytes | None) -> list[str]:
+    """Return a file's path, the line where it begins to differ, and the lines that differ.
+
+    Nothing when only blank lines and lines of comments do.
+    """
+    if change.content is None or before is None:
+        return [change.path, "absent" if change.content is None else decode(change.content)]
+    old, new = decode(before).split("\n"), decode(change.content).split("\n")
+    same = _shared(old, new)
+    tail = _shared(old[same:][::-1], new[same:][::-1])
+    gone = _told(old[same : len(old) - tail])
+    come = _told(new[same : len(new) - tail])
+    return [] if gone == come else [change.path, str(same), "\n".join(come), str(len(gone))]
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines two texts begin with in common."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _told(lines: Sequence[str]) -> list[str]:
+    return [line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#")]

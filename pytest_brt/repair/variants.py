@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_brt.dialogue.action import ActionSpec, grammar_of
+from pytest_brt.dialogue.action import Action, ActionSpec, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Prompt, Sampling
@@ -84,12 +84,16 @@ def try_variants(
     )
     completions = site.model.complete(prompt)
     found: dict[str, Mended] = {}
-    for completion in completions:
-        mended = _read(site, spec, completion.text)
+    actions = (
+        read_action(text, {spec.name: spec}, paths=site.paths)
+        for text in dict.fromkeys(completion.text for completion in completions)
+    )
+    for action in {a.key: a for a in actions if not isinstance(a, Refused)}.values():
+        mended = _read(site, action)
         if mended is None:
             continue
         key = site.trials.key(mended.changes)
-        if site.trials.known(key) is None:
+        if key and site.trials.known(key) is None:
             found.setdefault(key, mended)
     trials = site.trials.run_all([mended.changes for mended in found.values()])
     cost = Cost(
@@ -126,11 +130,8 @@ def told_fix(fix: Fix) -> str:
     return "\n".join(parts)
 
 
-def _read(site: Site, spec: ActionSpec, reply: str) -> Mended | None:
-    """Return the fix that a reply tells; None when it tells none: others will."""
-    action = read_action(reply, {spec.name: spec}, paths=site.paths)
-    if isinstance(action, Refused):
-        return None
+def _read(site: Site, action: Action) -> Mended | None:
+    """Return the fix that a reply tells; None when it cannot be tried: others will."""
     try:
         return mend_fix(parse_fix(action["changes"], action.blocks), site.read, site.find)
     except FixProblem:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.tool import Outcome, Tool
-from pytest_brt.errors import ModelProblem
+from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.form import parse_fix
 from pytest_brt.repair.memory import PATCH, SOURCE, recall
@@ -48,6 +48,8 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         fix = parse_fix(action["changes"], action.blocks)
         mended = mend_fix(fix, site.read, site.find)
+        if not site.trials.key(mended.changes):
+            raise FixProblem("the fix changes only comments or blank lines (change the code)")
         trial = site.trials.run(mended.changes)
         note = f"({'; '.join(mended.notes)})\n" if mended.notes else ""
         if trial.plausible:
