@@ -10,8 +10,11 @@ from pytest_brt.codec import content_id
 from pytest_brt.model.base import Completion, Model, Prompt
 from pytest_brt.types import Cost
 
-#: Begins an answer that is one block of code; the block's end is what ends it.
-PREFILL, STOP = "```python\n", ("\n```",)
+#: Begins an answer that is one block of code.
+PREFILL = "```python\n"
+#: Ends it: the fence on a line of its own. One with a language begins a block, where a model
+#: that cannot be begun for talks first.
+STOP = ("\n```\n",)
 
 
 class Asker:

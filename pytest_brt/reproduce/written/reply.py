@@ -11,6 +11,7 @@ from pytest_brt.syntax import parse
 
 _TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)
 _PROMPT = re.compile(r"^(?:>>> ?|\.\.\. ?|In \[\d+\]: ?)")
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 _TAG = re.compile(r"\A\s*(?:python3?|py)\s*\n", re.IGNORECASE)
 #: Begins a statement at the margin, or goes on with one.
 _CONTINUED = re.compile(r"^(?:else\b|elif\b|except\b|finally\b|[)\]}#]|\s|$)")
@@ -30,8 +31,16 @@ def code_in(text: str) -> str:
     text = text.encode("utf-8", "ignore").decode().replace("\r\n", "\n").replace("\0", "")
     blocks, _ = fenced_blocks(text)
     tests = [block for block in blocks if _TEST.search(block)]
-    code = next(iter(tests or blocks), text if not blocks else "")
-    return _readable(textwrap.dedent(_unprompted(_TAG.sub("", code)).expandtabs(4)))
+    code = _plain(next(iter(tests or blocks), text if not blocks else ""))
+    if not parses(code):
+        # An answer that was begun for the model and begun by it again has a fence in a fence.
+        parts = [_plain(part) for part in _FENCE.split(text)]
+        code = next((part for part in parts if _TEST.search(part) and _readable(part)), code)
+    return _readable(code)
+
+
+def _plain(code: str) -> str:
+    return textwrap.dedent(_unprompted(_TAG.sub("", code)).expandtabs(4))
 
 
 def _unprompted(code: str) -> str:
@@ -45,8 +54,9 @@ def _unprompted(code: str) -> str:
 def _readable(code: str) -> str:
     if parses(code):
         return code.strip("\n") + "\n" if code.strip() else ""
-    kept = list(_parsing(_statements("\n".join(code.split("\n")[:_MOST_LINES]))))
-    return "\n".join(part.strip("\n") for part in kept) + "\n" if kept else ""
+    kept = _parsing(_statements("\n".join(code.split("\n")[:_MOST_LINES])))
+    text = "\n".join(part.strip("\n") for part in kept).strip("\n")
+    return f"{text}\n" if text else ""
 
 
 def _statements(code: str) -> list[str]:

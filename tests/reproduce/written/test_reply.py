@@ -40,6 +40,8 @@ def test_what_comes_out_of_any_text_can_be_compiled(text: str) -> None:
         ("```\nshow()\n```\nand\n```\ndef test_a():\n    f()\n```", "def test_a():\n    f()\n"),
         ("    def test_a():\n        f()", "def test_a():\n    f()\n"),
         (">>> x = f(1)\n>>> x\n3\n", "x = f(1)\nx\n"),
+        ('```python\nSure:\n```python\ndef test_a():\n    f("""\n', ""),
+        ("```python\nSure:\n```python\ndef test_a():\n    f()", "def test_a():\n    f()\n"),
         ("I cannot help with that.", ""),
         ("", ""),
     ],

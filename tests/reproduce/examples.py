@@ -1,0 +1,68 @@
+"""The real bugs of examples/, opened for strategies, with replies from a script."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.issue.load import read_issue
+from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.patches import apply_patch
+from pytest_brt.rank.matrix import target_of
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import Issue, JudgedTest, Patch
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@functools.cache
+def _run() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("brt_examples_run", EXAMPLES / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def open_example(name: str, into: Path) -> Engine:
+    """Return an engine on a fresh tree of the example called `name`."""
+    tree = _run().unpack(EXAMPLES / name, into)
+    return open_engine(find_subject(tree, python=None, env={}), limits=Limits(seconds=20))
+
+
+def issue_of(name: str) -> Issue:
+    """Return the report of an example."""
+    return read_issue((EXAMPLES / name / "issue.md").read_text("utf-8"), "issue.md")
+
+
+def verdicts_with(name: str, fix: str, engine: Engine, tests: Sequence[JudgedTest]) -> set[str]:
+    """Return what tests do once the patch called `fix` is applied."""
+    text = (EXAMPLES / name / "patches" / fix).read_text("utf-8")
+    applied = apply_patch(Patch(id=fix, name=fix, text=text), Path(engine.subject.root))
+    targets = tuple(target_of(item.test) for item in tests)
+    runs = engine.run(Row(changes=applied.changes, targets=targets)).runs
+    return {str(run.verdict) for run in runs}
+
+
+def scripted(folder: Path, text: str) -> Model:
+    """Return a model that answers what `text` says."""
+    path = folder / "replies.txt"
+    path.write_text(text, encoding="utf-8")
+    return ScriptedModel(str(path), Settings())
+
+
+def bench_for(engine: Engine, model: Model, said: list[str] | None = None) -> Workbench:
+    """Return a workbench that keeps what is said in `said`."""
+    say = (lambda _: None) if said is None else said.append
+    return Workbench(engine=engine, repeat=2, keep=5, model=model, say=say)
