@@ -173,7 +173,7 @@ class _Inversion:
         tried = self._try(reply)
         failures: list[str] = []
         for _ in range(self.settings.refinements):
-            if tried is not None and (tried.passes or tried.candidate):
+            if tried is not None and (tried.passes or tried.reported):
                 break
             failures.append(tried.told if tried else "no test")
             last = failures[-self.settings.identical :]
@@ -181,8 +181,8 @@ class _Inversion:
             if same or self.talk.asker.over:
                 break
             tried = self._try(self._refined(tried, plan)) or tried
-        if tried is not None and tried.candidate:
-            # It was to pass and fails for a reason that stands: what was wanted in the end.
+        if tried is not None and tried.reported:
+            # It was to pass and fails as the report says: what was wanted in the end.
             self._judge(tried)
         return tried
 
@@ -258,4 +258,4 @@ def _flip(questions: Questions, code: str, before: str, happened: str) -> Callab
 
 
 def _name(issue: Issue) -> str:
-    return f"test_{slug(issue.source, issue.title)}_now"
+    return f"test_{slug(issue.source, issue.title)}"

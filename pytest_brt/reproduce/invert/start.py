@@ -48,7 +48,7 @@ def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
             kind=OracleKind.WRITTEN,
             index=number,
             body=body,
-            sentence="Pins what happens now.",
+            sentence="Does what the report does.",
             score=0.0,
             fixtures=("capsys",) if "capsys" in body[-1] else (),
             imports=("import pytest",) if "pytest." in body[0] else (),

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.invert.flip import flipped
 from pytest_brt.reproduce.written.confidence import Signs
-from pytest_brt.reproduce.written.facts import Facts
+from pytest_brt.reproduce.written.facts import Facts, matches
 from pytest_brt.reproduce.written.judge import judge_written, refusal, run_tests
 from pytest_brt.reproduce.written.make import Maker, Written
 from pytest_brt.reproduce.written.small import made_small
+from pytest_brt.reproduce.written.split import split_tests
 from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, TestRun, Verdict
 
 #: Lines of a failure that a model is shown.
@@ -31,6 +33,8 @@ class Tried:
     told: str
     #: It fails for a reason that stands.
     candidate: bool
+    #: And the failure is what the report speaks of, as far as rules can tell.
+    reported: bool
     #: It passes, and is about the project.
     passes: bool
 
@@ -67,7 +71,7 @@ class Tries:
         found = self._run(self._maker.make(reply, origin))
 
         def order(tried: Tried) -> tuple[bool, bool]:
-            return (tried.candidate, tried.passes) if parent else (tried.passes, tried.candidate)
+            return (tried.candidate, tried.passes) if parent else (tried.passes, tried.reported)
 
         return max(found, key=order) if found else None
 
@@ -77,7 +81,9 @@ class Tries:
         source = flipped(test.source or "", self.facts.wrong, self.facts.raised)
         if not source:
             return None
-        raises = "raises" in (test.source or "") and "raises" not in source
+        # Without the imports that only the old claim needed.
+        source = split_tests(source, "")[0].source
+        raises = "raises(" in (test.source or "") and "raises(" not in source
         kind = OracleKind.NO_RAISE if raises else OracleKind.GONE
         turned = replace(
             test,
@@ -103,11 +109,16 @@ class Tries:
         passes = bool(runs) and all(run.verdict is Verdict.PASS for run in runs)
         packages = self._maker.index.packages
         own = _imports(item.test, packages)
+        if not why_not and runs[0].reason.startswith(API_MISMATCH):
+            why_not = "the project has no such thing, or cannot be called like this"
+        candidate = not why_not and own
+        match = matches(self.facts, item.test.source or "", runs[0].raised) if candidate else ""
         return Tried(
             written=item,
             runs=runs,
             told=_told(runs, why_not, packages if passes and not own else ()),
-            candidate=not why_not and own,
+            candidate=candidate,
+            reported=bool(match),
             passes=passes and own,
         )
 
@@ -133,10 +144,20 @@ class Tries:
         found = []
         for tried in self._known.values():
             item = self.judge(tried)
-            if tried.candidate and item.judgement.candidate:
+            if tried.written.test.id in self.opinions:
                 item = made_small(item, self._engine, self._repeat, self._judge)
+            elif item.judgement.candidate:
+                item = _unwanted(item)
             found.append(item)
         return tuple(found)
+
+
+def _unwanted(item: JudgedTest) -> JudgedTest:
+    """Return a test that fails by mistake as no candidate: it was to pass, or demands nonsense."""
+    judgement = item.judgement
+    reason = f"fails, but not as was wanted: {judgement.reason}"
+    refused = replace(judgement, candidate=False, confidence=0.0, reason=reason)
+    return replace(item, judgement=refused)
 
 
 def _imports(test: CandidateTest, packages: Sequence[str]) -> bool:

@@ -1,0 +1,231 @@
+"""Pass, then invert, on real bugs: with and without a start from what replay saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.dialogue.trajectory import read_trajectories
+from pytest_brt.execute.engine import Engine
+from pytest_brt.journal import Journal
+from pytest_brt.reproduce.invert import STRATEGY
+from pytest_brt.reproduce.invert.run import InvertSettings, invert
+from pytest_brt.types import Attempt, Ending, JudgedTest, OracleKind, Verdict
+from tests.reproduce.examples import bench_for, issue_of, open_example, scripted, verdicts_with
+
+CRASH, VALUE = "tabulate-maxcolwidths", "sqlparse-strip-comments"
+YES = "=== always if: Answer yes or no\n"
+CALL = 'sqlparse.format("--A;\\n--B;", strip_comments=True)'
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Engine]]:
+    opened = {
+        name: open_example(name, tmp_path_factory.mktemp("invert")) for name in (CRASH, VALUE)
+    }
+    yield opened
+    for engine in opened.values():
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def indexes(engines: dict[str, Engine]) -> Iterator[dict[str, Index]]:
+    opened = {name: open_index(Path(engine.subject.root)) for name, engine in engines.items()}
+    yield opened
+    for index in opened.values():
+        index.close()
+
+
+def candidates(attempt: Attempt) -> list[JudgedTest]:
+    return [item for item in attempt.tests if item.judgement.candidate]
+
+
+def actions(attempt: Attempt) -> list[str]:
+    (trajectory,) = attempt.trajectories
+    return [step.action for step in trajectory.steps]
+
+
+def test_what_replay_saw_is_turned_round(engines: dict[str, Engine], tmp_path: Path) -> None:
+    """The first turn still passes; the second has an assertion too many, which is cut."""
+    script = f"""\
+{YES}yes
+=== reply if: assertion turned around
+```python
+import pytest
+from tabulate import tabulate
+
+
+def test_x():
+    with pytest.raises(IndexError):
+        tabulate([], maxcolwidths=10)
+```
+=== reply if: It passes
+```python
+from tabulate import tabulate
+
+
+def test_empty_table():
+    assert tabulate([]) == ""
+    assert tabulate([], maxcolwidths=10) == ""
+```
+"""
+    engine, said = engines[CRASH], list[str]()
+    attempt = STRATEGY.attempt(
+        issue_of(CRASH), 0, bench_for(engine, scripted(tmp_path, script), said)
+    )
+    (found,) = candidates(attempt)
+    assert found.test.source == (
+        "from tabulate import tabulate\n\n\ndef test_empty_table():\n"
+        '    assert tabulate([], maxcolwidths=10) == ""\n'
+    )
+    assert verdicts_with(CRASH, "fix-03.diff", engine, [found]) == {"PASS"}
+    assert "the model says it is the reported bug" in found.judgement.reason
+    assert "the report names IndexError" in found.judgement.reason
+    assert actions(attempt) == ["flip", "flip", "judge"]
+    assert attempt.trajectories[0].ending is Ending.FINISH
+    assert said[0].startswith("pinned what happens now: run ")
+    assert attempt.cost.calls == 3
+
+
+WRITTEN = f"""\
+=== reply if: Plan one short
+Call sqlparse.format with two comments; the second one survives.
+=== reply if: must PASS now
+```python
+import sqlparse
+
+def test_now()
+    assert {CALL} == "--B;"
+```
+=== reply if: must PASS now
+```python
+import sqlparse
+
+
+def test_now():
+    assert {CALL} == "--A;"
+```
+=== reply if: Write the whole test again so that it passes
+```python
+from sqlparse import format_all
+
+
+def test_now():
+    assert format_all("--A;") == ""
+```
+=== reply if: Write the whole test again so that it passes
+```python
+def test_now():
+    assert 1 == 1
+```
+=== reply if: it uses nothing of the package
+```python
+import sqlparse
+
+
+def test_now():
+    assert {CALL} == "--B;"
+```
+=== reply if: assertion turned around
+```python
+import sqlparse
+
+
+def test_comments_go():
+    assert {CALL} == ""
+```
+"""
+
+
+def test_without_a_start_there_is_a_plan_and_what_does_not_pass_is_refined(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    # Its second version fails for the wrong reason only by luck: what it wants is as wrong.
+    bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}no\n{WRITTEN}"))
+    settings = InvertSettings(start=False, regenerations=0)
+    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, settings)
+    assert actions(attempt)[:3] == ["plan", "write", "write"]
+    observations = [step.observation for step in attempt.trajectories[0].steps]
+    assert observations[1] == "the reply has no test that parses"
+
+
+def test_every_mistake_on_the_way_is_answered(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    script = WRITTEN.replace(f'assert {CALL} == "--A;"', "assert sqlparse.nothing == 1")
+    bench = replace(
+        bench_for(engines[VALUE], scripted(tmp_path, f"{YES}yes\n{script}")), record=tmp_path
+    )
+    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings(start=False))
+    (found,) = candidates(attempt)
+    assert found.test.name == "test_comments_go"
+    assert verdicts_with(VALUE, "fix-02.diff", engines[VALUE], [found]) == {"PASS"}
+    seen = [(step.action, step.verdict) for step in attempt.trajectories[0].steps]
+    assert seen == [
+        ("plan", None),
+        ("write", None),
+        ("write", Verdict.FAIL),
+        ("refine", Verdict.BROKEN),
+        ("refine", Verdict.PASS),
+        ("refine", Verdict.PASS),
+        ("flip", Verdict.FAIL),
+        ("judge", Verdict.FAIL),
+    ]
+    (kept,) = read_trajectories(tmp_path)
+    assert (kept.name, kept.ending, len(kept.steps)) == ("invert-00", Ending.FINISH, len(seen))
+
+
+def test_when_the_model_cannot_turn_it_the_rule_does(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    script = f"{YES}yes\n=== always if: turned around\nI do not know."
+    bench = bench_for(engines[CRASH], scripted(tmp_path, script))
+    attempt = invert(issue_of(CRASH), indexes[CRASH], bench, InvertSettings(regenerations=0))
+    (found,) = candidates(attempt)
+    assert found.test.oracle.kind is OracleKind.NO_RAISE
+    assert "pytest" not in (found.test.source or "")
+    assert verdicts_with(CRASH, "fix-03.diff", engines[CRASH], [found]) == {"PASS"}
+    assert actions(attempt) == ["flip", "flip", "flip", "judge"]
+
+
+def test_the_same_plan_after_plan_ends_it(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    same = "```python\nimport sqlparse\n\n\ndef test_a():\n    assert sqlparse.nothing == 1\n```"
+    script = (
+        f"=== always if: Plan one short\nThe same.\n=== always if: must PASS now\n{same}\n"
+        f"=== always if: so that it passes\n{same}\n{YES}no"
+    )
+    bench = bench_for(engines[VALUE], scripted(tmp_path, script))
+    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings(start=False))
+    assert attempt.trajectories[0].ending is Ending.LOOP
+    assert attempt.notes[0].startswith("3 plans in a row came to the same:")
+    assert actions(attempt).count("plan") == 3
+    # Identical failures end a plan long before its ten refinements.
+    assert actions(attempt).count("refine") <= 3 * 3
+
+
+def test_the_time_ends_it(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    bench = replace(bench_for(engines[VALUE], scripted(tmp_path, "=== always\nx")), deadline=0.0)
+    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings())
+    assert (attempt.trajectories[0].ending, attempt.cost.calls) == (Ending.TIME, 0)
+
+
+def test_an_interrupted_talk_is_taken_up(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    flip = WRITTEN[WRITTEN.index("=== reply if: assertion turned") :]
+    asked = []
+    for script in (f"{flip}{YES}yes", "=== reply if: nothing has this\nx"):
+        journal = Journal(tmp_path / "journal.jsonl", "setting")
+        bench = replace(bench_for(engines[VALUE], scripted(tmp_path, script)), journal=journal)
+        attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings())
+        journal.close(interrupted=True)
+        asked.append((actions(attempt), len(candidates(attempt)), attempt.cost.calls))
+    assert asked == [(["flip", "judge"], 1, 2)] * 2
