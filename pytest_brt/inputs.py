@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -29,6 +28,7 @@ from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.model.recording import RecordedModel
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
+from pytest_brt.progress import PROGRESS, Progress
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
@@ -43,8 +43,8 @@ from pytest_brt.reproduce.libro import STRATEGY as LIBRO
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run import Case, Plan
-from pytest_brt.store import load_last_run
-from pytest_brt.types import Issue, JudgedTest, Patch, Step
+from pytest_brt.store import load_last_run, load_spent
+from pytest_brt.types import Cost, Issue, JudgedTest, Patch, Step
 
 
 def absolutepath(path: str | Path) -> Path:
@@ -61,6 +61,8 @@ class Inputs:
 
     plan: Plan
     workbench: Workbench
+    #: What earlier runs here spent on the model.
+    spent: Cost
     #: The files that pytest collects, in order: an issue (no patches), or a file of patches.
     paths: Mapping[Path, tuple[Case, tuple[Patch, ...]]]
 
@@ -106,13 +108,14 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         budget=options.budget,
         repairs=repairs,
     )
+    progress = config.stash.setdefault(PROGRESS, Progress())
     workbench = Workbench(
         engine=engine,
         repeat=options.repeat,
         keep=options.keep,
         model=model,
         editor=editor,
-        say=logging.getLogger("pytest_brt").info,
+        say=progress.say,
         prompts=prompts,
         samples=options.samples,
         steps=options.steps,
@@ -122,7 +125,9 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         cache=_cache(config),
         record=options.record,
     )
-    return Inputs(plan=plan, workbench=workbench, paths=_paths(issues, cases, options))
+    folder = _cache(config)
+    spent = load_spent(folder, model.name) if folder is not None else Cost()
+    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, options))
 
 
 def _issue_path(source: str, scratch: Path) -> Path:

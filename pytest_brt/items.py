@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.errors import BrtError
+from pytest_brt.progress import PROGRESS
 from pytest_brt.report.json import attempt_json, localised_json, repair_json, result_json
 from pytest_brt.run import AttemptKey, Case, Run
 from pytest_brt.syntax import PARSING
@@ -63,6 +65,17 @@ class Work(pytest.Item):
         """Return the heading of a failure."""
         return self.path, None, self.name
 
+    def show(self) -> None:
+        """Show, with ``-v``, what the work has said since."""
+        lines = list(self.config.stash[PROGRESS].taken())
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        capture: Any = self.config.pluginmanager.getplugin("capturemanager")
+        if not lines or reporter is None or self.config.get_verbosity() <= 0:
+            return
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            for line in lines:
+                reporter.write_line(f"  {line}")
+
     def keep(self, record: object) -> None:
         """Put `record` on the report, where other people's reporters find it."""
         self.user_properties.append(("brt", to_json(record)))
@@ -75,13 +88,18 @@ class AttemptItem(Work):
         super().__init__(**kwargs)
         self.key = key
 
+    def _shown(self) -> None:
+        # What takes a moment needs no account of it.
+        if self.work.plan.strategies[self.key.strategy].asks:
+            self.show()
+
     def start(self) -> None:
         """Start the attempt."""
         self.work.attempt(self.key)
 
     def wait(self) -> None:
         """Wait for the attempt; a miss says what was looked for."""
-        attempt = result_of(self.work.attempt(self.key))
+        attempt = result_of(self.work.attempt(self.key), self._shown)
         self.seconds = attempt.seconds
         self.keep(attempt_json(attempt))
         if not any(judged.judgement.candidate for judged in attempt.tests):
@@ -125,7 +143,7 @@ class RepairItem(Work):
 
     def wait(self) -> None:
         """Wait for the repair and for its rows; a miss says why there is no fix."""
-        repair = result_of(self.work.repair(self.case, self.key))
+        repair = result_of(self.work.repair(self.case, self.key), self.show)
         self.seconds = repair.seconds
         self.keep(repair_json(repair))
         for row in self.work.rows_of(self.case, repair):
@@ -197,11 +215,18 @@ def _name(key: AttemptKey, runs: int) -> str:
     return f"{key.strategy}-{key.index:02}" if runs > 1 else key.strategy
 
 
-def result_of(future: Future[T]) -> T:
-    """Return the future's result, in waits short enough for Ctrl-C to be heard."""
+def result_of(future: Future[T], meanwhile: Callable[[], None] = lambda: None) -> T:
+    """Return the future's result, in waits short enough for Ctrl-C to be heard.
+
+    `meanwhile` is called in between, and before it returns.
+    """
     while True:
         try:
-            return future.result(timeout=0.5)
+            result = future.result(timeout=0.5)
         except TimeoutError:
+            meanwhile()
             if future.done():
                 return future.result()
+        else:
+            meanwhile()
+            return result

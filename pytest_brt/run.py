@@ -25,6 +25,7 @@ from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.varying import Varying
 from pytest_brt.repair.patch import distinct
 from pytest_brt.repairing import Repairing, RepairPlan
+from pytest_brt.reproduce.agreement import agreed
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import (
     Attempt,
@@ -198,7 +199,7 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return all that is known by now: what failed or never ran is left out."""
-        attempts = tuple(_results(self._attempts.values()))
+        attempts = agreed(_results(self._attempts.values()))
         given = self._given.result() if self._given and _succeeded(self._given) else ()
         return RunRecord(
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
@@ -360,7 +361,7 @@ class Run:
         rows = (self._rows.get((case.issue_id, patch.name)) for patch in (*case.patches, *found))
         results = tuple(_results(row for row in rows if row is not None))
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
-        tests = tuple(judged for attempt in _results(attempts) for judged in attempt.tests)
+        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
         if self._given is not None and _succeeded(self._given):
             tests += self._given.result()
         return self.plan.rank(results, tests) if results else ()

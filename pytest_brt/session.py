@@ -38,9 +38,9 @@ from pytest_brt.journal import Journal
 from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
 from pytest_brt.run import Run
-from pytest_brt.store import save_last_run, write_bytes
+from pytest_brt.store import add_spent, save_last_run, write_bytes
 from pytest_brt.summary import Summary
-from pytest_brt.types import RunRecord
+from pytest_brt.types import Cost, RunRecord
 
 
 def open_session(config: pytest.Config, mode: Mode) -> Session:
@@ -221,7 +221,7 @@ class Session:
                 self.closing.append(f"{count} results taken from the run that was interrupted")
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
-        for write in (*self.files.writers(), self._keep_tests, self._land):
+        for write in (*self.files.writers(), self._keep_tests, self._keep_spent, self._land):
             try:
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
@@ -256,6 +256,16 @@ class Session:
                 save_last_run(folder, tests)
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
+
+    def _keep_spent(self, record: RunRecord) -> None:
+        costs = (*(attempt.cost for attempt in record.attempts), *(r.cost for r in record.repairs))
+        spent = sum(costs, Cost())
+        folder = self._cache()
+        if spent.calls and folder is not None:
+            try:
+                add_spent(folder, self.inputs.workbench.model.name, spent)
+            except StoreProblem as error:
+                self.closing.append(f"the next run will not know how fast the model is: {error}")
 
     def _land(self, record: RunRecord) -> None:
         root = Path(self.inputs.workbench.engine.subject.root)

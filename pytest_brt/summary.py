@@ -13,6 +13,15 @@ from pytest_brt.options import Options, Write
 from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of
+from pytest_brt.report.attempts import (
+    account,
+    by_model,
+    columns,
+    heading,
+    name_of,
+    prospect,
+    total,
+)
 from pytest_brt.report.failure import place_of
 from pytest_brt.report.repairs import places, repairs
 from pytest_brt.report.table import exposures, question, reasons, regressions, table
@@ -40,10 +49,13 @@ class Summary:
         strategies = ", ".join(inputs.plan.strategies) if self.options.issues else "tests given"
         model = inputs.workbench.model
         asked = "" if model.name == "none" else f"; model {model.name}"
-        return [
+        lines = [
             f"brt: {strategies}; python {version} ({subject.found}){asked}; "
             f"sandbox {engine.level}; {self.options.jobs} jobs"
         ]
+        if asked:
+            lines.append(f"brt: {prospect(self.options.budget, inputs.spent)}")
+        return lines
 
     def show(
         self,
@@ -73,8 +85,8 @@ class Summary:
             order = "Ensemble Pass Rate" if plain else "weighted score, beside Ensemble Pass Rate"
             reporter.section(f"fixes by {order}")
             self._show_ranks(reporter, record)
-        for line in closing:
-            reporter.write_line(line)
+        for said in closing:
+            reporter.write_line(said)
 
     # -- tests --------------------------------------------------------------------------
 
@@ -91,8 +103,12 @@ class Summary:
         tests = [judged for attempt in attempts for judged in attempt.tests]
         self._show_considered(reporter, tests, "for the reported reason")
         if not any(judged.judgement.candidate for judged in tests) or self.verbose:
-            for note in (note for attempt in attempts for note in attempt.notes):
-                reporter.write_line(f"  {note}")
+            for attempt in attempts:
+                name = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
+                for note in attempt.notes:
+                    reporter.write_line(f"  {name}{note}")
+        for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
+            reporter.write_line(f"  {spent}")
 
     def _show_considered(
         self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], how: str
@@ -103,15 +119,22 @@ class Summary:
             f"  {_count(len(tests), 'test')} considered, {len(candidates)} "
             f"{'fails' if len(candidates) == 1 else 'fail'} {how}"
         )
-        for judged in tests if self.verbose else candidates:
-            self._show_test(reporter, judged)
+        shown = tests if self.verbose else candidates
+        wide = by_model(shown)
+        if wide:
+            shown = sorted(shown, key=lambda judged: -judged.judgement.confidence)
+            reporter.write_line(f"  {heading()}")
+        for judged in shown:
+            self._show_test(reporter, judged, wide=wide)
 
-    def _show_test(self, reporter: pytest.TerminalReporter, judged: JudgedTest) -> None:
+    def _show_test(
+        self, reporter: pytest.TerminalReporter, judged: JudgedTest, *, wide: bool
+    ) -> None:
         test, judgement = judged.test, judged.judgement
         colour = {"red": True} if judgement.candidate else {}
         reporter.write_line(
-            f"  {judgement.verdict:<8} {judgement.confidence:4.0%}  {test.name}  "
-            f"[{test.oracle.kind}]",
+            f"  {judgement.verdict:<8} {judgement.confidence:4.0%}  "
+            f"{columns(judged) + '  ' if wide else ''}{test.name}  [{test.oracle.kind}]",
             **colour,
         )
         failure = judgement.runs[0].reason if judgement.runs else judgement.reason

@@ -218,6 +218,9 @@ class Judgement:
     #: Probability that the test is F→P, in 0..1, 0 when not a candidate.
     confidence: float
     runs: tuple[TestRun, ...] = ()
+    #: Samples or runs of its strategy that fail alike, this one too, and how many there were.
+    agree: int = 1
+    samples: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,17 @@ def record_json(record: RunRecord) -> Json:
             for issue in record.issues
         ],
         "tests": [_test_json(judged) for judged in _all_tests(record)],
+        "attempts": [
+            {
+                "issue": attempt.issue,
+                "strategy": attempt.strategy,
+                "index": attempt.index,
+                "seconds": round(attempt.seconds, 3),
+                "notes": list(attempt.notes),
+                **_spent_json(attempt),
+            }
+            for attempt in record.attempts
+        ],
         "patches": [_rank_json(rank) for rank in record.ranks],
         "repairs": [repair_json(repair) for repair in record.repairs],
         "places": [localised_json(found) for found in record.localised],
@@ -55,6 +66,27 @@ def attempt_json(attempt: Attempt) -> Json:
         "seconds": round(attempt.seconds, 3),
         "notes": list(attempt.notes),
         "tests": [_test_json(judged) for judged in attempt.tests],
+        **_spent_json(attempt),
+    }
+
+
+def _spent_json(attempt: Attempt) -> Json:
+    """Return what an attempt cost, and how its dialogues with a model ended."""
+    return {
+        "calls": attempt.cost.calls,
+        "prompt_tokens": attempt.cost.prompt_tokens,
+        "evaluated_tokens": attempt.cost.evaluated,
+        "tokens": attempt.cost.tokens,
+        "model_seconds": round(attempt.cost.seconds, 3),
+        "dialogues": [
+            {
+                "steps": len(dialogue.steps),
+                "ending": dialogue.ending,
+                "reason": dialogue.reason,
+                "actions": [step.action for step in dialogue.steps],
+            }
+            for dialogue in attempt.trajectories
+        ],
     }
 
 
@@ -152,6 +184,8 @@ def _test_json(judged: JudgedTest) -> Json:
         "verdict": judgement.verdict,
         "reason": judgement.reason,
         "confidence": round(judgement.confidence, 3),
+        "agree": judgement.agree,
+        "samples": judgement.samples,
     }
 
 

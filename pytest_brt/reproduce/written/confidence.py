@@ -74,7 +74,7 @@ def _shares(signs: Signs) -> Sequence[tuple[float, str]]:
     found: list[tuple[float, str]] = []
     if signs.samples > 1:
         words = f"{signs.agree} of {signs.samples} samples fail alike"
-        found.append((_agreement(signs), words))
+        found.append((agreement_share(signs.agree, signs.samples), words))
     found.append((MATCH, signs.match) if signs.match else (NO_MATCH, ""))
     if signs.same >= REPEATED:
         found.append((REPEATED_SHARE, f"written {signs.same} times alike"))
@@ -87,10 +87,17 @@ def _shares(signs: Signs) -> Sequence[tuple[float, str]]:
     return found
 
 
-def _agreement(signs: Signs) -> float:
+def with_agreement(confidence: float, agree: int, samples: int) -> float:
+    """Return the confidence of a test, until now judged alone, among `samples` of its kind."""
+    share = agreement_share(agree, samples)
+    odds = _odds(min(max(confidence, 0.01), 0.95)) * _odds(share) / _odds(BASE)
+    return round(min(max(odds / (1 + odds), 0.01), 0.95), 2)
+
+
+def agreement_share(agree: int, samples: int) -> float:
     """Return the share for so much agreement; with fewer samples, each says more."""
-    scale = (_SAMPLES / min(max(signs.samples, 1), _SAMPLES)) ** 0.5
-    agree = 1 + (signs.agree - 1) * scale
+    scale = (_SAMPLES / min(max(samples, 1), _SAMPLES)) ** 0.5
+    agree = 1 + (agree - 1) * scale
     return next(share for most, share in AGREEMENT if agree <= most)
 
 

@@ -65,6 +65,8 @@ def judge_written(
         reason="; ".join((told(runs[0]), *reasons)),
         confidence=value,
         runs=runs,
+        agree=seen.agree,
+        samples=seen.samples,
     )
     return JudgedTest(test=test, judgement=judgement)
 

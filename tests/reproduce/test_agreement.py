@@ -1,0 +1,63 @@
+"""Runs that agree make each other likelier."""
+
+from __future__ import annotations
+
+from pytest_brt.reproduce.agreement import agreed
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+
+
+def judged(message: str, *, candidate: bool = True, samples: int = 1) -> JudgedTest:
+    raised = Raised(type="AssertionError", message=message)
+    run = TestRun(test="t", node="test_a", verdict=Verdict.FAIL, reason=message, raised=raised)
+    return JudgedTest(
+        test=CandidateTest(
+            id=message,
+            name="test_a",
+            issue="i",
+            origin=Origin(strategy="agent", model="m"),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+            path="test_a.py",
+            source="def test_a(): pass\n",
+        ),
+        judgement=Judgement(
+            verdict=Verdict.FAIL,
+            candidate=candidate,
+            reason="fails",
+            confidence=0.3 if candidate else 0.0,
+            runs=(run,),
+            samples=samples,
+        ),
+    )
+
+
+def attempt(index: int, *tests: JudgedTest) -> Attempt:
+    return Attempt(issue="i", strategy="agent", index=index, tests=tests)
+
+
+def test_what_more_runs_agree_on_is_likelier() -> None:
+    runs = [attempt(n, judged("same")) for n in range(4)] + [attempt(4, judged("other"))]
+    found = agreed(runs)
+    same, other = found[0].tests[0].judgement, found[4].tests[0].judgement
+    assert (same.agree, same.samples, other.agree) == (4, 5, 1)
+    assert same.confidence > 0.3 > other.confidence
+    assert same.reason == "fails; 4 of 5 runs fail alike"
+
+
+def test_what_was_judged_together_already_is_left_alone() -> None:
+    (alone,) = agreed([attempt(0, judged("same"))])
+    assert alone.tests[0].judgement.confidence == 0.3
+    sampled = judged("same", samples=50)
+    found = agreed([attempt(0, sampled), attempt(1, judged("same", candidate=False))])
+    assert found[0].tests[0] == sampled
+    assert found[1].tests[0].judgement.confidence == 0
