@@ -1,4 +1,4 @@
-"""``pytest-brt issue`` and ``pytest-brt rank``: pytest, with an ini file of ours.
+"""``pytest-brt issue``, ``rank``, ``repair`` and ``localise``: pytest, with an ini file of ours.
 
 For projects whose own pytest settings stop pytest before a plugin is heard: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version.
@@ -32,7 +32,22 @@ def register(commands: Any) -> None:
     )
     rank.add_argument("patches", metavar="DIR", help="folder of patches")
     rank.set_defaults(command=_rank)
-    for parser in (issue, rank):
+    repair = commands.add_parser(
+        "repair",
+        help="write candidate patches for a bug report, with a model",
+        description="Same as: pytest --brt-repair FILE. Further options go to pytest.",
+    )
+    repair.add_argument("file", metavar="FILE", help="bug report; '-' reads stdin")
+    repair.add_argument("--rank", metavar="DIR", help="rank them together with the patches in DIR")
+    repair.set_defaults(command=_repair)
+    localise = commands.add_parser(
+        "localise",
+        help="say where the bug of a report may be",
+        description="Same as: pytest --brt-localise FILE. Further options go to pytest.",
+    )
+    localise.add_argument("file", metavar="FILE", help="bug report; '-' reads stdin")
+    localise.set_defaults(command=_localise)
+    for parser in (issue, rank, repair, localise):
         parser.add_argument(
             "--root", metavar="DIR", default=".", help="the project (default: this folder)"
         )
@@ -48,6 +63,17 @@ def _issue(arguments: argparse.Namespace) -> int:
 
 def _rank(arguments: argparse.Namespace) -> int:
     return _pytest(arguments, [f"--rank-fixes={arguments.patches}"])
+
+
+def _repair(arguments: argparse.Namespace) -> int:
+    options = [f"--brt-repair={arguments.file}"]
+    if arguments.rank:
+        options.append(f"--rank-fixes={arguments.rank}")
+    return _pytest(arguments, options)
+
+
+def _localise(arguments: argparse.Namespace) -> int:
+    return _pytest(arguments, [f"--brt-localise={arguments.file}"])
 
 
 def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:

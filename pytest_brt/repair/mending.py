@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pytest_brt.errors import FixProblem
 from pytest_brt.repair.fix import EditKind, Fix, LineEdit, Read, apply_fix, lines_of
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import PARSING
 from pytest_brt.types import FileChange
 
 #: A line as listings show it, with its number.
@@ -116,8 +117,13 @@ def _syntax_problem(changes: tuple[FileChange, ...], read: Read) -> str:
 
 
 def _error_in(content: bytes) -> SyntaxError | None:
-    try:
-        parse(content)
-    except SyntaxError as error:
-        return error
+    """Return why it is no Python; compiled, for `ast` takes a return outside of a function."""
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(content, "fix", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return error
+        except (ValueError, RecursionError, MemoryError) as error:
+            return SyntaxError(str(error))
     return None

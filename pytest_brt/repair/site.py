@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.index import Index
-from pytest_brt.dialogue.paths import Paths
+from pytest_brt.dialogue.paths import Paths, clean
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model
@@ -67,6 +67,10 @@ class Site:
         meant = self.paths.find(path)
         if meant.path:
             return meant.path
+        package = f"/{clean(path).removesuffix('.py')}/__init__.py"
+        inside = [known for known in self.index.layout.files if f"/{known}".endswith(package)]
+        if len(inside) == 1 and not meant.several:
+            return inside[0]
         if meant.several:
             raise FixProblem(f"{path!r} could be {' or '.join(meant.several)}: write it whole")
         near = f" (files like it: {', '.join(meant.near)})" if meant.near else ""

@@ -43,8 +43,8 @@ def told_runs(runs: Sequence[TestRun], names: dict[str, str]) -> str:
     if not bad:
         return f"All {len(runs)} tests pass." if len(runs) > 1 else "The test passes."
     many = f"{len(bad)} of {len(runs)} tests fail:" if len(runs) > 1 else "The test fails:"
-    shown = [told_run(run, names.get(run.test, run.node)) for run in bad[:_MOST]]
-    more = [f"{names.get(run.test, run.node)}: {run.verdict}" for run in bad[_MOST:]]
+    shown = [told_run(run, _name(run, names)) for run in bad[:_MOST]]
+    more = [f"{_name(run, names)}: {run.verdict}" for run in bad[_MOST:]]
     return "\n".join([many, *shown, *more])
 
 
@@ -63,3 +63,7 @@ def told_run(run: TestRun, name: str) -> str:
 def own_frames(frames: Iterable[Frame]) -> tuple[Frame, ...]:
     """Return the frames of the project and its tests; those of others say little."""
     return tuple(frame for frame in frames if not frame.path.startswith(("/", "<")))
+
+
+def _name(run: TestRun, names: dict[str, str]) -> str:
+    return names.get(run.test) or run.node or "its file cannot be collected"

@@ -1,0 +1,116 @@
+"""A small project with a bug, its failing tests, and models that say what they are told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from pytest_brt.code.index import open_index
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.execute.engine import Engine
+from pytest_brt.guard import Guard
+from pytest_brt.issue import load_issue
+from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.rank.guarding import hints_of
+from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.repair.scene import make_site, trusted
+from pytest_brt.repair.site import Site
+from pytest_brt.reproduce.replay.run import replay
+from tests.conftest import CLAMP_ISSUE, SOURCE
+from tests.execute.projects import open_on
+
+MODULE = "interval/__init__.py"
+#: Line of the bug in it.
+LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
+TESTS = """\
+from interval import clamp, mean
+
+
+def test_clamp_below():
+    assert clamp(-1, 0, 10) == 0
+
+
+def test_clamp_names():
+    assert clamp(value=-3, low=-2, high=2) == -2
+
+
+def test_mean():
+    assert mean([1, 2, 3]) == 2
+"""
+OTHER = '''\
+"""Uses of intervals."""
+
+from interval import clamp
+
+
+class Slider:
+    """A value that stays in its interval."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def moveTo(self, value):
+        return clamp(value, self.low, self.high)
+
+
+def percent_of(value):
+    return clamp(value, 0, 100)
+'''
+
+
+def write_project(root: Path) -> Path:
+    """Write the project to `root` and return it."""
+    (root / "interval").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / MODULE).write_text(SOURCE, encoding="utf-8")
+    (root / "interval/slider.py").write_text(OTHER, encoding="utf-8")
+    (root / "tests/test_interval.py").write_text(TESTS, encoding="utf-8")
+    (root / "clamp.md").write_text(CLAMP_ISSUE, encoding="utf-8")
+    return root
+
+
+def scripted(folder: Path, text: str, *, context: int = 0) -> ScriptedModel:
+    """Return a model that answers what `text` says."""
+    path = folder / "replies.txt"
+    path.write_text(text, encoding="utf-8")
+    return ScriptedModel(str(path), Settings(context=context))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The project, and what a site is made of."""
+
+    root: Path
+    engine: Engine
+
+    def site(self, model: Model, *, given: tuple[str, ...] = (), tests: bool = True) -> Site:
+        """Return a site that asks `model`."""
+        issue = load_issue(str(self.root / "clamp.md"), BytesIO())
+        failing = trusted(replay(issue, engine=self.engine).tests) if tests else ()
+        return make_site(
+            issue,
+            engine=self.engine,
+            index=open_index(self.root),
+            failing=failing,
+            guard=Guard(self.engine),
+            allowance=5.0,
+            pins=lambda near: pinned_among(near, failing),
+            hints=hints_of(failing),
+            model=model,
+            prompts=Prompts(),
+            given=given,
+        )
+
+
+@contextmanager
+def open_scene(root: Path) -> Iterator[Scene]:
+    """Write the project, and open an engine on it."""
+    engine = open_on(write_project(root))
+    try:
+        yield Scene(root=root, engine=engine)
+    finally:
+        engine.close()

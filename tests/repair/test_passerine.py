@@ -1,0 +1,149 @@
+"""Passerine with scripted replies: through refusals and a bad edit to a fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import FixProblem
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.repair.strategy import RepairBench, run_passerine
+from pytest_brt.types import Ending, Repair
+from tests.conftest import tree_hash
+from tests.repair.scenes import LINE, MODULE, Scene, scripted
+
+TEST = "tests/test_interval.py"
+REPLIES = f"""\
+=== reply if: What to change: use high
+{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}
+```python
+return min(value, high)
+```
+=== reply if: What to change: break it
+no answer at all
+=== reply if: What to change: take max as well
+[{{"file_path": "{MODULE}", "modifications": [{{"line_number": {LINE}, "modified_line":
+"    return max(low, min(value, high))"}}]}}]
+=== reply
+{{"thought": "Done?", "action": "finish"}}
+=== reply
+{{"thought": "See.", "action": "cat", "path": "{MODULE}", "first": 1}}
+=== reply
+{{"thought": "Search.", "action": "code_search", "keywords": "clamp"}}
+=== reply
+{{"thought": "Change the test.", "action": "edit", "path": "{TEST}", "prompt": "x"}}
+=== reply
+{{"thought": "Bad.", "action": "edit", "path": "{MODULE}", "prompt": "break it"}}
+=== reply
+{{"thought": "Upper.", "action": "edit", "path": "{MODULE}", "prompt": "use high, line {LINE}"}}
+=== reply
+{{"thought": "Done?", "action": "finish"}}
+=== reply
+{{"thought": "Test.", "action": "test", "path": "{TEST}"}}
+=== reply
+{{"thought": "Lower.", "action": "edit", "path": "{MODULE}", "prompt": "take max as well"}}
+=== reply
+{{"thought": "Test.", "action": "test", "path": "{TEST}"}}
+=== reply
+{{"thought": "Yes.", "action": "finish"}}
+"""
+#: As the paper's JSON is no header with an action, the answer is one with it as its argument.
+PAPER = REPLIES.replace(
+    f'[{{"file_path": "{MODULE}", "modifications": [{{"line_number": {LINE}, "modified_line":\n'
+    '"    return max(low, min(value, high))"}]}]',
+    f'{{"thought": "t", "action": "change", "changes": [{{"file_path": "{MODULE}", '
+    f'"modifications": [{{"line_number": {LINE}, '
+    '"modified_line": "    return max(low, min(value, high))"}]}]}',
+)
+
+
+@pytest.fixture(scope="module")
+def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
+    before = tree_hash(scene.root)
+    model = scripted(tmp_path_factory.mktemp("model"), PAPER)
+    repair = run_passerine(1, RepairBench(site=scene.site(model), brt=None))
+    assert tree_hash(scene.root) == before
+    return repair
+
+
+def test_it_ends_with_a_fix(done: Repair) -> None:
+    assert done.trajectory is not None
+    assert done.trajectory.ending is Ending.FINISH
+    (fix,) = done.fixes
+    assert fix.plausible
+    assert "+    return max(low, min(value, high))\n" in fix.patch.text
+    assert done.brt == ""
+
+
+def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
+    assert done.trajectory is not None
+    problems = [step.problem for step in done.trajectory.steps]
+    assert "Edit the code first" in problems[0]
+    assert "is tests: only code of the project" in problems[3]
+    assert "could not be read" in problems[4]
+    assert problems[5] == ""
+    assert "No test was run yet" in problems[6]
+    assert "2 of 3 tests fail" in done.trajectory.steps[7].observation
+    assert "All 3 tests pass" in done.trajectory.steps[9].observation
+
+
+def test_the_indentation_of_an_edit_is_put_right(done: Repair) -> None:
+    assert done.trajectory is not None
+    (change,) = done.trajectory.steps[5].changes
+    assert b"\n    return min(value, high)\n" in (change.content or b"")
+
+
+def with_brt(scene: Scene, model: ScriptedModel, index: int) -> Repair:
+    site = scene.site(model)
+    return run_passerine(index, RepairBench(site=site, brt=site.failing[0], steps=6))
+
+
+def test_every_other_run_is_given_the_test(scene: Scene, tmp_path: Path) -> None:
+    name = scene.site(scripted(tmp_path, "=== reply\n")).failing[0].test
+    text = (
+        "=== reply if: A test that fails because of the bug\n"
+        f'{{"thought": "t", "action": "test", "path": "{name.path}"}}\n'
+        f'=== reply\n{{"thought": "t", "action": "cat", "path": "{name.path}", "first": 1}}\n'
+        f'=== reply\n{{"thought": "t", "action": "test", "path": "{name.path}"}}\n'
+        f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
+    )
+    given = with_brt(scene, scripted(tmp_path, text), 0)
+    assert given.brt == name.name
+    assert given.trajectory is not None
+    assert "The test fails" in given.trajectory.steps[0].observation
+    assert f"def {name.name}" in given.trajectory.steps[1].observation
+    other = with_brt(scene, scripted(tmp_path, text), 1)
+    assert (other.brt, other.fixes) == ("", ())
+    assert other.trajectory is not None
+    assert not any(step.action == "test" and not step.problem for step in other.trajectory.steps)
+
+
+def test_a_fix_that_was_broken_again_is_found(scene: Scene, tmp_path: Path) -> None:
+    text = (
+        f"=== reply if: What to change: right\n"
+        f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
+        "```python\n    return max(low, min(value, high))\n```\n"
+        f"=== reply if: What to change: wrong\n"
+        f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
+        "```python\n    return high\n```\n"
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "right"}}\n'
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "wrong"}}\n'
+        f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
+    )
+    (fix,) = with_brt(scene, scripted(tmp_path, text), 1).fixes
+    assert "max(low, min(value, high))" in fix.patch.text
+
+
+def test_without_a_failing_test_what_breaks_nothing_is_kept(scene: Scene, tmp_path: Path) -> None:
+    site = scene.site(scripted(tmp_path, PAPER), tests=False)
+    done = run_passerine(0, RepairBench(site=site, brt=None))
+    (fix,) = done.fixes
+    assert (fix.plausible, fix.total) == (False, 0)
+
+
+def test_a_package_is_meant_by_its_name_but_not_by_any(scene: Scene, tmp_path: Path) -> None:
+    site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
+    assert site.find("interval.py") == site.find("interval/__init__.py") == MODULE
+    with pytest.raises(FixProblem):
+        site.find("nowhere.py")

@@ -1,0 +1,234 @@
+"""RepairAgent with scripted replies: through mistakes to a fix, and what stays true on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.journal import Journal
+from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.repair.repairagent import AgentSettings, Without, repair
+from pytest_brt.repair.strategy import RepairBench, run_repairagent
+from pytest_brt.types import Ending, Repair, Trajectory
+from tests.conftest import tree_hash
+from tests.repair.scenes import LINE, MODULE, Scene, scripted
+
+REPLIES = f"""\
+=== reply
+{{"thought": "I search first.", "action": "search_code_base", "keywords": "clamp"}}
+=== reply
+I think the test helps.
+{{"thoughts": "Look.", "command": {{"name": "extract_test", "args": {{}}}}}}
+=== reply
+{{"thought": "And again.", "action": "extract_tests", "name": ""}}
+=== reply
+{{"thought": "Guess.", "action": "express_hypothesis", "hypothesis": "max() is wrong"}}
+=== reply
+{{"thought": "No.", "action": "discard_hypothesis", "reason": "max() gives the lower bound"}}
+=== reply
+{{"thought": "Guess.", "action": "express_hypothesis", "hypothesis": "min() is given low, not high"}}
+=== reply
+{{"thought": "Early.", "action": "goal_accomplished", "reason": "none"}}
+=== reply
+{{"thought": "Colon lost.", "action": "write_fix", "changes": "{MODULE} replace {LINE - 2}"}}
+```python
+def clamp(value, low, high)
+```
+=== reply
+{{"thought": "Upper.", "action": "write_fix", "changes": "interval.py replace {LINE}"}}
+```python
+    return min(value, high)
+```
+=== reply if: breaks 2 of the existing tests
+{{"thought": "Read.", "action": "read_range", "path": "{MODULE}", "first": 1, "last": 12}}
+=== reply
+{{"thought": "Done.", "action": "goal_accomplished", "reason": "the variant passes"}}
+"""
+#: The first variants are bad ones; a right one comes third.
+VARIANTS = f"""\
+=== reply if: Write one variant
+{{"thought": "a", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}
+```python
+    return min(low, high)
+```
+=== reply if: Write one variant
+no JSON at all
+=== reply if: Write one variant
+{{"thought": "b", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}
+```python
+    return max(low, min(value, high))  # both
+```
+=== always if: Write one variant
+{{"thought": "c", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}
+```python
+    # a comment
+    return min(low, high)
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
+    """Carry the whole script out once."""
+    before = tree_hash(scene.root)
+    site = scene.site(scripted(tmp_path_factory.mktemp("model"), VARIANTS + REPLIES))
+    repair = run_repairagent(0, RepairBench(site=site, brt=None))
+    assert tree_hash(scene.root) == before
+    return repair
+
+
+def steps_of(repair: Repair) -> Trajectory:
+    assert repair.trajectory is not None
+    return repair.trajectory
+
+
+def test_a_variant_wins(done: Repair) -> None:
+    (fix,) = done.fixes
+    assert (fix.source, fix.plausible) == ("a variant", True)
+    assert "+    return max(low, min(value, high))  # both\n" in fix.patch.text
+    assert len(fix.passed) == fix.total > 0
+    assert fix.hypothesis == "min() is given low, not high"
+    assert fix.guarded is not None
+    assert fix.guarded.ran == 3
+    assert steps_of(done).ending is Ending.FINISH
+
+
+def test_mistakes_are_told_and_the_repair_goes_on(done: Repair) -> None:
+    steps = steps_of(done).steps
+    said = [(step.action, step.problem) for step in steps]
+    assert said[0][0] == ""
+    assert "You can use: read_range" in said[0][1]
+    assert said[1] == ("extract_tests", "")
+    assert "action 'extract_test' read as 'extract_tests'" in steps[1].mended
+    assert "exactly this in step 2" in said[2][1]
+    assert [action for action, _ in said[3:6]] == [
+        "express_hypothesis",
+        "discard_hypothesis",
+        "express_hypothesis",
+    ]
+    assert "no action 'goal_accomplished' now" in said[6][1]
+    assert "syntax error" in said[7][1]
+    assert "expected ':'" in said[7][1]
+
+
+def test_a_fix_that_breaks_another_test_is_taken_back(done: Repair) -> None:
+    step = steps_of(done).steps[8]
+    assert (step.action, step.problem) == ("write_fix", "")
+    assert "But the fix breaks 2 of the existing tests" in step.observation
+    assert "tests/test_interval.py::test_clamp_below" in step.observation
+    assert "The fix was taken back" in step.observation
+    assert "'interval.py' read as 'interval/__init__.py'" in step.observation
+    assert "Of 2 variants, 1 pass all tests" in step.observation
+    assert step.changes == ()
+    assert step.cost.calls == 2
+
+
+def test_an_interrupted_repair_goes_on_where_it_stopped(
+    scene: Scene, done: Repair, tmp_path: Path
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    log = Log("i", "r", journal=Journal(path, "s"))
+    for step in steps_of(done).steps[:9]:
+        log.add(step)
+    rest = REPLIES[REPLIES.index("=== reply if: breaks") :]
+    site = scene.site(scripted(tmp_path, rest))
+    again = repair(site, AgentSettings(), Log("i", "r", journal=Journal(path, "s")))
+    assert [step.action for step in again.steps] == [step.action for step in steps_of(done).steps]
+    assert again.ending is Ending.FINISH
+
+
+def always(action: str) -> str:
+    return f'=== always\n{{"thought": "t", "action": {action}}}\n'
+
+
+def test_the_same_command_again_and_again_ends_it(scene: Scene, tmp_path: Path) -> None:
+    site = scene.site(scripted(tmp_path, always('"run_tests"')))
+    trajectory = repair(site, AgentSettings())
+    assert trajectory.ending is Ending.LOOP
+    assert len(trajectory.steps) < 10
+
+
+def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
+    back_and_forth = (
+        '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "%d"}\n'
+        '=== reply\n{"thought": "t", "action": "discard_hypothesis", "reason": "%d"}\n'
+    )
+    text = "".join(back_and_forth % (n, n) for n in range(30))
+    trajectory = repair(scene.site(scripted(tmp_path, text)), AgentSettings(steps=7))
+    assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 7)
+
+
+class Listener:
+    """A scripted model that keeps what it was asked."""
+
+    exact = False
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+        self.name, self.context = model.name, model.context
+        self.asked: list[Prompt] = []
+        self.count, self.measure, self.close = model.count, model.measure, model.close
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        self.asked.append(prompt)
+        return self.model.complete(prompt)
+
+    def texts(self) -> list[str]:
+        return ["\n".join(m.text for m in prompt.messages) for prompt in self.asked]
+
+
+READS = "".join(
+    f'=== reply\n{{"thought": "t{n}", "action": "read_range", "path": "{MODULE}", '
+    f'"first": {n}, "last": 12}}\n'
+    for n in range(1, 9)
+)
+
+
+def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
+    scene: Scene, tmp_path: Path
+) -> None:
+    model = Listener(scripted(tmp_path, READS))
+    repair(scene.site(model), AgentSettings(steps=8))
+    texts = model.texts()
+    for earlier, later in zip(texts, texts[1:], strict=False):
+        stable = earlier[: earlier.index("# Where you are")]
+        assert later.startswith(stable)
+        assert len(earlier) - len(stable) < 2500
+    for section in ("## Goals", "## Guidelines", "# The bug", "# What you did", "## Form"):
+        assert section in texts[0]
+    for section in ("State: understand", "# Commands", "# Last command", "step 8 of 8"):
+        assert section in texts[-1]
+
+
+@pytest.mark.parametrize("without", [*Without])
+def test_each_part_can_be_switched_off(scene: Scene, tmp_path: Path, without: Without) -> None:
+    model = Listener(scripted(tmp_path, READS))
+    given = (f"{MODULE}:{LINE}",)
+    repair(scene.site(model, given=given), AgentSettings(steps=4, without=frozenset({without})))
+    last = model.texts()[-1]
+    assert ("search_code_base" in last) is (without is Without.STATES)
+    assert ("State: " in last) is (without is not Without.STATES)
+    assert (READS and "### 1. read_range" in last) is (without is not Without.MEMORY)
+    assert "### 3. read_range" in last
+
+
+@pytest.mark.parametrize("context", [2600, 3200, 4000, 8000])
+def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path, context: int) -> None:
+    model = Listener(scripted(tmp_path, READS * 3, context=context))
+    trajectory = repair(scene.site(model), AgentSettings(steps=20))
+    assert trajectory.steps
+    for prompt in model.asked:
+        assert model.measure(prompt) + prompt.sampling.max_tokens <= context
+    if context <= 3200:
+        assert any("left out here" in text for text in model.texts())
+
+
+def test_without_a_failing_test_nothing_is_tried(scene: Scene, tmp_path: Path) -> None:
+    site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
+    done = run_repairagent(0, RepairBench(site=site, brt=None))
+    assert done.fixes == ()
+    assert "--brt-tests" in done.notes[0]

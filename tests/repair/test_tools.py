@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.dialogue.action import Action
+from pytest_brt.dialogue.tool import Outcome, Tool
+from pytest_brt.errors import FixProblem
+from pytest_brt.repair.repairagent import AgentSettings, agent_loop
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.tools.search_code_base import subtokens
+from pytest_brt.types import Step
+from tests.repair.scenes import LINE, MODULE, Scene, scripted
+
+
+@pytest.fixture(scope="module")
+def site(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    body = "=== always\n```python\ndef clamp(value, low, high):\n    return value\n```\n"
+    return scene.site(scripted(tmp_path_factory.mktemp("model"), body))
+
+
+@pytest.fixture(scope="module")
+def tools(site: Site) -> dict[str, Tool]:
+    return dict(agent_loop(site, AgentSettings(), lambda _: None).tools)
+
+
+def use(
+    tools: dict[str, Tool], tool: Name, steps: Sequence[Step] = (), /, **arguments: object
+) -> Outcome:
+    pairs = tuple((key, str(value)) for key, value in arguments.items())
+    return tools[tool].run(Action(name=tool.value, arguments=pairs), steps)
+
+
+def test_there_are_the_fourteen_of_the_paper(tools: dict[str, Tool]) -> None:
+    assert set(tools) == set(Name)
+    for name, tool in tools.items():
+        assert tool.spec.name == name
+        assert tool.spec.about.endswith(".")
+
+
+def test_read_range_shows_numbers_and_says_where_the_file_ends(tools: dict[str, Tool]) -> None:
+    shown = use(tools, Name.READ_RANGE, path=MODULE, first=LINE - 1, last=900).observation
+    assert f"{LINE:5}|     return max(low, min(value, low))" in shown
+    assert "the end" in shown.splitlines()[0]
+    assert "ask for 1 to" in use(tools, Name.READ_RANGE, path=MODULE, first=90, last=99).problem
+
+
+def test_classes_and_methods_are_indented_as_they_are_nested(tools: dict[str, Tool]) -> None:
+    shown = use(tools, Name.CLASSES_AND_METHODS, path="interval/slider.py").observation
+    assert "class Slider  lines 6-13" in shown
+    assert "  def moveTo(self, value)  lines 12-13" in shown
+    assert "def percent_of(value)  lines 16-17" in shown
+
+
+@pytest.mark.parametrize("name", ["moveTo", "Slider.moveTo", "Slider::moveTo", "move_to"])
+def test_a_method_is_found_by_what_it_is_nearly_called(tools: dict[str, Tool], name: str) -> None:
+    found = use(tools, Name.EXTRACT_METHOD, path="interval/slider.py", name=name)
+    assert "   13|         return clamp(value, self.low, self.high)" in found.observation
+
+
+def test_a_method_of_another_file_is_said_to_be_there(tools: dict[str, Tool]) -> None:
+    found = use(tools, Name.EXTRACT_METHOD, path=MODULE, name="percent_of")
+    assert "interval/slider.py: percent_of" in found.problem
+    assert "It has: clamp, mean" in use(tools, Name.EXTRACT_METHOD, path=MODULE, name="zz").problem
+
+
+def test_the_failing_test_is_shown(tools: dict[str, Tool], site: Site) -> None:
+    name = site.failing[0].test.name
+    for asked in ("", name, f"tests/x.py::{name}"):
+        shown = use(tools, Name.EXTRACT_TESTS, name=asked).observation
+        assert f"def {name}():" in shown
+    assert name in use(tools, Name.EXTRACT_TESTS, name="test_of_nothing").problem
+
+
+def test_words_are_split_at_capitals_underscores_and_periods() -> None:
+    assert subtokens("moveTo percent_of a.clampIt") == (
+        "move",
+        "to",
+        "percent",
+        "of",
+        "clamp",
+        "it",
+    )
+
+
+def test_search_answers_file_class_method_and_words(tools: dict[str, Tool]) -> None:
+    shown = use(tools, Name.SEARCH, keywords="moveTo").observation.splitlines()
+    assert shown[0] == "interval/slider.py"
+    assert "  Slider → moveTo (line 12): move, to" in shown
+    near = use(tools, Name.SEARCH, keywords="sliders").observation
+    assert "Slider" in near
+    assert "Nothing is called like" in use(tools, Name.SEARCH, keywords="quux").observation
+
+
+def test_calls_are_found_in_one_file_or_everywhere(tools: dict[str, Tool]) -> None:
+    everywhere = use(tools, Name.SIMILAR_CALLS, name="interval.clamp()", path="").observation
+    assert "interval/slider.py:13 in Slider.moveTo: clamp(value, self.low, self.high)" in everywhere
+    assert "tests/test_interval.py" in everywhere
+    one = use(tools, Name.SIMILAR_CALLS, name="clamp", path="slider.py").observation
+    assert "tests/" not in one
+    assert "Names like it" in use(tools, Name.SIMILAR_CALLS, name="clampp", path="").observation
+    with pytest.raises(FixProblem, match="no file"):
+        use(tools, Name.SIMILAR_CALLS, name="clamp", path="nowhere/at/all.txt")
+
+
+def test_a_method_is_written_by_a_query_of_its_own(tools: dict[str, Tool]) -> None:
+    made = use(tools, Name.METHOD_BODY, path=MODULE, name="clamp")
+    assert "    return value" in made.observation
+    assert f"now lines {LINE - 2} to {LINE}" in made.observation
+    assert made.cost.calls == 1
+
+
+def test_failing_tests_are_told_without_the_frames_of_others(
+    tools: dict[str, Tool], site: Site
+) -> None:
+    told = use(tools, Name.RUN_TESTS).observation
+    assert "AssertionError" in told
+    assert "site-packages" not in told
+    assert site.failing[0].test.name in told
+
+
+def test_localisation_names_the_buggy_function_first(tools: dict[str, Tool]) -> None:
+    told = use(tools, Name.LOCALIZE).observation.splitlines()
+    assert told[0] == "The most suspicious places, likeliest first:"
+    assert told[1].startswith(f"- {MODULE}:{LINE - 2}-{LINE} clamp, lines {LINE}")
+
+
+def test_a_place_that_was_given_is_told_as_it_is(scene: Scene, tmp_path: Path) -> None:
+    site = scene.site(scripted(tmp_path, "=== reply\n"), given=(f"{MODULE}:{LINE}",))
+    loop = agent_loop(site, AgentSettings(), lambda _: None)
+    told = use(dict(loop.tools), Name.LOCALIZE).observation
+    assert told == f"The bug is here:\n- {MODULE}:{LINE}-{LINE} clamp, lines {LINE}"
+
+
+def test_the_end_is_refused_before_a_fix_is_found(tools: dict[str, Tool]) -> None:
+    assert use(tools, Name.ACCOMPLISHED, reason="").problem
+    found = Step(number=1, reply="", action="write_fix", facts=(("patch", "d"), ("source", "x")))
+    assert use(tools, Name.ACCOMPLISHED, [found], reason="").done
