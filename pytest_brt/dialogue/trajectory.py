@@ -20,6 +20,7 @@ class _Start:
 
     issue: str
     name: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ class Kept:
     issue: str
     #: As in "agent-03".
     name: str
+    #: Title of the issue, or "" when that was not kept.
+    title: str
     steps: tuple[Step, ...]
     #: None when it was interrupted.
     ending: Ending | None
@@ -48,20 +51,27 @@ class Log:
     """Where the steps of one dialogue go: the journal, and the folder of the run."""
 
     def __init__(
-        self, issue: str, name: str, *, journal: Journal | None = None, folder: Path | None = None
+        self,
+        issue: str,
+        name: str,
+        *,
+        title: str = "",
+        journal: Journal | None = None,
+        folder: Path | None = None,
     ) -> None:
         """Write under the name `name`, as in "agent-03", which is unique for the issue.
 
         Args:
             issue: the issue's id.
             name: of the dialogue.
+            title: the issue's title, for readers.
             journal: keeps steps for the next run when this one is interrupted.
             folder: keeps whole trajectories, as `--brt-record` asks for.
         """
         self._names = ("step", issue, name)
         self._journal = journal
         self._path = folder / FOLDER / f"{issue}-{name}.jsonl" if folder else None
-        self._start = to_json(_Start(issue=issue, name=name))
+        self._start = to_json(_Start(issue=issue, name=name, title=title))
 
     def open(self) -> tuple[Step, ...]:
         """Return the steps that an interrupted run left, and write on after them.
@@ -145,6 +155,7 @@ def _read(path: Path) -> Kept:
     return Kept(
         issue=start.issue,
         name=start.name,
+        title=start.title,
         steps=tuple(steps),
         ending=end.ending if end else None,
         reason=end.reason if end else "",

@@ -14,20 +14,20 @@ _LINE = 400
 _VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(\.\d+)?( ?m?s)?\b")
 
 
-def without_repeats(text: str) -> str:
+def without_repeats(text: str, *, numbers: bool = True) -> str:
     r"""Return `text` with lines, and stretches of up to 12 lines, that repeat at once left out.
 
-    Lines that differ in numbers and addresses only count as the same. What was left out is
-    said where it stood.
+    What was left out is said where it stood. In a log lines that differ in numbers and addresses
+    only may count as the same (`numbers` false); in code they may not.
 
-    >>> print(without_repeats("start\nretry 1\nretry 2\nretry 3\nend"))
+    >>> print(without_repeats("start\nretry 1\nretry 2\nretry 3\nend", numbers=False))
     start
     retry 1
     [the line above, 2 more times]
     end
     """
     lines = text.split("\n")
-    plain = [_VOLATILE.sub("0", line) for line in lines]
+    plain = lines if numbers else [_VOLATILE.sub("0", line) for line in lines]
     out: list[str] = []
     at = 0
     while at < len(lines):

@@ -168,7 +168,8 @@ def _from_diff(site: Site, diff: str, source: str, steps: tuple[Step, ...]) -> F
 
 def _log(bench: RepairBench, strategy: str, index: int) -> Log:
     name = f"repair-{strategy}-{index:02}"
-    return Log(bench.site.issue.id, name, journal=bench.journal, folder=bench.record)
+    issue = bench.site.issue
+    return Log(issue.id, name, title=issue.title, journal=bench.journal, folder=bench.record)
 
 
 def _count(number: int, noun: str, nouns: str) -> str:

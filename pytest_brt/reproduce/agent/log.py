@@ -45,7 +45,7 @@ def _one(run: TestRun) -> str:
         lines += _raised(run.raised)
     elif run.verdict is not Verdict.PASS:
         lines.append(run.reason)
-    output = without_repeats(run.output.strip("\n")).split("\n")
+    output = without_repeats(run.output.strip("\n"), numbers=False).split("\n")
     if run.verdict is not Verdict.PASS and output != [""]:
         left = len(output) - _OUTPUT
         lines.append("It printed:" if left <= 0 else f"It printed (the last {_OUTPUT} lines):")

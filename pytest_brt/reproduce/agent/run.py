@@ -98,7 +98,11 @@ def agent(
             seconds=time.monotonic() - begin,
         )
     log = Log(
-        issue.id, f"{settings.strategy}-{index:02}", journal=bench.journal, folder=bench.record
+        issue.id,
+        f"{settings.strategy}-{index:02}",
+        title=issue.title,
+        journal=bench.journal,
+        folder=bench.record,
     )
     trajectory = converse(loop_of(kit, first, settings), log)
     tests = _judged(trajectory, kit, settings)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.context import Hints, gather_hints
@@ -103,7 +104,11 @@ class _Inversion:
             issue, index, buggy=bench.buggy, replayed=self.replayed
         )
         log = Log(
-            issue.id, f"invert-{settings.index:02}", journal=bench.journal, folder=bench.record
+            issue.id,
+            f"invert-{settings.index:02}",
+            title=issue.title,
+            journal=bench.journal,
+            folder=bench.record,
         )
         self.talk = Talk(Asker(bench.model, deadline=bench.deadline), log)
         self.questions = Questions(
@@ -137,6 +142,8 @@ class _Inversion:
                 came = self._one_plan()
             except PromptTooLong as problem:
                 return Ending.TOKENS, str(problem)
+            except OutOfTime as problem:
+                return Ending.TIME, str(problem)
             if len(self.tries.accepted()) >= self.settings.enough:
                 return Ending.FINISH, "a passing test was turned into one that fails as reported"
             fruitless.append(came)

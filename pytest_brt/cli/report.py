@@ -1,0 +1,67 @@
+"""``pytest-brt report DIR``: what was said in the dialogues of a recorded run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_brt.errors import UsageProblem
+
+
+def register(commands: Any) -> None:
+    """Add the command to `commands`, as `argparse` made it."""
+    parser = commands.add_parser(
+        "report",
+        help="read the dialogues of a recorded run",
+        description="Show the dialogues with a model that `--brt-record DIR` kept, those of "
+        "interrupted runs too: one line each, or one of them step by step.",
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder written by --brt-record")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a dialogue, as in agent-03")
+    parser.add_argument("--html", metavar="FILE", help="write all of them as one HTML page")
+    parser.add_argument("-v", "--verbose", action="store_true", help="leave nothing out")
+    parser.set_defaults(command=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from pytest_brt.dialogue.trajectory import read_trajectories
+    from pytest_brt.report.dialogue import Told, as_page, as_text, heading
+    from pytest_brt.store import write_text
+
+    folder = Path(arguments.folder)
+    found = [
+        Told(
+            name=kept.name,
+            issue=kept.title or kept.issue,
+            steps=kept.steps,
+            ending=kept.ending,
+            reason=kept.reason,
+        )
+        for kept in read_trajectories(folder)
+    ]
+    if not found:
+        raise UsageProblem(
+            f"no dialogue in {arguments.folder!r} (name the folder that a run with a model was "
+            "given with --brt-record)"
+        )
+    if arguments.html:
+        write_text(Path(arguments.html), as_page(found))
+        print(f"{len(found)} dialogues: {arguments.html}")
+        return 0
+    chosen = [told for told in found if arguments.name in (None, told.name)]
+    if not chosen:
+        names = ", ".join(told.name for told in found)
+        raise UsageProblem(f"no dialogue is called {arguments.name!r} (there are: {names})")
+    if len(chosen) == 1:
+        _print("\n".join(as_text(chosen[0], whole=arguments.verbose)))
+        return 0
+    for told in chosen:
+        last = heading(told.steps[-1]) if told.steps else "nothing"
+        _print(f"{told.name}: {len(told.steps)} steps, {told.ended}; last: {last}")
+    print(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
+    return 0
+
+
+def _print(text: str) -> None:
+    print(text.encode("utf-8", "replace").decode("utf-8"))
