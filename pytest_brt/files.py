@@ -35,12 +35,13 @@ class Files:
         self._options = options
         self._engine = engine
         self._key = _read_key(options.key)
-        # Before the run: what is proved is proved of this tree.
-        self._tree = tree_hash(Path(engine.subject.root)) if options.record else ""
+        #: The project before the run: what is found is found of this tree.
+        self.tree = tree_hash(Path(engine.subject.root))
 
     def writers(self) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""
         options = self._options
+        yield self._changed
         if options.json:
             yield self._json
         if options.html:
@@ -70,6 +71,14 @@ class Files:
             return "no patch was written: no fix passes the tests"
         many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
         return f"{many} in {folder}, not applied (git apply takes one)"
+
+    def _changed(self, _record: RunRecord) -> str:
+        if tree_hash(Path(self._engine.subject.root)) == self.tree:
+            return ""
+        return (
+            "the project was changed while this ran: some results are about the old state and"
+            " some about the new (run it again)"
+        )
 
     def _json(self, record: RunRecord) -> str:
         assert self._options.json is not None, "asked for"
@@ -112,7 +121,7 @@ class Files:
         setting = setting_of(
             self._engine.subject,
             Limits(seconds=options.timeout, memory_mb=options.memory),
-            tree=self._tree,
+            tree=self.tree,
             sandbox=record.sandbox,
             net=options.net,
             repeat=options.repeat,
@@ -123,9 +132,7 @@ class Files:
             assert file.content is not None, "evidence deletes nothing"
             write_bytes(options.record / file.path, file.content)
         signed = ", signed" if self._key else ""
-        changed = tree_hash(Path(self._engine.subject.root)) != self._tree
-        remark = "; the tree was changed during the run" if changed else ""
-        return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again){remark}"
+        return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again)"
 
 
 def _stem(issue: Issue) -> str:

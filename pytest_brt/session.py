@@ -21,7 +21,6 @@ from pytest_brt import __version__
 from pytest_brt.code.edits import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
-from pytest_brt.execute.fingerprint import tree_hash
 from pytest_brt.files import Files
 from pytest_brt.inputs import Inputs, absolutepath, read_inputs
 from pytest_brt.items import (
@@ -77,10 +76,10 @@ class Session:
         self.options = options
         self.inputs = inputs
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
+        self.files = files
         self.journal = self._open_journal()
         self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
         self.summary = Summary(config, options)
-        self.files = files
         self.record: RunRecord | None = None
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
@@ -237,8 +236,8 @@ class Session:
         asked = replace(
             self.options, json=None, html=None, sarif=None, record=None, key=None, jobs=0, out=None
         )
-        tree = tree_hash(Path(engine.subject.root))
-        setting = content_id(__version__, tree, repr(engine.subject), engine.level, repr(asked))
+        facts = (self.files.tree, repr(engine.subject), engine.level, repr(asked))
+        setting = content_id(__version__, *facts)
         return Journal(folder / "journal.jsonl", setting)
 
     def _cache(self) -> Path | None:

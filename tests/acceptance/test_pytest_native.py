@@ -40,6 +40,22 @@ def test_a_shown_node_id_can_be_run_again(project: pytest.Pytester) -> None:
     other.stderr.fnmatch_lines(["*'tests': our modes choose what runs*--brt-tests*"])
 
 
+def test_a_tree_that_changes_meanwhile_is_told(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        editing="""
+        import pathlib
+
+        def pytest_runtest_teardown(item):
+            pathlib.Path("interval", "more.py").write_text("x = 1", encoding="utf-8")
+        """
+    )
+    told = "the project was changed while this ran*"
+    result = project.runpytest_subprocess(ISSUE, "-p", "editing")
+    result.stdout.fnmatch_lines([told])
+    again = project.runpytest_subprocess(ISSUE)
+    again.stdout.no_fnmatch_line(told)
+
+
 def test_misses_are_x_with_their_reason_even_with_runxfail(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess(ISSUE, RANK, "-rx", "--runxfail")
     assert result.ret == 0
