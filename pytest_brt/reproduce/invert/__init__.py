@@ -14,7 +14,7 @@ def _attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     from pytest_brt.reproduce.invert.run import InvertSettings, invert
 
     settings = InvertSettings(keep=bench.keep, repeat=bench.repeat, index=index)
-    with open_index(Path(bench.engine.subject.root)) as project:
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
         return invert(issue, project, bench, settings)
 
 

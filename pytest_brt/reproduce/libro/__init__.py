@@ -20,7 +20,7 @@ def _attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
         repeat=bench.repeat,
         index=index,
     )
-    with open_index(Path(bench.engine.subject.root)) as project:
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
         return libro(issue, project, bench, settings)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
+from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.context import Cut, Hints, gather_hints
@@ -200,7 +201,7 @@ def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings)
     work = Libro(issue, index, bench, settings)
     try:
         work.draw(settings.samples)
-    except PromptTooLong as problem:
+    except (PromptTooLong, OutOfTime) as problem:
         work.notes.append(str(problem))
     tests = work.tests()
     found = any(item.judgement.candidate for item in tests)

@@ -1,0 +1,190 @@
+"""Every prompt of libro, invert and the judge as it is sent, for one small bug."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.issue.load import read_issue
+from pytest_brt.model.base import Model, Prompt, Sampling, Settings
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.reproduce.context import Cut, Hints, gather_hints
+from pytest_brt.reproduce.fit import PromptTooLong
+from pytest_brt.reproduce.invert.prompt import Questions
+from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
+from pytest_brt.reproduce.opinion import opinion_prompt
+from pytest_brt.types import Issue
+from tests.reproduce.golden import check
+from tests.reproduce.written.test_judge import judged, run
+
+REPORT = """\
+# double() adds one
+
+I think `double` is wrong:
+
+```python
+>>> from pkg import double
+>>> double(2)
+5
+```
+
+I expected 4. With zero it is wrong, too.
+"""
+ISSUE = read_issue(REPORT, "issue.md")
+SAMPLING = Sampling(max_tokens=512)
+
+
+FILES = {
+    "pkg/__init__.py": "from pkg.core import double\n",
+    "pkg/core.py": "def double(x):\n    return x + x + 1\n\n\ndef half(x):\n    return x / 2\n",
+    "tests/test_core.py": (
+        "from pkg.core import half\n\n\ndef test_half():\n    assert half(2) == 1\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    root = tmp_path_factory.mktemp("prompts")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    with open_index(root) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def hints(index: Index) -> Hints:
+    found = gather_hints(ISSUE, index)
+    session = (">>> from pkg import double", ">>> double(2)\n5")
+    imports = ("from pkg import double", "from pkg.core import half")
+    return replace(found, session=session, imports=imports)
+
+
+def model_of(folder: Path, context: int = 0) -> Model:
+    path = folder / "script.txt"
+    path.write_text("=== always\nx", encoding="utf-8")
+    return ScriptedModel(str(path), Settings(context=context))
+
+
+def samples(
+    index: Index,
+    hints: Hints,
+    model: Model,
+    form: Form,
+    *,
+    facts: bool = False,
+    issue: Issue = ISSUE,
+) -> tuple[Prompt, tuple[str, ...]]:
+    return sampling_prompt(
+        issue,
+        form=form,
+        hints=hints,
+        index=index,
+        prompts=Prompts(),
+        model=model,
+        sampling=SAMPLING,
+        samples=3,
+        facts=facts,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "facts"),
+    [
+        ("libro-examples", Form.EXAMPLES, False),
+        ("libro-files", Form.FILES, False),
+        ("libro-files-facts", Form.FILES, True),
+    ],
+)
+def test_libro(
+    name: str, form: Form, facts: bool, index: Index, hints: Hints, tmp_path: Path
+) -> None:
+    prompt, notes = samples(index, hints, model_of(tmp_path), form, facts=facts)
+    check(name, prompt)
+    assert notes == ()
+
+
+def test_repair(tmp_path: Path) -> None:
+    prompt = repair_prompt(
+        "from pkg import doubled\n\n\ndef test_a():\n    assert doubled(2) == 4\n",
+        "cannot be collected: ImportError: cannot import name 'doubled' from 'pkg'",
+        problems=("'pkg' has no 'doubled' (is it 'double'?)",),
+        imports=("from pkg import double",),
+        prompts=Prompts(),
+        model=model_of(tmp_path),
+        sampling=SAMPLING,
+    )
+    check("libro-repair", prompt)
+
+
+@pytest.mark.parametrize("kind", ["plan", "write", "refine", "flip"])
+def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
+    questions = Questions(
+        issue=ISSUE,
+        hints=hints,
+        index=index,
+        prompts=Prompts(),
+        model=model_of(tmp_path),
+        sampling=SAMPLING,
+    )
+    code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
+    prompt = {
+        "plan": lambda: questions.plan(("call double(1)",), 1),
+        "write": lambda: questions.write("call double(2), which gives 5", 1),
+        "refine": lambda: questions.refine(code, "It cannot run.", ("no 'x'",), 1),
+        "flip": lambda: questions.flip(code, code, "It passes.", 1),
+    }[kind]()
+    check(f"invert-{kind}", prompt)
+
+
+def test_judge(hints: Hints, tmp_path: Path) -> None:
+    model = model_of(tmp_path)
+    prompt = opinion_prompt(judged(run()), ISSUE, hints, prompts=Prompts(), model=model)
+    check("judge", prompt)
+    assert prompt.grammar is not None
+    assert prompt.sampling.max_tokens == 4
+
+
+def test_a_prompt_is_shortened_until_it_fits_and_says_so(
+    index: Index, hints: Hints, tmp_path: Path
+) -> None:
+    issue = read_issue(REPORT + "\nIt is wrong for other numbers as well.\n" * 40, "issue.md")
+    last, seen = 10**9, set[str]()
+    for context in (3000, 1200, 1000, 700, 400):
+        model = model_of(tmp_path, context)
+        prompt, notes = samples(index, hints, model, Form.FILES, facts=True, issue=issue)
+        size = model.measure(prompt)
+        assert size + prompt.sampling.max_tokens < context
+        assert size <= last
+        assert "# double() adds one" in prompt.messages[-1].text
+        assert len(notes) >= len(seen)
+        last, seen = size, set(notes)
+    assert "report shortened to fit the context" in seen
+    assert "session left out to fit the context" in seen
+    assert "[… " in prompt.messages[-1].text
+    with pytest.raises(PromptTooLong, match=r"--brt-context"):
+        samples(index, hints, model_of(tmp_path, 60), Form.FILES)
+
+
+def test_a_report_cannot_give_orders_to_the_template(
+    index: Index, hints: Hints, tmp_path: Path
+) -> None:
+    text = REPORT + '\n```\n{{ 7 * 7 }} {% include "x" %}\n```\n'
+    prompt, _ = sampling_prompt(
+        read_issue(text, "issue.md"),
+        form=Form.EXAMPLES,
+        hints=hints,
+        index=index,
+        prompts=Prompts(),
+        model=model_of(tmp_path),
+        sampling=SAMPLING,
+        samples=1,
+        cut=Cut.WHOLE,
+    )
+    assert '{{ 7 * 7 }} {% include "x" %}' in prompt.messages[-1].text
