@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
 
-
 #: How names of files end that hold code, or say how it is run.
 CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
 
@@ -17,8 +16,9 @@ CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
 def tree_hash(root: Path, endings: tuple[str, ...] = ("",)) -> str:
     """Return the SHA-256 of every path, mode bit and byte below `root`, as hex digits.
 
-    Only files whose names have one of the `endings` count. Left out are version control, caches of tools, environments and bytecode: what a copy of the
-    tree does without. Files that cannot be read count by their name.
+    Only files whose names have one of the `endings` count. Left out are version control, caches
+    of tools, environments and bytecode: what a copy of the tree does without. Files that cannot
+    be read count by their name.
     """
     digest = hashlib.sha256()
     for path in files_of(root):
