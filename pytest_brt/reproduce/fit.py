@@ -73,9 +73,9 @@ def shorten(text: str, most: int) -> str:
         if len("\n".join([*tail, line])) > room // 3:
             break
         tail.append(line)
-    if not head and not tail:
-        return text[: max(0, most - 1)] + "…"
     left = len(lines) - len(head) - len(tail)
+    if left <= 0 or room == 0 or not head + tail:
+        return text[: max(0, most - 1)] + "…"
     return "\n".join([*head, f"[… {left} lines left out …]", *reversed(tail)])
 
 

@@ -1,0 +1,134 @@
+"""What is gathered before a model is asked, and the cuts of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.load import read_issue
+from pytest_brt.reproduce.context import Cut, cut_report, gather_hints, without
+from pytest_brt.reproduce.fit import excerpt, shorten
+from pytest_brt.reproduce.replay.run import replay
+from tests.reproduce.replay.project import open_project
+
+REPORT = """\
+# first() fails for nothing
+
+Hello everybody, and thanks for the package.
+
+```python
+from pkg import first
+import warnings
+first([])
+```
+
+It gives:
+
+```
+Traceback (most recent call last):
+  File "a.py", line 3, in <module>
+    first([])
+  File "pkg/core.py", line 5, in first
+    return _take(items, 0)
+  File "pkg/core.py", line 9, in _take
+    return items[place]
+IndexError: list index out of range
+```
+
+I would like the default instead.
+"""
+ISSUE = read_issue(REPORT, "issue.md")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    opened = open_project(tmp_path_factory.mktemp("context") / "project")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def index(engine: Engine) -> Iterator[Index]:
+    with open_index(Path(engine.subject.root)) as opened:
+        yield opened
+
+
+def test_what_the_report_does_is_run_and_told(engine: Engine, index: Index) -> None:
+    hints = gather_hints(ISSUE, index, engine)
+    assert hints.package == "pkg"
+    assert hints.files[0] == "pkg/core.py"
+    assert hints.session[-1] == ">>> first([])\nIndexError: list index out of range"
+    assert hints.imports[:2] == ("from pkg import first", "import warnings")
+    assert hints.host == "tests/test_box.py"
+    assert hints.tests == ()
+
+
+def test_without_an_engine_nothing_is_run(index: Index) -> None:
+    hints = gather_hints(ISSUE, index)
+    assert (hints.session, hints.files[0]) == ((), "pkg/core.py")
+
+
+def test_what_the_user_names_comes_first(index: Index) -> None:
+    named = gather_hints(ISSUE, index, buggy=("pkg/__main__.py",))
+    assert named.files[:2] == ("pkg/__main__.py", "pkg/core.py")
+    again = gather_hints(ISSUE, index, buggy=("pkg/core.py",))
+    assert again.files[0] == "pkg/core.py"
+    assert {suspect.function for suspect in again.suspects} >= {"first", "_take"}
+
+
+def test_replay_s_tests_are_hints(engine: Engine, index: Index) -> None:
+    made = replay(ISSUE, engine=engine)
+    hints = gather_hints(ISSUE, index, engine, attempt=made)
+    assert "first([])" in hints.tests[0]
+    assert without(hints, "tests", "session").tests == ()
+
+
+def test_each_cut_has_its_part() -> None:
+    whole, code, prose, start = (cut_report(ISSUE, cut) for cut in Cut)
+    assert whole.startswith("Hello everybody")
+    assert "first() fails" not in whole  # the title is told by itself
+    assert "Hello" in start
+    assert "first([])" in start
+    assert "Traceback" not in start
+    assert "IndexError" in code
+    assert "I would like" not in code
+    assert "IndexError" not in prose
+    assert "I would like" in prose
+
+
+def test_a_report_without_such_a_part_is_shown_whole() -> None:
+    bare = read_issue("# It fails\n\nAlways.", "issue.md")
+    assert {cut_report(bare, cut) for cut in Cut} == {"Always."}
+
+
+def test_of_a_long_file_the_suspects_are_shown(index: Index) -> None:
+    suspects = gather_hints(ISSUE, index).suspects
+    text = excerpt("pkg/core.py", index, suspects, 300)
+    assert "    return items[place]" in text
+    assert "def double(x):\n    ..." in text
+    assert excerpt("pkg/core.py", index, suspects) == index.source("pkg/core.py")
+    assert excerpt("pkg/gone.py", index) == ""
+
+
+@given(st.text(alphabet="ab \n", max_size=300), st.integers(0, 320))
+def test_what_is_shortened_fits_and_says_so(text: str, most: int) -> None:
+    short = shorten(text, most)
+    if len(text) <= most:
+        assert short == text
+    else:
+        assert len(short) <= max(most, 1) + 8
+        assert "…" in short
+
+
+def test_the_beginning_is_kept_before_the_end() -> None:
+    lines = [f"line {number}" for number in range(100)]
+    short = shorten("\n".join(lines), 200).split("\n")
+    assert (short[0], short[-1]) == ("line 0", "line 99")
+    (gap,) = [line for line in short if "left out" in line]
+    assert gap == f"[… {101 - len(short)} lines left out …]"

@@ -1,0 +1,80 @@
+"""A real llama.cpp with random weights: whatever it says, attempts end, and nothing breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import open_index
+from pytest_brt.execute.engine import Engine
+from pytest_brt.model import tiny
+from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.opening import builtin_factories, open_model
+from pytest_brt.reproduce.context import Cut
+from pytest_brt.reproduce.invert.run import InvertSettings, invert
+from pytest_brt.reproduce.libro.prompt import Form
+from pytest_brt.reproduce.libro.run import LibroSettings, libro
+from tests.reproduce.examples import EXAMPLES, bench_for, issue_of, open_example
+
+pytest.importorskip("llama_cpp")
+pytestmark = pytest.mark.slow
+NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/example.toml"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
+    path = tmp_path_factory.mktemp("tiny") / "llama.gguf"
+    tiny.write_llama(path)
+    settings = Settings(context=2048, jobs=1)
+    opened = open_model(f"gguf:{path}", settings, builtin_factories())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def example(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Engine]]:
+    engine = open_example(request.param, tmp_path_factory.mktemp("tiny"))
+    yield request.param, engine
+    engine.close()
+
+
+def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Model) -> None:
+    name, engine = example
+    bench = bench_for(engine, model)
+    with open_index(Path(engine.subject.root)) as index:
+        for number in range(34):
+            settings = LibroSettings(
+                samples=2 + number % 3,
+                sampling=replace(LibroSettings().sampling, max_tokens=48),
+                form=list(Form)[number % 2],
+                cut=list(Cut)[number % 4],
+                facts=number % 3 == 0,
+                index=number,
+                threshold=0,
+            )
+            attempt = libro(issue_of(name), index, bench, settings)
+            assert attempt.cost.calls >= 1, attempt.notes
+            assert attempt.notes or attempt.tests
+
+
+def test_turning_round_ends_by_itself(example: tuple[str, Engine], model: Model) -> None:
+    name, engine = example
+    bench = bench_for(engine, model)
+    with open_index(Path(engine.subject.root)) as index:
+        for number in range(4):
+            settings = InvertSettings(
+                regenerations=3,
+                refinements=2,
+                sampling=replace(InvertSettings().sampling, max_tokens=48),
+                start=number % 2 == 0,
+                index=number,
+            )
+            attempt = invert(issue_of(name), index, bench, settings)
+            (trajectory,) = attempt.trajectories
+            assert trajectory.reason
+            assert attempt.cost.calls == len(trajectory.steps)
