@@ -97,10 +97,8 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
     if fix.guarded is not None:
         lines.append(f"# {_guarded(fix)}")
     if alike:
-        many = f"{alike} more fixes behave" if alike > 1 else "1 more fix behaves"
-        lines.append(
-            f"# {many} the same on every test, and {'are' if alike > 1 else 'is'} left out."
-        )
+        many = f"{alike} more fixes" if alike > 1 else "one more fix"
+        lines.append(f"# Left out: {many} with the same behaviour on every test")
     return "\n".join(lines) + "\n" + fix.patch.text
 
 

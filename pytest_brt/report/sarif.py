@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from pytest_brt.types import Frame, JudgedTest, RunRecord
+from pytest_brt.types import Frame, JudgedTest, Place, RunRecord
 
 #: Plain data, ready to be written.
 Json = dict[str, object]
 _ROOT = "PROJECTROOT"
+_SUSPECT: Json = {
+    "id": "suspect",
+    "shortDescription": {"text": "A place where the bug of a report may be"},
+}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(record: RunRecord, version: str) -> Json:
-    """Return a SARIF log with every candidate of `record`.
+    """Return a SARIF log with every candidate of `record`, and every place where a bug may be.
 
     Args:
         record: what a run found out.
@@ -28,18 +32,21 @@ def sarif(record: RunRecord, version: str) -> Json:
     tests = [judged for judged in (*made, *record.given) if judged.judgement.candidate]
     titles = {issue.id: issue.title for issue in record.issues}
     kinds = list(dict.fromkeys(judged.test.oracle.kind for judged in tests))
+    suspects = [(found.issue, place) for found in record.localised for place in found.places]
     driver: Json = {
         "name": "pytest-brt",
         "version": version,
         "rules": [
             {"id": kind, "shortDescription": {"text": f"A bug report's claim: {kind}"}}
             for kind in kinds
-        ],
+        ]
+        + ([_SUSPECT] if suspects else []),
     }
     run: Json = {
         "tool": {"driver": driver},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The project under test"}}},
-        "results": [_result(judged, kinds, titles) for judged in tests],
+        "results": [_result(judged, kinds, titles) for judged in tests]
+        + [_suspect(place, titles.get(issue, ""), len(kinds)) for issue, place in suspects],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -68,6 +75,28 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str]) ->
     if flow:
         result["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
     return result
+
+
+def _suspect(place: Place, title: str, index: int) -> Json:
+    """Return a place where the bug of a report may be, for a reader to look at."""
+    name = place.function or place.path
+    why = "; ".join(place.reasons)
+    first = min(place.lines, default=place.line)
+    return {
+        "ruleId": _SUSPECT["id"],
+        "ruleIndex": index,
+        "level": "note",
+        "message": {"text": f"{title}: {name} may have the bug ({why})"},
+        "locations": [_location(place.path, first)],
+        "rank": round(min(100.0, place.score * 100 / 3), 1),
+        "properties": {
+            "score": round(place.score, 4),
+            "lines": list(place.lines),
+            "ochiai": place.ochiai,
+            "dstar": place.dstar,
+            "tarantula": place.tarantula,
+        },
+    }
 
 
 def _place(judged: JudgedTest) -> tuple[str, int]:

@@ -1,0 +1,179 @@
+"""Repair and localisation as their users start them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SOURCE, tree_hash
+
+LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
+MODULE = "interval/__init__.py"
+AGENT = f"""\
+=== reply
+{{"thought": "t", "action": "express_hypothesis", "hypothesis": "low is given twice"}}
+=== always if: Write one variant
+{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}
+```python
+    return low if value < low else min(value, high)
+```
+=== reply
+{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}
+```python
+    return min(value, high)
+```
+=== reply
+{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}
+```python
+    return max(low, min(value, high))
+```
+=== reply
+{{"thought": "t", "action": "goal_accomplished", "reason": "it passes"}}
+"""
+
+
+@pytest.fixture
+def replies(project: pytest.Pytester) -> Path:
+    path = project.path.parent / "replies.txt"
+    path.write_text(AGENT, encoding="utf-8")
+    return path
+
+
+def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+    out = project.path.parent / "report.json"
+    out.unlink(missing_ok=True)
+    result = project.runpytest_subprocess(
+        f"--brt-json={out}", "--brt-strategy=replay", "--brt-guard=auto", *arguments
+    )
+    return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
+
+
+def test_a_bug_is_repaired_and_the_patches_are_ranked(
+    project: pytest.Pytester, replies: Path
+) -> None:
+    before = tree_hash(project.path)
+    out = project.path.parent / "out"
+    result, report = run(
+        project,
+        "--brt-repair=clamp.md",
+        f"--brt-model=scripted:{replies}",
+        "--rank-fixes=patches",
+        f"--brt-out={out}",
+        "--brt-without=search",
+    )
+    assert result.ret == 0, result.stdout.str()
+    assert tree_hash(project.path) == before
+    (repair,) = report["repairs"]
+    assert (repair["strategy"], repair["ending"]) == ("repairagent", "finish")
+    assert [fix["source"] for fix in repair["fixes"]] == ["a variant", "the agent"]
+    ranked = {patch["name"]: patch for patch in report["patches"]}
+    for fix in repair["fixes"]:
+        assert fix["plausible"]
+        assert ranked[fix["patch"]]["epr"] == 1.0
+        assert ranked[fix["patch"]]["rank"] == ranked["a-right.diff"]["rank"] == 1
+    # Both behave the same on everything that was run: one stands for both.
+    (patch,) = sorted(out.glob("*.diff"))
+    text = patch.read_text("utf-8")
+    assert text.startswith("# Candidate fix, written by pytest-brt")
+    assert "# Hypothesis: low is given twice" in text
+    assert "# Left out: one more fix" in text
+    assert "# Breaks none of 2 existing tests near it" in text
+    subprocess.run(["git", "apply", "--check", str(patch)], cwd=project.path, check=True)
+    result.stdout.fnmatch_lines(
+        [
+            "*= repairs =*",
+            "*repairagent*4 steps, given test_clamp*",
+            "*a variant; passes 4 of 4, breaks none of 2 existing tests*",
+            "*fixes by weighted score*",
+            "*1 patch in *out, not applied*",
+        ]
+    )
+
+
+def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
+    replies = project.path.parent / "replies.txt"
+    replies.write_text(
+        "=== reply if: What to change\n"
+        f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
+        "```python\n    return max(low, min(value, high))\n```\n"
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "high"}}\n'
+        '=== reply\n{"thought": "t", "action": "test", "path": "tests/test_interval.py"}\n'
+        '=== reply\n{"thought": "t", "action": "finish"}\n',
+        encoding="utf-8",
+    )
+    old = project.path / "brt-patches/clamp"
+    old.mkdir(parents=True)
+    (old / "fix-old.diff").write_text(
+        "# Candidate fix, written by pytest-brt; nothing of it was applied.\n", encoding="utf-8"
+    )
+    (old / "fix-mine.diff").write_text("mine\n", encoding="utf-8")
+    result, report = run(
+        project,
+        "--brt-repair=clamp.md",
+        f"--brt-model=scripted:{replies}",
+        "--brt-repair-strategy=passerine",
+        "--brt-samples=1",
+        "-v",
+    )
+    assert result.ret == 0, result.stdout.str()
+    (repair,) = report["repairs"]
+    assert repair["given"].startswith("test_clamp")
+    names = {path.name for path in old.iterdir()}
+    assert names == {"fix-mine.diff", repair["fixes"][0]["patch"]}
+    result.stdout.fnmatch_lines(["*clamp.md::passerine PASSED*"])
+
+
+def test_no_fix_is_an_honest_miss(project: pytest.Pytester) -> None:
+    replies = project.path.parent / "replies.txt"
+    replies.write_text('=== always\n{"thought": "t", "action": "run_tests"}\n', encoding="utf-8")
+    result, report = run(project, "--brt-repair=clamp.md", f"--brt-model=scripted:{replies}", "-rx")
+    assert result.ret == 1
+    assert report["repairs"][0]["fixes"] == []
+    result.stdout.fnmatch_lines(["*XFAIL*clamp.md::repairagent*0 fixes tried*"])
+    assert not (project.path / "brt-patches").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--brt-repair=clamp.md",), "fixes are written by a model"),
+        (("--brt-repair=nothing.md",), "nothing.md"),
+        (
+            ("--brt-repair=clamp.md", "--brt-model=scripted:x", "--brt-repair-strategy=magic"),
+            "known: passerine, repairagent",
+        ),
+        (("--brt-localise=clamp.md", "--brt-buggy-file=interval/__init__.py:x"), "FIRST-LAST"),
+        (("--brt-localise=clamp.md", "--brt-without=everything"), "search, states, memory, place"),
+    ],
+)
+def test_what_cannot_be_used_is_said(
+    project: pytest.Pytester, arguments: tuple[str, ...], why: str
+) -> None:
+    (project.path / "x").write_text("=== reply\n", encoding="utf-8")
+    result = project.runpytest_subprocess(*arguments)
+    assert result.ret == 4
+    assert why in result.stderr.str()
+
+
+def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
+    sarif = project.path.parent / "out.sarif"
+    result, report = run(project, "--brt-localise=clamp.md", f"--brt-sarif={sarif}")
+    assert result.ret == 0, result.stdout.str()
+    (found,) = report["places"]
+    first = found["places"][0]
+    assert (first["path"], first["function"], first["lines"]) == (MODULE, "clamp", [LINE])
+    assert (found["failing"], found["passing"]) == (4, 2)
+    # Four failing tests and one of two passing ones run the line.
+    assert first["ochiai"] == pytest.approx(4 / (4 * 5) ** 0.5, abs=1e-4)
+    assert first["dstar"] == 16.0
+    assert first["tarantula"] == pytest.approx(1 / 1.5, abs=1e-4)
+    results = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
+    suspects = [one for one in results if one["ruleId"] == "suspect"]
+    place = suspects[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == MODULE
+    assert place["region"]["startLine"] == LINE
+    result.stdout.fnmatch_lines(["*where the bug may be*", "*interval/__init__.py::clamp*0.89*"])

@@ -1,0 +1,57 @@
+"""A model with random weights, on real llama.cpp: whatever it says, a repair ends by itself."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.model import tiny
+from pytest_brt.model.base import Settings
+from pytest_brt.model.opening import open_model
+from pytest_brt.repair.memory import state_after
+from pytest_brt.repair.repairagent import AgentSettings, Without, repair
+from pytest_brt.repair.states import Tool, allowed
+from pytest_brt.repair.strategy import RepairBench, run_passerine
+from pytest_brt.types import Ending, Trajectory
+from tests.conftest import tree_hash
+from tests.repair.scenes import Scene
+
+RUNS = 200
+AT_ONCE = 16
+
+
+@pytest.mark.slow
+def test_two_hundred_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
+    tiny.write_llama(tmp_path / "tiny.gguf", context=16_384)
+    model = open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(jobs=1))
+    before = tree_hash(scene.root)
+    site = scene.site(model)
+
+    def run(number: int) -> Trajectory:
+        # Without states all tools are at hand, write_fix and its variants too.
+        without = frozenset({Without.STATES}) if number % 2 else frozenset()
+        if number % 10 == 9:
+            bench = RepairBench(site=site, brt=site.failing[0], steps=3, seed=number)
+            trajectory = run_passerine(number, bench).trajectory
+            assert trajectory is not None
+            return trajectory
+        settings = AgentSettings(steps=3, variants=2, seed=number, temperature=1.0, without=without)
+        return repair(site, settings)
+
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            trajectories = list(pool.map(run, range(RUNS)))
+    finally:
+        model.close()
+    assert tree_hash(scene.root) == before
+    assert len(trajectories) == RUNS
+    for number, trajectory in enumerate(trajectories):
+        assert trajectory.ending in {Ending.STEPS, Ending.LOOP, Ending.TOKENS, Ending.FINISH}
+        if number % 2 or number % 10 == 9:
+            continue
+        for at, step in enumerate(trajectory.steps):
+            if step.action and not step.problem:
+                assert Tool(step.action) in allowed(state_after(trajectory.steps[:at]))
+    assert {step.action for one in trajectories for step in one.steps} > {"", "run_tests", "cat"}
