@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_brt.code.index import Index
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import ModelProblem
 from pytest_brt.localise.suspects import Suspect
 from pytest_brt.model.base import Model, Prompt
-from pytest_brt.syntax import parse
+from pytest_brt.reproduce.parts import parts_of
 
 #: Characters of a file in a prompt before only parts of it are shown.
 MOST_FILE = 12_000
 
 
 def excerpt(
-    path: str, index: Index, suspects: Sequence[Suspect] = (), most: int = MOST_FILE
+    path: str,
+    index: Index,
+    suspects: Sequence[Suspect] = (),
+    most: int = MOST_FILE,
+    *,
+    about: str = "",
 ) -> str:
     """Return the file `path`, or the parts of a long one that count; "" when it is gone.
 
-    Of a long file the suspected functions are shown in full, of others their first line.
+    Of a long file the suspected functions are shown in full, and those that share rare words
+    with `about`, the report.
     """
     try:
         text = index.source(path)
@@ -30,30 +36,10 @@ def excerpt(
         return text
     wanted = {s.function for s in suspects if s.path == path and s.function}
     try:
-        tree = parse(text)
+        found = parts_of(text, wanted=wanted, about=about, most=most, tests=is_test_path(path))
     except SyntaxError:
-        return shorten(text, most)
-    lines = text.split("\n")
-    shown: list[str] = []
-    for node in tree.body:
-        shown += _outline(node, lines, wanted, "")
-    return shorten("\n".join(shown), most)
-
-
-def _outline(node: ast.stmt, lines: Sequence[str], wanted: set[str], around: str) -> list[str]:
-    """Return the lines of a statement, of a definition that does not count only the first."""
-    last = node.end_lineno or node.lineno
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return list(lines[node.lineno - 1 : last]) if last - node.lineno < 4 and not around else []
-    name = f"{around}{node.name}"
-    inside = any(item.startswith(f"{name}.") for item in wanted)
-    if name in wanted and not inside:
-        return list(lines[node.lineno - 1 : last])
-    head = list(lines[node.lineno - 1 : node.body[0].lineno - 1]) or [lines[node.lineno - 1]]
-    if isinstance(node, ast.ClassDef) and (inside or not around):
-        body = [line for part in node.body for line in _outline(part, lines, wanted, f"{name}.")]
-        return [*head, *body]
-    return [*head, " " * (node.col_offset + 4) + "..."]
+        found = text
+    return shorten(found.strip("\n"), most)
 
 
 def shorten(text: str, most: int) -> str:

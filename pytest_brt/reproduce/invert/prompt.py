@@ -52,6 +52,9 @@ class Questions:
         texts = {"code": code, "tried": tried, "happened": happened}
         return self._prompt("flip", texts, seed=seed)
 
+    def _file(self, path: str) -> str:
+        return excerpt(path, self.index, self.hints.suspects, _FILE, about=self.issue.text)
+
     def _prompt(self, kind: str, texts: Mapping[str, str], *, seed: int, **more: object) -> Prompt:
         hints = self.hints
         buggy = hints.files[0] if hints.files else ""
@@ -60,7 +63,7 @@ class Questions:
             "report": cut_report(self.issue, Cut.WHOLE),
             "session": "\n".join(hints.session),
             "imports": "\n".join(hints.imports),
-            "buggy": excerpt(buggy, self.index, hints.suspects, _FILE) if buggy else "",
+            "buggy": self._file(buggy) if buggy else "",
         }
         fixed = {"title": self.issue.title, "package": hints.package, "buggy_path": buggy}
         is_plan = kind == "plan"

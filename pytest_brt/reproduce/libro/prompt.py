@@ -14,6 +14,8 @@ from pytest_brt.reproduce.context import Cut, Hints, cut_report
 from pytest_brt.reproduce.fit import excerpt, fitted
 from pytest_brt.types import Issue
 
+#: Characters of the test file: its imports and the tests that are most like the report.
+_HOST = 6_000
 #: Examples of a report and its test, in the order in which they are shown.
 _EXAMPLES = (1, 2)
 
@@ -67,7 +69,7 @@ def sampling_prompt(
         "host": "",
     }
     if form is Form.FILES:
-        parts |= _files(hints, index)
+        parts |= _files(issue, hints, index)
     longest = answer_room(model, sampling.max_tokens)
 
     def build(texts: Mapping[str, str]) -> Prompt:
@@ -95,13 +97,13 @@ def sampling_prompt(
     return fitted(build, parts, order, model)
 
 
-def _files(hints: Hints, index: Index) -> dict[str, str]:
+def _files(issue: Issue, hints: Hints, index: Index) -> dict[str, str]:
     """Return the buggy file and the test file, of long ones the parts that count."""
     found = {}
     if hints.files:
-        found["buggy"] = excerpt(hints.files[0], index, hints.suspects)
+        found["buggy"] = excerpt(hints.files[0], index, hints.suspects, about=issue.text)
     if hints.host:
-        found["host"] = excerpt(hints.host, index)
+        found["host"] = excerpt(hints.host, index, most=_HOST, about=issue.text)
     return found
 
 

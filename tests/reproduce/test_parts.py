@@ -1,0 +1,111 @@
+"""Of a long file, what has to do with the report is shown, and what is not there is said."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.reproduce.parts import parts_of
+
+MODULE = '''\
+"""About slugs."""
+import re
+
+TABLE = {
+    1: 1,
+    2: 2,
+    3: 3,
+    4: 4,
+}
+LIMIT = 3
+
+
+def slugify(
+    title,
+    dash="-",
+):
+    # What is no letter becomes a dash.
+    """Make a slug."""
+    return re.sub(r"\\W+", dash, title)
+
+
+class Reader:
+    """Reads."""
+
+    kind = "x"
+
+    @property
+    def umlauts(self):
+        return "äöü"
+
+    def read(self, path):
+        # Read it.
+        return open(path)
+'''
+TESTS = """\
+import pytest
+from slugs import slugify
+
+
+def helper(title):
+    return slugify(title)
+
+
+def other_helper():
+    return 1
+
+
+@pytest.mark.parametrize("dash", ["-"])
+def test_slugify_dash(dash):
+    assert helper("a b") == "a-b"
+
+
+class TestReader:
+    def test_umlauts(self):
+        assert other_helper()
+
+    def test_path(self):
+        assert 2
+"""
+
+
+def test_suspects_are_shown_in_full_and_others_by_their_head() -> None:
+    text = parts_of(MODULE, wanted={"Reader.read"}, about="", most=400, tests=False)
+    assert "        # Read it.\n        return open(path)" in text
+    assert 'def slugify(\n    title,\n    dash="-",\n):\n    ...' in text
+    assert "    def umlauts(self):\n        ..." in text
+    assert "TABLE" not in text
+    assert "LIMIT = 3" in text
+    ast.parse(text)
+
+
+def test_what_shares_words_with_the_report_is_shown() -> None:
+    text = parts_of(MODULE, wanted=(), about="dash is missing", most=400, tests=False)
+    assert 'return re.sub(r"\\W+", dash, title)' in text
+    assert "open(path)" not in text
+
+
+def test_of_tests_only_those_are_shown_and_their_helpers() -> None:
+    text = parts_of(TESTS, wanted=(), about="the dash of slugify", most=260, tests=True)
+    assert '@pytest.mark.parametrize("dash", ["-"])\ndef test_slugify_dash' in text
+    assert "def helper(title):\n    return slugify(title)" in text
+    assert "TestReader" not in text
+    assert text.endswith("# … and 3 more functions")
+    inside = parts_of(TESTS, wanted=(), about="umlauts", most=200, tests=True)
+    assert "class TestReader:\n\n    def test_umlauts(self):" in inside
+    assert "test_path" not in inside
+
+
+@given(
+    st.sampled_from([MODULE, TESTS]),
+    st.sets(st.sampled_from(["slugify", "Reader.read", "helper", "TestReader.test_path"])),
+    st.sampled_from(["", "dash", "umlauts read path title"]),
+    st.integers(0, 800),
+    st.booleans(),
+)
+def test_whatever_is_shown_is_python(
+    module: str, wanted: set[str], about: str, most: int, tests: bool
+) -> None:
+    ast.parse(parts_of(module, wanted=wanted, about=about, most=most, tests=tests))
