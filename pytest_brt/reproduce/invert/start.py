@@ -6,6 +6,7 @@ import builtins
 import textwrap
 from dataclasses import dataclass
 
+from pytest_brt.reproduce.judge import is_isolation
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import simple
 from pytest_brt.reproduce.replay.steps import Role, SaidKind
@@ -17,6 +18,8 @@ from pytest_brt.types import OracleKind
 _LONGEST = 600
 #: Types whose values can be compared with as they are shown.
 _PLAIN = frozenset({"str", "int", "bool", "list", "tuple", "dict"})
+#: Exceptions of a report's code that lacks something, and not of the project.
+_OURS = frozenset({"NameError", "UnboundLocalError", "ModuleNotFoundError", "SyntaxError"})
 #: Starts that are tried, best first.
 MOST = 3
 
@@ -76,7 +79,9 @@ def _weight(seen: Seen) -> int:
 def _body(seen: Seen) -> tuple[str, ...]:
     """Return lines that assert what the statement did, () when that cannot be written down."""
     did, source = seen.did, seen.step.source.strip()
-    if did is None or "0x" in source:
+    if did is None or seen.missing or "0x" in source:
+        return ()
+    if did.raised and (is_isolation(did.raised) or simple(did.raised.type) in _OURS):
         return ()
     if did.raised is not None:
         name = did.raised.type

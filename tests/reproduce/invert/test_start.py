@@ -1,0 +1,76 @@
+"""What the report's code does now, written down as tests that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.issue.load import read_issue
+from pytest_brt.reproduce.invert.start import Start, starts
+from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.watch import watch
+from pytest_brt.types import Verdict
+from tests.reproduce.replay.project import open_project
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    opened = open_project(tmp_path_factory.mktemp("start") / "project")
+    yield opened
+    opened.close()
+
+
+def made(engine: Engine, code: str, words: str = "") -> tuple[Start, ...]:
+    issue = read_issue(f"# It is wrong\n\n```python\n{code}\n```\n\n{words}\n", "issue.md")
+    return starts(watch(read_script(issue), engine), "test_it")
+
+
+@pytest.mark.parametrize(
+    ("code", "claim"),
+    [
+        ("from pkg import double\ndouble(2)", "    assert double(2) == 5\n"),
+        (
+            "from pkg import first\nfirst([])",
+            "    with pytest.raises(IndexError):\n        first([])\n",
+        ),
+        (
+            "from pkg.core import shout\nshout('a')",
+            "    shout('a')\n    assert capsys.readouterr().out == \"A?\\n\"\n",
+        ),
+        ("from pkg.core import Box\nBox(1)", '    assert repr(Box(1)) == "Box<1>"\n'),
+        ("from pkg import double\nx = 3\ndouble(x)", "    x = 3\n    assert double(x) == 7\n"),
+    ],
+)
+def test_what_is_seen_is_pinned_and_passes(engine: Engine, code: str, claim: str) -> None:
+    first = made(engine, code)[0]
+    assert first.source.endswith(f'    """Does what the report does."""\n{claim}')
+    target = TestTarget(id="t", path="tests/test_it.py", source=first.source, node="test_it")
+    (run,) = engine.run(Row(targets=(target,))).runs
+    assert run.verdict is Verdict.PASS, run.reason
+
+
+def test_what_the_report_complains_about_comes_first(engine: Engine) -> None:
+    code = "from pkg import double\ndouble(1)\ndouble(2)\ndouble(3)"
+    found = made(engine, code, "`double(2)` returns 5, but it should be 4.")
+    assert "assert double(2) == 5" in found[0].source
+    assert found[0].plan == "run 'double(2)' as the report does"
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from pkg import double\npkg --version",
+        "from pkg import double\ndouble(unknown)",
+        "object()",
+        "from pkg import double\nx = double(2)",
+        "from pkg.core import Box\nBox(object())",
+    ],
+)
+def test_what_cannot_be_written_down_is_left_out(engine: Engine, code: str) -> None:
+    assert [
+        start for start in made(engine, code) if "socket" not in code or "OSError" in code
+    ] == []
