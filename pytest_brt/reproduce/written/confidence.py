@@ -7,9 +7,12 @@ from the base; what it gives is rough, and the reasons are shown beside it.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pytest_brt.syntax import parse
 
 #: Share of all failing tests that are F→P.
 BASE = 0.315
@@ -95,10 +98,14 @@ def with_agreement(confidence: float, agree: int, samples: int) -> float:
 
 
 def agreement_share(agree: int, samples: int) -> float:
-    """Return the share for so much agreement; with fewer samples, each says more."""
-    scale = (_SAMPLES / min(max(samples, 1), _SAMPLES)) ** 0.5
-    agree = 1 + (agree - 1) * scale
-    return next(share for most, share in AGREEMENT if agree <= most)
+    """Return the share for so much agreement.
+
+    With fewer samples each that agrees says more, and that others do not agree says less.
+    """
+    part = (min(max(samples, 1), _SAMPLES) / _SAMPLES) ** 0.5
+    counted = 1 + (agree - 1) / part
+    share = next(share for most, share in AGREEMENT if counted <= most)
+    return share if share >= BASE else BASE + (share - BASE) * part
 
 
 def _odds(share: float) -> float:
@@ -106,10 +113,14 @@ def _odds(share: float) -> float:
 
 
 def count_tokens(source: str) -> int:
-    r"""Return the tokens of a test module without its imports.
+    r"""Return the tokens of the tests in a module: imports and helpers are not counted.
 
     >>> count_tokens("import a\n\ndef test_a():\n    assert a.b == 1\n")
-    11
+    12
     """
-    lines = [line for line in source.split("\n") if not line.startswith(("import ", "from "))]
-    return len(_TOKEN.findall("\n".join(lines)))
+    try:
+        body = parse(source).body
+    except SyntaxError:
+        return len(_TOKEN.findall(source))
+    tests = [node for node in body if getattr(node, "name", "").lower().startswith("test")]
+    return len(_TOKEN.findall("\n".join(map(ast.unparse, tests or body))))

@@ -7,6 +7,7 @@ can be looked at: what was raised, where, and what the report says.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from pytest_brt.execute.engine import Engine
@@ -22,6 +23,8 @@ from pytest_brt.types import CandidateTest, JudgedTest, Judgement, Raised, TestR
 _NAMES = frozenset(
     {"ImportError", "ModuleNotFoundError", "NameError", "UnboundLocalError", "FixtureLookupError"}
 )
+
+_NOT_THERE = re.compile(r"module '([\w.]+)' has no attribute")
 
 
 def run_tests(
@@ -85,6 +88,8 @@ def refusal(test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts) -> str
         return run.reason or run.verdict.lower()
     if run.raised is None:
         return "failed without an exception that could be read"
+    if _misused(run.raised):
+        return f"error in the test itself: {first_line(run.raised)}"
     if is_isolation(run.raised):
         return f"caused by the isolation: {first_line(run.raised)}"
     wrong = () if facts.crash else facts.wrong
@@ -110,12 +115,20 @@ def signs_of(test: CandidateTest, run: TestRun, facts: Facts, signs: Signs) -> S
 
 def is_repairable(run: TestRun) -> bool:
     """Say whether a test is broken by nothing but an import, a name or a fixture."""
+    if run.verdict is Verdict.FAIL and run.raised is not None:
+        return _misused(run.raised)
     if run.verdict is not Verdict.BROKEN or run.reason.startswith("sandbox"):
         return False
     if run.raised is None:
         return "fixture" in run.reason
     names = {simple(run.raised.type), *(simple(base) for base in run.raised.bases)}
     return bool(names & _NAMES) or "fixture" in run.reason
+
+
+def _misused(raised: Raised) -> bool:
+    """Say whether the test asked a module of the standard library for what it does not have."""
+    asked = _NOT_THERE.match(raised.message) if simple(raised.type) == "AttributeError" else None
+    return asked is not None and asked[1].partition(".")[0] in sys.stdlib_module_names
 
 
 def failure_key(run: TestRun) -> str:

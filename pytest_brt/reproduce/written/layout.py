@@ -32,7 +32,7 @@ def laid_out(body: Sequence[ast.stmt], source: str, changed: Collection[ast.stmt
     for node in body:
         if before is not None:
             out.append(_between(before, node))
-        out.append(unparsed(node) if id(node) in other else _lines_of(node, lines))
+        out.append(unparsed(node) if id(node) in other else lines_of(node, lines))
         before = node
     return "".join(out) + "\n"
 
@@ -85,8 +85,8 @@ def _first(node: ast.stmt) -> int:
     return min([node.lineno, *(mark.lineno for mark in marks)])
 
 
-def _lines_of(node: ast.stmt, lines: Sequence[str]) -> str:
-    """Return the lines of a statement with the comments right above it."""
+def lines_of(node: ast.stmt, lines: Sequence[str]) -> str:
+    """Return the text of a statement, with the comments right above it."""
     first = _first(node)
     while first > 1 and lines[first - 2].startswith("#"):
         first -= 1

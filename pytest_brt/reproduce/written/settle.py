@@ -18,8 +18,9 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.names import NameProblem, check_imports
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.reproduce.written.layout import laid_out, tidied
+from pytest_brt.reproduce.written.layout import laid_out, lines_of, tidied
 from pytest_brt.reproduce.written.split import Single
+from pytest_brt.reproduce.written.usual import with_usual_imports
 from pytest_brt.syntax import parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -65,6 +66,7 @@ def settle(
         ranked = rank_hosts(source, index, suspects=suspects, limit=1)
         host = ranked[0].path if ranked else ""
     fixtures = fixtures_in_scope(host, index) if host else PYTEST_FIXTURES
+    source = with_usual_imports(source, index, near=host)
     source = resolve(source, index, near=host, fixtures=fixtures).source
     if host:
         source = _adopted(source, index, host)
@@ -122,9 +124,11 @@ def _is_replaceable(
 def _adopted(source: str, index: Index, host: str) -> str:
     """Return the test with the helpers and fixtures of its host file that it uses."""
     try:
-        theirs = parse(index.source(host))
+        text = index.source(host)
+        theirs = parse(text)
     except (SyntaxError, OSError):
         return source  # nothing to be had from it
+    lines = text.split("\n")
     known: dict[str, ast.stmt] = {}
     for node in theirs.body:
         if isinstance(node, _Function | ast.ClassDef):
@@ -138,8 +142,7 @@ def _adopted(source: str, index: Index, host: str) -> str:
         wanted = [name for name in _wanted(source, own) if name in known]
         if not wanted:
             return source
-        text = ast.unparse(known.pop(wanted[0]))
-        source = _insert(source, text)
+        source = _insert(source, lines_of(known.pop(wanted[0]), lines))
         own = bound_names(source)
     return source
 

@@ -18,8 +18,9 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.reproduce.written.facts import CLAIMS, simple
 from pytest_brt.reproduce.written.judge import run_tests
-from pytest_brt.reproduce.written.layout import laid_out
+from pytest_brt.reproduce.written.layout import lines_of, tidied, unparsed
 from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.reproduce.written.split import split_tests
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
 
@@ -98,11 +99,9 @@ def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str
         runs = {found.test: found for found in engine.run(Row(targets=targets)).runs}
         return [_signature(runs[target.id]) == wanted for target in targets]
 
-    small = shrink(source, fails_alike, budget=_BUDGET, keep=(line,))
-    if small == source:
-        return source
-    body = parse(small).body
-    return laid_out(body, small, changed=body)
+    keep = (line, *_lines_beside(source, line))
+    small = shrink(source, fails_alike, budget=_BUDGET, keep=keep)
+    return source if small == source else _tidy(small, source)
 
 
 def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
@@ -115,3 +114,31 @@ def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
     place = f"{project[-1].path}:{project[-1].function}" if project and crashed else ""
     message = re.sub(r"0x[0-9a-f]+", "0x", raised.message)
     return (run.verdict, raised.type, message, place)
+
+
+def _lines_beside(source: str, line: int) -> list[int]:
+    """Return the lines of everything but the test: helpers stay as the host file has them."""
+    found: list[int] = []
+    for node in parse(source).body:
+        last = node.end_lineno or node.lineno
+        if not node.lineno <= line <= last:
+            found.extend(range(node.lineno, last + 1))
+    return found
+
+
+def _tidy(small: str, source: str) -> str:
+    """Return the shrunk module laid out, without what only the cut parts used.
+
+    What was not changed keeps the text that it had.
+    """
+    before = {ast.dump(node): node for node in parse(source).body}
+    singles = split_tests(small, "")
+    if not singles:
+        return small
+    text = singles[0].source
+    lines = source.split("\n")
+    parts = []
+    for node in parse(text).body:
+        same = before.get(ast.dump(node))
+        parts.append(lines_of(same, lines) if same is not None else unparsed(node))
+    return tidied("\n".join(parts) + "\n")

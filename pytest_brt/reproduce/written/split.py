@@ -160,8 +160,11 @@ def _alone(holder: ast.ClassDef, test: _Function) -> ast.ClassDef:
         elif not (isinstance(node, _Function) and node.name.startswith("test")):
             body.append(node)
     kept = [mark for mark in holder.decorator_list if not _HIDING.search(ast.unparse(mark))]
+    name = _class_name(holder)
+    if (body, kept, name) == (holder.body, holder.decorator_list, holder.name):
+        return holder
     alone = copy.copy(holder)
-    alone.name = _class_name(holder)
+    alone.name = name
     alone.body, alone.decorator_list = body, kept
     return alone
 

@@ -33,6 +33,9 @@ def test_it_is_near_what_was_counted_for_both_signs_together(
 def test_of_few_samples_each_says_more() -> None:
     few, many = Signs(agree=3, samples=5), Signs(agree=3, samples=50)
     assert confidence(few)[0] > confidence(many)[0]
+    # That nobody agrees is told by many, not by one other.
+    alone = [confidence(Signs(samples=samples))[0] for samples in (50, 10, 2)]
+    assert alone == sorted(set(alone))
     # A single sample agrees with nobody, and nobody could have agreed with it.
     assert "fail alike" not in " ".join(confidence(Signs(samples=1))[1])
 
@@ -68,4 +71,6 @@ def test_the_table_covers_every_size() -> None:
 
 
 def test_imports_are_not_counted() -> None:
-    assert count_tokens("import a\nfrom b import c\nassert c\n") == 2
+    test = "def test_a():\n    assert c\n"
+    assert count_tokens(f"import a\nfrom b import c\n\n\ndef help():\n    pass\n\n\n{test}") == 7
+    assert count_tokens("not python") == 2

@@ -69,6 +69,10 @@ def test_a_failed_claim_about_the_quoted_value_is_a_candidate() -> None:
         ((run(), run(verdict=Verdict.PASS, raised="")), "runs on the same tree differ: FAIL, PASS"),
         ((run(), run(raised="KeyError")), "runs on the same tree differ: FAIL, FAIL"),
         ((run("OSError", "[Errno 101] Network is unreachable"),), "caused by the isolation"),
+        (
+            (run("AttributeError", "module 'datetime' has no attribute 'now'"),),
+            "error in the test itself",
+        ),
         ((run(raised=""),), "failed without an exception that could be read"),
     ],
 )
@@ -114,6 +118,8 @@ def test_calling_the_project_wrongly_is_kept_far_down() -> None:
         (run("ZeroDivisionError", "x", verdict=Verdict.BROKEN), False),
         (run("ImportError", "x", verdict=Verdict.BROKEN, reason="sandbox: network: x"), False),
         (run("NameError", "x"), False),
+        (run("AttributeError", "module 'os.path' has no attribute 'x'"), True),
+        (run("AttributeError", "module 'pkg' has no attribute 'x'"), False),
         (run("", verdict=Verdict.TIMEOUT), False),
     ],
 )

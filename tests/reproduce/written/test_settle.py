@@ -95,9 +95,29 @@ def test_helpers_and_fixtures_of_the_host_come_along(index: Index) -> None:
     assert (found.host, found.folder) == ("tests/unit/test_text.py", "tests/unit")
     source = found.single.source
     assert found.problems == ()
+    # As the file has them, so that they are known for the same when the test goes there.
     for text in ("SAMPLE = 'a b'", "def check(", "@pytest.fixture\ndef sample(", "import pytest"):
         assert source.count(text) == 1, source
     place(source, found.host, FILES[found.host].encode())
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("datetime.now()", "from datetime import datetime"),
+        ("datetime(2020, 1, 1)", "from datetime import datetime"),
+        ("datetime.datetime.now()", "import datetime"),
+        ("datetime.UTC", "import datetime"),
+        ("Path('a')", "from pathlib import Path"),
+        ("mock.patch('a')", "from unittest import mock"),
+        ("platform.node()", "import platform"),
+        ("Box()", "from pkg.core import Box"),
+    ],
+)
+def test_names_that_need_no_project_are_known(code: str, line: str, index: Index) -> None:
+    found = settled(f"def test_a():\n    clean({code})\n", index)
+    assert line in found.single.source.split("\n\n\n")[0].split("\n")
+    assert found.problems == ()
 
 
 def test_a_given_host_is_kept(index: Index) -> None:

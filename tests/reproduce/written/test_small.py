@@ -1,0 +1,103 @@
+"""What a failing test does not need is cut; helpers and what is left stay as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.reproduce.written.confidence import Signs
+from pytest_brt.reproduce.written.facts import Facts
+from pytest_brt.reproduce.written.judge import judge_written, run_tests
+from pytest_brt.reproduce.written.small import failing_line, made_small
+from pytest_brt.types import CandidateTest, JudgedTest
+from tests.reproduce.replay.project import open_project
+from tests.reproduce.written.test_judge import candidate
+
+FACTS = Facts(text="double(2) gives 5", crash=False, context="")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    opened = open_project(tmp_path_factory.mktemp("small") / "project")
+    yield opened
+    opened.close()
+
+
+def judged(test: CandidateTest, engine: Engine) -> JudgedTest:
+    return judge_written(test, run_tests([test], engine, 1)[test.id], FACTS, Signs())
+
+
+def small(source: str, engine: Engine, name: str = "test_a") -> JudgedTest:
+    item = judged(replace(candidate(source), name=name), engine)
+    assert item.judgement.candidate, item.judgement.reason
+    return made_small(item, engine, 1, lambda test, runs: judge_written(test, runs, FACTS, Signs()))
+
+
+def test_only_what_the_failure_needs_is_left(engine: Engine) -> None:
+    source = """\
+import os
+from pkg import double, first
+
+
+def unused():
+    return os
+
+
+def two():
+    # Helpers stay as they are:
+    x = 1
+    assert x
+    return   2
+
+
+def test_a(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("1")
+    assert first([1]) == 1
+    assert unused()
+    n = two()  # not cut
+    assert double(n) == 4
+    assert double(3) == 6
+"""
+    item = small(source, engine)
+    assert item.test.source == (
+        "from pkg import double\n\n\n"
+        "def two():\n    # Helpers stay as they are:\n    x = 1\n    assert x\n    return   2\n\n\n"
+        "def test_a(tmp_path):\n    n = two()\n    assert double(n) == 4\n"
+    )
+    assert item.judgement.candidate
+    assert item.test.origin.parent == "t"
+
+
+def test_a_test_in_a_class_is_cut_as_well(engine: Engine) -> None:
+    source = """\
+from pkg import double
+
+
+class TestA:
+    def setup_method(self):
+        self.n = 2
+
+    def test_a(self):
+        assert double
+        assert double(self.n) == 4
+"""
+    item = small(source, engine, "TestA::test_a")
+    assert "assert double\n" not in (item.test.source or "")
+    assert "self.n = 2" in (item.test.source or "")
+
+
+def test_a_short_test_is_left_alone(engine: Engine) -> None:
+    source = "from pkg import double\n\n\ndef test_a():\n    # Why.\n    assert double(2) == 4\n"
+    assert small(source, engine).test.source == source
+
+
+def test_where_it_failed_is_known(engine: Engine) -> None:
+    source = (
+        "from pkg import double\n\n\ndef test_a():\n    assert double\n    assert double(2) == 4\n"
+    )
+    item = judged(candidate(source), engine)
+    assert failing_line(item.test, item.judgement.runs[0]) == 6
