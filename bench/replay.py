@@ -182,7 +182,14 @@ def _cpu() -> float:
 def _import_cpu(entry: Mapping[str, Any]) -> float:
     """Return the CPU seconds of a process that imports the subject's packages; median of 3."""
     subject = _subject(entry, "base")
-    code = "\n".join(f"import {name}" for name in subject.packages)
+    roots = [Path(subject.root, root) for root in subject.source_roots]
+    # Single modules beside them may be scripts.
+    packages = [
+        name
+        for name in subject.packages
+        if any((root / name / "__init__.py").is_file() for root in roots)
+    ]
+    code = "\n".join(f"import {name}" for name in packages or subject.packages)
     found = []
     for _ in range(3):
         start = _cpu()
