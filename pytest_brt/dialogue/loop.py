@@ -201,6 +201,7 @@ def _cost(completion: Completion) -> Cost:
 def _told(step: Step, most: int) -> str:
     """Return a step in a few words, as in "step 3 of 25: test tests/test_a.py: FAIL"."""
     what = " ".join([step.action or "no action", *(v for _, v in step.arguments[:1])])
-    came = step.verdict or (f"refused: {step.problem}" if step.problem else "")
-    line = f"step {step.number} of {most}: {what[:80]}" + (f": {came}" if came else "")
-    return " ".join(line.split())[:160]
+    refused = f"refused: {' '.join(step.problem.split())[:60]}" if step.problem else ""
+    came = step.verdict or refused
+    line = f"step {step.number} of {most}: {what[:60]}" + (f": {came}" if came else "")
+    return " ".join(line.split())

@@ -112,7 +112,7 @@ def _no_such(name: str, several: tuple[str, ...], specs: Mapping[str, ActionSpec
     if several:
         return f"{name!r} could be {' or '.join(several)}. Say which one."
     known = ", ".join(specs)
-    said = f"There is no action {name!r} now." if name else "Your reply names no action."
+    said = f"There is no action {_short(name)} now." if name else "Your reply names no action."
     return f"{said} You can use: {known}."
 
 
@@ -221,11 +221,18 @@ def _path(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> 
             mended.append(f"path {value!r} read as {meant.path!r}")
         return meant.path
     if meant.several:
-        raise _Wrong(f"{value!r} could be {' or '.join(meant.several)}. Write the whole path.")
+        raise _Wrong(
+            f"{_short(value)} could be {' or '.join(meant.several)}. Write the whole path."
+        )
     if parameter.kind is Kind.NEW_PATH:
         path = clean(value)
         if not is_inside(path) or not path.endswith(".py"):
-            raise _Wrong(f"{value!r} is no path of a .py file in the project.")
+            raise _Wrong(f"{_short(value)} is no path of a .py file in the project.")
         return path
     near = f" Files like it: {', '.join(meant.near)}." if meant.near else ""
-    raise _Wrong(f"There is no file {value!r}.{near}")
+    raise _Wrong(f"There is no file {_short(value)}.{near}")
+
+
+def _short(value: str) -> str:
+    """Return what a model wrote as it is quoted back to it."""
+    return repr(value if len(value) <= 80 else f"{value[:79]}…")

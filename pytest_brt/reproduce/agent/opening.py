@@ -16,7 +16,7 @@ from pytest_brt.reproduce.fit import PromptTooLong, excerpt, fitted
 #: Buggy files that are shown when the user names none.
 _FILES = 2
 #: Shares of the context that the dialogue is to have, the first that can be had is taken.
-_SHARES = (0.5, 0.35)
+_SHARES = (0.5, 0.35, 0.3)
 
 
 def opening(kit: Kit) -> tuple[tuple[Message, ...], tuple[str, ...]]:

@@ -1,0 +1,170 @@
+"""What the agent costs beside the model's own work.
+
+    python bench/agent.py [0.5b]
+
+A real bug of `examples/`, with replies from a script that has every kind of mistake, forced
+through a model of a true shape with random weights. Says tests run per attempt and where the
+time goes. The last line is JSON:
+
+* reeval: tokens that the model evaluated / tokens that were new, where 1.0 is the least;
+* outside: share of the wall-clock time spent neither in the model nor in tests.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from shapes import write_shape
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.observation import Observation, Program
+from pytest_brt.execute.row import Limits, Row, RowResult
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.issue import load_issue
+from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
+from pytest_brt.model.opening import open_model
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.reproduce.agent.run import attempt
+from pytest_brt.reproduce.strategy import Workbench
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "examples/sqlparse-strip-comments"
+SCRIPT = ROOT / "tests/acceptance/agent-sqlparse.txt"
+CONTEXT = 8192
+
+
+class Forced:
+    """A model that says what a script says, and evaluates every token of it."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, model: Model, script: Model) -> None:
+        self.model = model
+        self.script = script
+        self.name, self.context, self.exact = model.name, model.context, model.exact
+        self.seconds = 0.0
+        self.evaluated = 0
+        self.new = 0
+        self._seen: list[str] = []
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        """Return the script's reply after the model has evaluated it behind the prompt."""
+        reply = self.script.complete(prompt)[0].text
+        begin = time.perf_counter()
+        sampling = replace(prompt.sampling, max_tokens=1)
+        done = self.model.complete(replace(prompt, prefill=reply, sampling=sampling, grammar=None))
+        seconds = time.perf_counter() - begin
+        self.seconds += seconds
+        self.evaluated += done[0].evaluated
+        self._count(prompt, reply)
+        return (replace(done[0], text=reply, finish=Finish.STOP, seconds=seconds),)
+
+    def _count(self, prompt: Prompt, reply: str) -> None:
+        """Add the tokens behind the longest beginning that was evaluated before."""
+        text = "\n".join(f"{m.role}\n{m.text}\n" for m in prompt.messages) + f"assistant\n{reply}"
+        known = max((shared(text, old) for old in self._seen), default=0)
+        self._seen.append(text)
+        self.new += self.model.count([text[known:]])[0]
+
+    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Return the model's count."""
+        begin = time.perf_counter()
+        found = self.model.count(texts)
+        self.seconds += time.perf_counter() - begin
+        return found
+
+    def measure(self, prompt: Prompt) -> int:
+        """Return the model's measure."""
+        begin = time.perf_counter()
+        found = self.model.measure(prompt)
+        self.seconds += time.perf_counter() - begin
+        return found
+
+    def close(self) -> None:
+        """Close the model."""
+        self.model.close()
+
+
+def shared(text: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    least = min(len(text), len(other))
+    return next((n for n in range(least) if text[n] != other[n]), least)
+
+
+class Timed:
+    """An engine that knows how long tests took, and how many there were."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.subject, self.level = engine.subject, engine.level
+        self.seconds = 0.0
+        self.tests = 0
+
+    def run(self, row: Row) -> RowResult:
+        """Run a row."""
+        begin = time.perf_counter()
+        result = self.engine.run(row)
+        self.seconds += time.perf_counter() - begin
+        self.tests += len(result.runs)
+        return result
+
+    def observe(self, program: Program) -> Observation:
+        """Run a program."""
+        begin = time.perf_counter()
+        observation = self.engine.observe(program)
+        self.seconds += time.perf_counter() - begin
+        return observation
+
+    def close(self) -> None:
+        """Close the engine."""
+        self.engine.close()
+
+
+def unpack(into: Path) -> Path:
+    """Unpack the example's project."""
+    spec = importlib.util.spec_from_file_location("brt_examples_run", ROOT / "examples/run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    root: Path = module.unpack(EXAMPLE, into)
+    return root
+
+
+def main(shape: str = "0.5b") -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_shape(shape, Path(folder, f"{shape}.gguf"))
+        root = unpack(Path(folder))
+        model = open_model(f"gguf:{path}", Settings(context=CONTEXT))
+        model.count(["load"])
+        forced = Forced(model, ScriptedModel(str(SCRIPT), Settings()))
+        subject = find_subject(root, python=sys.executable, env={})
+        engine = Timed(open_engine(subject, sandbox="process", limits=Limits()))
+        bench = Workbench(engine=engine, repeat=2, keep=5, model=forced, say=print)
+        begin = time.perf_counter()
+        made = attempt(load_issue(str(EXAMPLE / "issue.md"), sys.stdin.buffer), 0, bench)
+        wall = time.perf_counter() - begin
+        forced.close()
+        engine.close()
+    steps = len(made.trajectories[0].steps)
+    found = sum(item.judgement.candidate for item in made.tests)
+    outside = max(0.0, wall - forced.seconds - engine.seconds) / wall
+    print(f"{steps} steps, {found} candidate(s), {engine.tests} tests run in the attempt")
+    print(f"{wall:.1f} s: model {forced.seconds:.1f}, tests {engine.seconds:.1f}")
+    print(f"{forced.evaluated} tokens evaluated, {forced.new} new")
+    reeval = forced.evaluated / max(1, forced.new)
+    print(json.dumps({"reeval": round(reeval, 3), "outside": round(outside, 4)}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

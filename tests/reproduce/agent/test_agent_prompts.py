@@ -1,0 +1,64 @@
+"""The prompts of the agent as they are sent, for one small bug."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import open_index
+from pytest_brt.execute.engine import Engine
+from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.reproduce.agent.editing import edit_prompt
+from pytest_brt.reproduce.agent.kit import Kit
+from pytest_brt.reproduce.agent.opening import opening
+from pytest_brt.reproduce.context import gather_hints
+from tests.conftest import CLAMP_ISSUE
+from tests.reproduce.bench import bench_of, issue_of, open_project, replies
+from tests.reproduce.golden import check
+
+CHANGE = "Assert that clamp(5, 0, 10) is 5."
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = open_project(tmp_path_factory.mktemp("prompts"))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def kit(engine: Engine, tmp_path: Path) -> Iterator[Kit]:
+    issue = issue_of(CLAMP_ISSUE, tmp_path)
+    with open_index(Path(engine.subject.root)) as index:
+        yield Kit(
+            issue=issue,
+            bench=bench_of(engine, tmp_path, replies("x")),
+            index=index,
+            hints=gather_hints(issue, index, engine),
+            sampling=Sampling(temperature=0.2),
+            strategy="agent",
+        )
+
+
+def test_the_opening(kit: Kit) -> None:
+    check("agent-opening", Prompt(messages=opening(kit)[0]))
+
+
+def test_the_opening_with_what_replay_found(kit: Kit) -> None:
+    found = replace(kit, facts=True)
+    check("agent-opening-facts", Prompt(messages=opening(found)[0]))
+
+
+def test_the_edit(kit: Kit) -> None:
+    check("agent-edit", edit_prompt("tests/test_interval.py", CHANGE, (), kit))
+
+
+def test_the_edit_of_a_new_file(kit: Kit) -> None:
+    prompt = edit_prompt("tests/test_new.py", CHANGE, (), kit)
+    check("agent-edit-new", prompt)
+    # The meta task of paper 001, word for word.
+    task = "Write a bug reproduction test for the following bug report."
+    assert prompt.messages[-1].text.startswith(task)
