@@ -168,6 +168,8 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
     shutil.copytree(example / "patches", tree.parent / "patches", dirs_exist_ok=True)
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}"]
     command += ["--brt-issue=../issue.md", "--rank-fixes=../patches"]
+    if not any(word.startswith("--brt-guard") for word in extra):
+        command.append("--brt-guard=20")  # their own tests are quick, and worth the wait
     packages = _packages(Release.of(example), tree.parent)
     if packages:
         command += ["--brt-env", f"PYTHONPATH={packages}"]
