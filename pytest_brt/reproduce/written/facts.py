@@ -31,6 +31,7 @@ _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
 _CODE = (BlockKind.PYTHON, BlockKind.REPL, BlockKind.FILE)
+_VALUES = frozenset({"None", "True", "False"})
 #: How the exceptions of a failed claim are called; anything else is a crash.
 CLAIMS = frozenset({"AssertionError", "Failed"})
 
@@ -67,7 +68,8 @@ def read_facts(issue: Issue) -> Facts:
         text=issue.text,
         crash=bool(crash or ends) and not missing,
         context="\n".join([*(line for line in lines if _CRASH.search(line)), *ends]),
-        wrong=wrong,
+        # A bare word of a sentence is no value that could be told from others.
+        wrong=tuple(value for value in wrong if not value.isidentifier() or value in _VALUES),
         raised=raised,
     )
 

@@ -141,18 +141,6 @@ def test_comments_go():
 """
 
 
-def test_without_a_start_there_is_a_plan_and_what_does_not_pass_is_refined(
-    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
-) -> None:
-    # Its second version fails for the wrong reason only by luck: what it wants is as wrong.
-    bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}no\n{WRITTEN}"))
-    settings = InvertSettings(start=False, regenerations=0)
-    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, settings)
-    assert actions(attempt)[:3] == ["plan", "write", "write"]
-    observations = [step.observation for step in attempt.trajectories[0].steps]
-    assert observations[1] == "the reply has no test that parses"
-
-
 def test_every_mistake_on_the_way_is_answered(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:

@@ -57,7 +57,11 @@ def test_what_the_report_complains_about_comes_first(engine: Engine) -> None:
     found = made(engine, code, "`double(2)` returns 5, but it should be 4.")
     assert "assert double(2) == 5" in found[0].source
     assert found[0].plan == "run 'double(2)' as the report does"
-    assert len(found) == 3
+
+
+def test_of_what_nobody_complains_about_one_is_enough(engine: Engine) -> None:
+    code = "from pkg import double\ndouble(1)\ndouble(2)\ndouble(3)"
+    assert [start.plan for start in made(engine, code)] == ["run 'double(3)' as the report does"]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,7 @@ def test_what_the_report_complains_about_comes_first(engine: Engine) -> None:
         "from pkg import double\npkg --version",
         "from pkg import double\ndouble(unknown)",
         "object()",
+        "import pkg\npkg.__version__",
         "from pkg import double\nx = double(2)",
         "from pkg.core import Box\nBox(object())",
     ],

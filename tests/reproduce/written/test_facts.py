@@ -109,3 +109,10 @@ def test_a_test_that_waits_for_a_named_exception_is_known() -> None:
     assert catches_named(report, "with pytest.raises(KeyError):\n    f()\n")
     assert catches_named(report, "try:\n    f()\nexcept KeyError:\n    pass\n")
     assert not catches_named(report, "with pytest.raises(ValueError):\n    f()\n")
+
+
+def test_words_of_a_sentence_are_no_wrong_values() -> None:
+    text = "# f()\n\n```python\nf(1)\nf(2)\n```\n\n`f(1)` returns both, `f(2)` returns None."
+    assert "both" not in facts(text).wrong
+    quoted = "# f()\n\n```python\nf(1)\n```\n\n`f(1)` returns `'a-b'`, but it should be `'ab'`."
+    assert facts(quoted).wrong == ("'a-b'",)

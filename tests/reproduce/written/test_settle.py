@@ -133,7 +133,7 @@ TORN = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(text=st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=12).map("".join), TORN))
 def test_post_processing_never_raises_and_what_is_placed_parses(text: str, index: Index) -> None:
     issue = read_issue("# clean() is wrong\n\nclean('a') gives 'b'.", "issue.md")
