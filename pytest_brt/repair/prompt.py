@@ -1,8 +1,9 @@
 """The dynamic prompt (paper 004): eight sections made from what is known, the stable ones first.
 
-Role, goals, guidelines and the form of an answer never change; the bug hardly does; what was
-gathered only grows at its end. What changes from step to step (the state, the commands, the last
-command, the budget) comes last, so that a model which keeps what it evaluated has little to do.
+Role, goals, guidelines and the form of each command's answer never change; the bug hardly does;
+what was gathered only grows at its end. What changes from step to step (the state, the names of
+the commands it has, the last command, the budget) comes last and is short, so that a model which
+keeps what it evaluated has little to do.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pytest_brt.types import Step
 #: What is left of the room after something had to go: everything after a change is evaluated
 #: again, so changes are to be rare.
 _AFTER = 0.7
-#: Tokens that the part which changes from step to step may have beside the list of commands.
-_TAIL = 500
+#: Tokens that the part which changes from step to step may have, about.
+_TAIL = 600
 #: Share of the room that the report may take.
 _REPORT = 0.3
 #: Fixes that are to be tried before the steps are used up (RepairAgent's budget control).
@@ -80,8 +81,8 @@ class DynamicPrompt:
         """Return the sections that stay as they are for the whole repair."""
         if self._opening is None:
             site = self.site
-            form = self.specs[0].example()
-            system = site.prompts.message(Role.SYSTEM, "repair/system", form=form)
+            tools = describe(self.specs)
+            system = site.prompts.message(Role.SYSTEM, "repair/system", tools=tools)
             runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
             values = {
                 "perfect": site.perfect,
@@ -113,8 +114,7 @@ class DynamicPrompt:
     def _gone(self, entries: Sequence[Entry]) -> frozenset[int]:
         """Return the numbers of entries that are left out; more with every step, never fewer."""
         system, bug = self._open()
-        tail = self.count(describe(self.specs)) + _TAIL
-        room = self.room - self.count(system.text) - self.count(bug) - tail
+        room = self.room - self.count(system.text) - self.count(bug) - _TAIL
         gone: frozenset[int] = self._left_out.get(len(entries) - 1, frozenset())
         start = len(entries) if len(entries) - 1 in self._left_out else 1
         for number in range(start, len(entries) + 1):
@@ -150,7 +150,7 @@ class DynamicPrompt:
             now=_NOW[memory.state] if self.form.machine else "",
             discarded=[(one.text, one.discarded) for one in past[-3:]],
             hypothesis=standing[-1] if standing else "",
-            tools=describe(allowed),
+            tools=", ".join(spec.name for spec in allowed),
             last=memory.entries[-1].title if memory.entries else "",
             step=len(steps) + 1,
             steps=self.most,

@@ -94,6 +94,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
     )
 
 
+@pytest.mark.slow
 def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
     replies = project.path.parent / "replies.txt"
     replies.write_text(
@@ -127,6 +128,7 @@ def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*clamp.md::passerine PASSED*"])
 
 
+@pytest.mark.slow
 def test_no_fix_is_an_honest_miss(project: pytest.Pytester) -> None:
     replies = project.path.parent / "replies.txt"
     replies.write_text('=== always\n{"thought": "t", "action": "run_tests"}\n', encoding="utf-8")
@@ -137,6 +139,7 @@ def test_no_fix_is_an_honest_miss(project: pytest.Pytester) -> None:
     assert not (project.path / "brt-patches").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -159,6 +162,7 @@ def test_what_cannot_be_used_is_said(
     assert why in result.stderr.str()
 
 
+@pytest.mark.slow
 def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
     sarif = project.path.parent / "out.sarif"
     result, report = run(project, "--brt-localise=clamp.md", f"--brt-sarif={sarif}")
