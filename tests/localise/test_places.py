@@ -1,0 +1,155 @@
+"""Places of a bug, from all signs; lines seen through the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue import load_issue
+from pytest_brt.localise.coverage import TestLines, Watched, watch_lines
+from pytest_brt.localise.places import find_places, given_places
+from pytest_brt.types import FileChange, Frame, Raised, TestRun, Verdict
+from tests.execute.projects import open_on
+
+CORE = """\
+def outer(value):
+    if value > 3:
+        return inner(value)
+    return value
+
+
+def inner(value):
+    step = 2
+    return value // (step - 2)
+
+
+class Box:
+    size = 1
+
+    def grow(self):
+        self.size += 1
+        return self.size
+"""
+TESTS = """\
+from pkg.core import Box, outer
+
+
+def test_small():
+    assert outer(1) == 1
+
+
+def test_grow():
+    assert Box().grow() == 2
+"""
+BRT = b"from pkg.core import outer\n\n\ndef test_big():\n    assert outer(5) == 2\n"
+REPORT = "# outer(5) fails\n\n```python\nfrom pkg.core import outer\nouter(5)\n```\n"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("places") / "project"
+    (root / "src/pkg").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "src/pkg/__init__.py").write_text("", encoding="utf-8")
+    (root / "src/pkg/core.py").write_text(CORE, encoding="utf-8")
+    (root / "tests/test_core.py").write_text(TESTS, encoding="utf-8")
+    (root / "report.md").write_text(REPORT, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def engine(root: Path) -> Iterator[Engine]:
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def index(root: Path) -> Index:
+    return open_index(root)
+
+
+@pytest.mark.parametrize("prefer", ["coverage", "trace"])
+def test_lines_are_seen_test_by_test(engine: Engine, prefer: str) -> None:
+    watched = watch_lines(
+        engine,
+        ["tests/test_brt.py::test_big", "tests/test_core.py"],
+        changes=[FileChange(path="tests/test_brt.py", content=BRT)],
+        prefer=prefer,
+    )
+    assert (watched.by, watched.problem) == (prefer, "")
+    seen = {test.node: (test.outcome, dict(test.lines)) for test in watched.tests}
+    assert seen == {
+        "tests/test_brt.py::test_big": ("failed", {"src/pkg/core.py": {2, 3, 8, 9}}),
+        "tests/test_core.py::test_small": ("passed", {"src/pkg/core.py": {2, 4}}),
+        "tests/test_core.py::test_grow": ("passed", {"src/pkg/core.py": {16, 17}}),
+    }
+
+
+def test_tests_that_take_too_long_are_a_problem(engine: Engine) -> None:
+    source = b"import time\n\n\ndef test_slow():\n    time.sleep(30)\n"
+    watched = watch_lines(
+        engine,
+        ["tests/test_brt.py::test_slow"],
+        changes=[FileChange(path="tests/test_brt.py", content=source)],
+        seconds=0.7,
+    )
+    assert watched.tests == ()
+    assert "timed out" in watched.problem
+
+
+def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
+    issue = load_issue(str(root / "report.md"), BytesIO())
+    frames = (
+        Frame(path="tests/test_brt.py", line=5, function="test_big"),
+        Frame(path="src/pkg/core.py", line=3, function="outer", project=True),
+        Frame(path="src/pkg/core.py", line=9, function="inner", project=True),
+    )
+    raised = Raised(type="ZeroDivisionError", message="", frames=frames)
+    run = TestRun(test="t", node="test_big", verdict=Verdict.FAIL, reason="", raised=raised)
+    lines = {"src/pkg/core.py": frozenset({2, 3, 8, 9})}
+    small = {"src/pkg/core.py": frozenset({2, 4})}
+    watched = Watched(
+        tests=(
+            TestLines(node="a", outcome="failed", lines=lines),
+            TestLines(node="b", outcome="passed", lines=small),
+        )
+    )
+    found = {p.function: p for p in find_places(issue, index, failing=[run], watched=watched)}
+    inner, outer = found["inner"], found["outer"]
+    # inner: where the test ends, and Ochiai 1; outer: a caller, named by the report, Ochiai 1.
+    assert inner.score == pytest.approx(2.0)
+    assert outer.score == pytest.approx(0.75 + 1.0 + 1.0)
+    assert (inner.ochiai, inner.dstar, inner.tarantula) == (1.0, -1.0, 1.0)
+    assert set(inner.lines) == {8, 9}
+    assert inner.reasons[0] == "run by 1 of 1 failing and 0 of 1 passing tests"
+    assert "Box.grow" not in found
+
+
+def test_what_runs_at_import_is_no_place(root: Path, index: Index) -> None:
+    issue = load_issue(str(root / "report.md"), BytesIO())
+    lines = {"src/pkg/core.py": frozenset({1, 13}), "tests/test_core.py": frozenset({5})}
+    watched = Watched(tests=(TestLines(node="a", outcome="failed", lines=lines),))
+    places = find_places(issue, index, watched=watched)
+    assert {place.path for place in places if place.ochiai} <= {"src/pkg/core.py"}
+    assert "Box" not in {place.function for place in places if place.ochiai}
+
+
+def test_given_places_are_checked(index: Index) -> None:
+    (whole, lines) = given_places(["src/pkg/core.py", "./src/pkg/core.py:8-9"], index)
+    assert (whole.function, whole.line, whole.end_line) == ("", 1, 0)
+    assert (lines.function, lines.line, lines.end_line, lines.lines) == ("inner", 8, 9, (8, 9))
+    for spec in (
+        "src/pkg/none.py",
+        "src/pkg/core.py:9-8",
+        "src/pkg/core.py:999",
+        "src/pkg/core.py:x",
+    ):
+        with pytest.raises(UsageProblem, match="--brt-buggy-file"):
+            given_places([spec], index)
