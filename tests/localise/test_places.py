@@ -84,7 +84,10 @@ def test_lines_are_seen_test_by_test(engine: Engine, prefer: str) -> None:
         prefer=prefer,
     )
     assert (watched.by, watched.problem) == (prefer, "")
-    seen = {test.node: (test.outcome, dict(test.lines)) for test in watched.tests}
+    seen = {
+        test.node: (test.outcome, {path: set(lines) for path, lines in test.lines.items()})
+        for test in watched.tests
+    }
     assert seen == {
         "tests/test_brt.py::test_big": ("failed", {"src/pkg/core.py": {2, 3, 8, 9}}),
         "tests/test_core.py::test_small": ("passed", {"src/pkg/core.py": {2, 4}}),
