@@ -1,6 +1,6 @@
 """What the agent costs beside the model's own work.
 
-    python bench/agent.py [0.5b]
+    python bench/agent.py [0.5b | 1.5b | tiny]
 
 A real bug of `examples/`, with replies from a script that has every kind of mistake, forced
 through a model of a true shape with random weights. Says tests run per attempt and where the
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from shapes import write_shape
+from shapes import words, write_shape
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -29,9 +29,10 @@ from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
-from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
+from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.model.tiny import write_llama
 from pytest_brt.reproduce.agent.run import attempt
 from pytest_brt.reproduce.strategy import Workbench
 
@@ -53,7 +54,7 @@ class Forced:
         self.seconds = 0.0
         self.evaluated = 0
         self.new = 0
-        self._seen: list[str] = []
+        self._seen: list[tuple[Message, ...]] = []
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the script's reply after the model has evaluated it behind the prompt."""
@@ -69,10 +70,22 @@ class Forced:
 
     def _count(self, prompt: Prompt, reply: str) -> None:
         """Add the tokens behind the longest beginning that was evaluated before."""
-        text = "\n".join(f"{m.role}\n{m.text}\n" for m in prompt.messages) + f"assistant\n{reply}"
-        known = max((shared(text, old) for old in self._seen), default=0)
-        self._seen.append(text)
-        self.new += self.model.count([text[known:]])[0]
+        whole = (*prompt.messages, Message(role=Role.ASSISTANT, text=reply))
+        known = max((self._shared(whole, old) for old in self._seen), default=0)
+        self._seen.append(whole)
+        made = self.model.count([reply])[0]
+        self.new += max(0, self.model.measure(replace(prompt, prefill="")) + made - known)
+
+    def _shared(self, messages: tuple[Message, ...], others: tuple[Message, ...]) -> int:
+        """Return how many tokens two conversations have in common at their beginning."""
+        same = 0
+        while same < min(len(messages), len(others)) and messages[same] == others[same]:
+            same += 1
+        tokens = self.model.measure(Prompt(messages=messages[:same])) if same else 0
+        if same < min(len(messages), len(others)):
+            text, other = messages[same].text, others[same].text
+            tokens += self.model.count([text[: shared(text, other)]])[0]
+        return tokens
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the model's count."""
@@ -143,7 +156,11 @@ def unpack(into: Path) -> Path:
 def main(shape: str = "0.5b") -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as folder:
-        path = write_shape(shape, Path(folder, f"{shape}.gguf"))
+        path = Path(folder, f"{shape}.gguf")
+        if shape == "tiny":
+            write_llama(path, words=words(3000), context=CONTEXT)
+        else:
+            write_shape(shape, path)
         root = unpack(Path(folder))
         model = open_model(f"gguf:{path}", Settings(context=CONTEXT))
         model.count(["load"])

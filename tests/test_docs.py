@@ -48,15 +48,28 @@ def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -
         "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n",
         "utf-8",
     )
+    page_text = (ROOT / "docs/writing-tests.md").read_text("utf-8")
+    replies = re.search(r"^````text\n(=== reply.*?)^````$", page_text, re.DOTALL | re.MULTILINE)
+    assert replies is not None
+    (project.path / "replies.txt").write_text(replies[1], "utf-8")
     for block in BLOCK.finditer((ROOT / "docs/hooks.md").read_text("utf-8")):
         if block["language"] == "python":
             (project.path / "fixed.py").write_text(block["text"], "utf-8")
     if "--brt-issue" not in command and "--brt-tests" not in command and "rank" in command:
         project.runpytest_subprocess("--brt-issue=issue.md")
+    if command.startswith("pytest-brt report"):
+        record = next(other for where, other in commands() if where == page and "-record" in other)
+        project.runpytest_subprocess(*shlex.split(record)[1:])
     program, *arguments = shlex.split(command)
     module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
     result = project.run(sys.executable, "-m", module, *arguments)
     assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
+    if page == "writing-tests.md":
+        shown = page_text.partition(command)[2].partition("```text\n")[2].partition("```")[0]
+        seen = {line.strip() for line in result.stdout.str().splitlines()}
+        # How much is read depends on the prompts, how long a path is on the machine.
+        wanted = {line.strip() for line in shown.splitlines() if "tokens read" not in line}
+        assert wanted <= seen, wanted - seen
 
 
 def test_the_page_of_options_is_up_to_date() -> None:

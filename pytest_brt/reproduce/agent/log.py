@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pytest_brt.dialogue.trim import without_repeats
@@ -20,6 +21,11 @@ _MEANS = {
 }
 #: The worst first: what a model is told of several tests together.
 _ORDER = (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.BROKEN, Verdict.PASS)
+#: What shows that an output is that of pytest, and what the test printed in it.
+_REPORT = re.compile(r"^=+ (?:FAILURES|ERRORS|short test summary info) =+$", re.MULTILINE)
+_CAPTURED = re.compile(
+    r"^-+ Captured std\w+ \w+ -+\n(.*?)(?=^[-=_]{4,}|\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 def log_of(runs: Sequence[TestRun]) -> str:
@@ -45,7 +51,7 @@ def _one(run: TestRun) -> str:
         lines += _raised(run.raised)
     elif run.verdict is not Verdict.PASS:
         lines.append(run.reason)
-    output = without_repeats(run.output.strip("\n"), numbers=False).split("\n")
+    output = without_repeats(printed(run.output), numbers=False).split("\n")
     if run.verdict is not Verdict.PASS and output != [""]:
         left = len(output) - _OUTPUT
         lines.append("It printed:" if left <= 0 else f"It printed (the last {_OUTPUT} lines):")
@@ -53,6 +59,17 @@ def _one(run: TestRun) -> str:
     if run.verdict in _MEANS:
         lines.append(_MEANS[run.verdict])
     return "\n".join(lines)
+
+
+def printed(output: str) -> str:
+    r"""Return what a test itself printed; pytest's own report of it says nothing new.
+
+    >>> printed("F      [100%]\n=== FAILURES ===\n---- Captured stdout call ----\nhello\n====")
+    'hello'
+    """
+    if not _REPORT.search(output):
+        return output.strip("\n")
+    return "\n".join(part.strip("\n") for part in _CAPTURED.findall(output))
 
 
 def _raised(raised: Raised) -> list[str]:

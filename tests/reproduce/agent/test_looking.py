@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.index import open_index
-from pytest_brt.reproduce.agent.log import log_of, overall
+from pytest_brt.reproduce.agent.log import log_of, overall, printed
 from pytest_brt.reproduce.agent.search import search
 from pytest_brt.reproduce.agent.show import show
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
@@ -92,3 +92,13 @@ def test_of_many_tests_those_that_fail_are_told() -> None:
     assert told.startswith("test_x: FAIL")
     assert "10 tests in the file, 9 pass." in told
     assert overall(runs) is Verdict.FAIL
+
+
+def test_what_pytest_itself_prints_is_not_what_the_test_printed() -> None:
+    report = (
+        "F  [100%]\n===== FAILURES =====\n____ test_a ____\n    assert 1 == 2\n"
+        "------ Captured stdout call ------\nseen 1\nseen x\n"
+        "------ Captured stderr call ------\noops\n===== short test summary info =====\nFAILED"
+    )
+    assert printed(report) == "seen 1\nseen x\noops"
+    assert printed("just words\n") == "just words"
