@@ -169,7 +169,7 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}"]
     command += ["--brt-issue=../issue.md", "--rank-fixes=../patches"]
     if not any(word.startswith("--brt-guard") for word in extra):
-        command.append("--brt-guard=20")  # their own tests are quick, and worth the wait
+        command.append("--brt-guard=60")  # the projects have good tests of their own
     packages = _packages(Release.of(example), tree.parent)
     if packages:
         command += ["--brt-env", f"PYTHONPATH={packages}"]
