@@ -54,7 +54,19 @@ def pytest_brt_rankers(config: pytest.Config) -> Mapping[str, Ranker]:  # type: 
 
 
 def pytest_brt_tools(config: pytest.Config) -> Mapping[str, Callable[..., str]]:  # type: ignore[empty-body]
-    """Return tools for the repair agent: name → function that answers with text."""
+    """Return tools for the repair agent: name → function that answers with text.
+
+    It gets what the model asks and the path of the project; the first line of its docstring is
+    what the model is told of it. It may be used where information is collected::
+
+        def pytest_brt_tools(config):
+            def changelog(question, root):
+                'Say what the changelog has about a word.'
+                lines = Path(root, "CHANGELOG.md").read_text("utf-8").splitlines()
+                return "\\n".join(line for line in lines if question in line)
+
+            return {"changelog": changelog}
+    """
 
 
 @pytest.hookspec(firstresult=True)

@@ -1,0 +1,50 @@
+"""What the page about repair shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.repair.states import table_text
+from tests.conftest import CLAMP_ISSUE
+
+PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
+COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest ")]
+TRIED = [command for command in COMMANDS if "gguf" not in command]
+
+
+def shown_after(command: str) -> set[str]:
+    """Return the lines that the page shows as what a command prints, and writes."""
+    rest = PAGE.partition(f"$ {command}\n```\n")[2]
+    blocks = re.findall(r"```(?:text|diff)\n(.*?)```", rest, re.DOTALL)
+    lines = [line.strip() for block in blocks[:2] for line in block.splitlines()]
+    return {line.partition("; …")[0] for line in lines if not line.startswith(("===", "{"))}
+
+
+def test_the_table_is_the_one_that_the_tool_uses() -> None:
+    assert table_text() in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", TRIED)
+def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) -> None:
+    (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
+    script = re.search(r"^````text\n(=== reply.*?)^````$", PAGE, re.DOTALL | re.MULTILINE)
+    assert script is not None
+    (project.path / "fixes.txt").write_text(script[1], "utf-8")
+    project.makeini("[pytest]\nbrt_vary = no\n")
+    result = project.run(sys.executable, "-m", *shlex.split(command))
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    patches = (project.path / "brt-patches").rglob("*.diff")
+    printed = result.stdout.str() + "".join(path.read_text("utf-8") for path in patches)
+    for line in shown_after(command):
+        assert line in printed
+
+
+def test_there_are_commands_to_try() -> None:
+    assert len(TRIED) == 2
+    assert all(command in PAGE for command in TRIED)
