@@ -54,7 +54,7 @@ def pytest_brt_rankers(config: pytest.Config) -> Mapping[str, Ranker]:  # type: 
 
 
 def pytest_brt_tools(config: pytest.Config) -> Mapping[str, Callable[..., str]]:  # type: ignore[empty-body]
-    """Return tools for the repair agent: name → function that answers with text.
+    r"""Return tools for the repair agent: name → function that answers with text.
 
     It gets what the model asks and the path of the project; the first line of its docstring is
     what the model is told of it. It may be used where information is collected::
@@ -63,7 +63,7 @@ def pytest_brt_tools(config: pytest.Config) -> Mapping[str, Callable[..., str]]:
             def changelog(question, root):
                 'Say what the changelog has about a word.'
                 lines = Path(root, "CHANGELOG.md").read_text("utf-8").splitlines()
-                return "\\n".join(line for line in lines if question in line)
+                return "\n".join(line for line in lines if question in line)
 
             return {"changelog": changelog}
     """
