@@ -12,20 +12,15 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.imports import find_import, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.code.names import NameProblem, check_imports
-from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.reproduce.written.layout import laid_out, lines_of, tidied
+from pytest_brt.reproduce.written.host import choose_host, with_names_of
+from pytest_brt.reproduce.written.layout import laid_out, tidied
 from pytest_brt.reproduce.written.split import Single
 from pytest_brt.reproduce.written.usual import with_usual_imports
 from pytest_brt.syntax import parse
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-#: Helpers of a host file that a test may take along, one after the other.
-_MOST_ADOPTED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +51,19 @@ def settle(
         index: the project.
         test_root: folder for tests that fit into no file.
         host: the test file that was chosen before; "" chooses the one that is most like it.
+            Another one is taken where only that has the fixtures that the test asks for.
         suspects: files of the product that the test is likely to be about.
 
     Raises:
         SyntaxError: the module is not Python.
     """
     source = _with_known_imports(single.source, index)
-    if not host:
-        ranked = rank_hosts(source, index, suspects=suspects, limit=1)
-        host = ranked[0].path if ranked else ""
+    host = choose_host(source, index, host=host, suspects=suspects)
     fixtures = fixtures_in_scope(host, index) if host else PYTEST_FIXTURES
-    source = with_usual_imports(source, index, near=host)
-    source = resolve(source, index, near=host, fixtures=fixtures).source
     if host:
-        source = _adopted(source, index, host)
+        # The test was written for this file: what its names mean there comes first.
+        source = with_names_of(host, source, index)
+    source = with_usual_imports(source, index, near=host)
     done = resolve(source, index, near=host, fixtures=fixtures)
     problems = (*check_imports(done.source, index), *done.problems)
     suite = "" if test_root == "." else test_root.strip("/")
@@ -119,51 +113,3 @@ def _is_replaceable(
         return False
     bound = alias.asname or alias.name.partition(".")[0]
     return bool(find_import(bound, index))
-
-
-def _adopted(source: str, index: Index, host: str) -> str:
-    """Return the test with the helpers and fixtures of its host file that it uses."""
-    try:
-        text = index.source(host)
-        theirs = parse(text)
-    except (SyntaxError, OSError):
-        return source  # nothing to be had from it
-    lines = text.split("\n")
-    known: dict[str, ast.stmt] = {}
-    for node in theirs.body:
-        if isinstance(node, _Function | ast.ClassDef):
-            known.setdefault(node.name, node)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    known.setdefault(inner.id, node)
-    own = bound_names(source)
-    for _ in range(_MOST_ADOPTED):
-        wanted = [name for name in _wanted(source, own) if name in known]
-        if not wanted:
-            return source
-        source = _insert(source, lines_of(known.pop(wanted[0]), lines))
-        own = bound_names(source)
-    return source
-
-
-def _wanted(source: str, own: frozenset[str]) -> list[str]:
-    """Return undefined names, and the arguments of tests and fixtures that nothing defines."""
-    names = [missing.name for missing in undefined_names(source)]
-    for node in ast.walk(parse(source)):
-        if isinstance(node, _Function):
-            marks = " ".join(map(ast.unparse, node.decorator_list))
-            if node.name.startswith("test") or "fixture" in marks:
-                names += [argument.arg for argument in node.args.args if argument.arg not in marks]
-    return [name for name in dict.fromkeys(names) if name not in own and name != "self"]
-
-
-def _insert(source: str, text: str) -> str:
-    """Put a definition below the imports of a module."""
-    lines = source.split("\n")
-    after = 0
-    for node in parse(source).body:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            break
-        after = node.end_lineno or after
-    return "\n".join([*lines[:after], "", "", text, "", *lines[after:]])

@@ -85,10 +85,18 @@ def test_what_is_no_candidate(runs: tuple[TestRun, ...], said: str) -> None:
 
 def test_a_test_that_demands_the_complaint_is_refused() -> None:
     source = "def test_a():\n    assert g(1) == 1\n    assert f(1) == 'a-b'\n"
-    assert judged(run(), source=source).judgement.reason == "demands the reported wrong value 'a-b'"
-    source = "def test_a():\n    with pytest.raises(KeyError):\n        f(1)\n"
-    refused = judged(run(), source=source, facts=CRASH).judgement
+    other = run(message="assert 3 == 1")
+    refused = judged(other, source=source).judgement
+    assert refused.reason == "demands the reported wrong value 'a-b'"
+    source = "def test_a():\n    with pytest.raises(KeyError):\n        f(1)\n    f(2)\n"
+    refused = judged(other, source=source, facts=CRASH).judgement
     assert refused.reason == "demands the reported exception KeyError"
+
+
+def test_a_test_that_fails_as_reported_may_demand_the_same_of_other_inputs() -> None:
+    source = "def test_a():\n    with pytest.raises(KeyError):\n        f('no')\n    f(1)\n"
+    crash = run("KeyError", "'a'", frames=(PRODUCT,))
+    assert judged(crash, source=source, facts=CRASH).judgement.candidate
 
 
 def test_a_crash_counts_by_what_the_report_is_about() -> None:
