@@ -247,13 +247,17 @@ class Run:
         return self._once(tuple[JudgedTest, ...], self.plan.given or tuple, *names)
 
     def _once(self, kind: type[T], work: Callable[[], T], *names: str) -> T:
-        """Return what an interrupted run had finished, or do it and keep it."""
+        """Return what an interrupted run had finished, or do it and keep it.
+
+        What was cut short because the time was over is not finished.
+        """
         if self.journal is None:
             return work()
         value = self.journal.get(kind, *names)
         if value is None:
             value = work()
-            self.journal.put(value, *names)
+            if self._deadline is None or time.monotonic() < self._deadline:
+                self.journal.put(value, *names)
         return value
 
     def _make(self, key: AttemptKey) -> Attempt:

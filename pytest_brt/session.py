@@ -232,9 +232,17 @@ class Session:
         if folder is None or self.config.option.collectonly:
             return None
         engine = self.inputs.workbench.engine
-        # What is written where, and how many at a time, changes no result.
+        # What is written where, how many at a time, and how long it may take change no result.
         asked = replace(
-            self.options, json=None, html=None, sarif=None, record=None, key=None, jobs=0, out=None
+            self.options,
+            json=None,
+            html=None,
+            sarif=None,
+            record=None,
+            key=None,
+            jobs=0,
+            out=None,
+            budget=0.0,
         )
         facts = (self.files.tree, repr(engine.subject), engine.level, repr(asked))
         setting = content_id(__version__, *facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -15,6 +16,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.journal import Journal
+from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.reproduce.given import judge_runs
@@ -128,3 +131,24 @@ def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
         record = run.record()
     assert [attempt.index for attempt in record.attempts] == [0]
     assert [rank.epr for rank in record.ranks] == [1.0]
+
+
+def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path: Path) -> None:
+    def late(issue: Issue, index: int, workbench: Workbench) -> Attempt:
+        workbench.model.complete(Prompt(messages=()))
+        raise AssertionError("the model was asked")
+
+    def attempt(budget: float) -> Attempt:
+        plan = replace(make(engine, Strategy(attempt=late), None, pool).plan, budget=budget)
+        journal = Journal(tmp_path / "journal.jsonl", "s")
+        bench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
+        run = Run(plan, bench, pool, journal)
+        return run.attempt(AttemptKey(issue="i1", strategy="counting", index=0)).result()
+
+    with ThreadPoolExecutor(1) as pool:
+        made = attempt(-60.0)
+        assert made.notes == ("the time for this run is used up (--brt-budget)",)
+        assert not (tmp_path / "journal.jsonl").exists()
+        # With time, the model is asked: here there is none.
+        with pytest.raises(ModelProblem, match="none was chosen"):
+            attempt(60.0)

@@ -80,3 +80,8 @@ def test_what_it_wrote_tells_right_patches_from_wrong_ones(report: dict[str, Any
 
 def test_the_user_sees_how_it_went(report: dict[str, Any]) -> None:
     assert "9 steps: the model ended it" in report["text"]
+    assert "agent-00: step 8 of 25: test tests/test_format.py: FAIL" in report["text"]
+    (attempt,) = report["attempts"]
+    (dialogue,) = attempt["dialogues"]
+    assert (dialogue["ending"], dialogue["steps"]) == ("finish", 9)
+    assert attempt["calls"] == 11

@@ -16,13 +16,15 @@ from pathlib import Path
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.reproduce.agent.run import AgentSettings, agent
+from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
-from pytest_brt.reproduce.auto.together import together
+from pytest_brt.reproduce.auto.together import together, with_opinion
 from pytest_brt.reproduce.context import Cut, Hints, gather_hints
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
+from pytest_brt.reproduce.opinion import opinion_of
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Trajectory
@@ -31,6 +33,8 @@ from pytest_brt.types import Attempt, Issue, JudgedTest, Trajectory
 ENOUGH = 0.7
 #: Share of the time that is left that one way may use up, so that the next has some too.
 _SHARE = 0.5
+#: Tests of one way that the model is asked about.
+_OPINIONS = 3
 #: Runs of the agent at most, and steps of each.
 _RUNS, _STEPS = 3, 15
 #: Cuts of the report and forms of the prompt, by batch: other context gives other tests.
@@ -69,6 +73,8 @@ class _Auto:
         self.answered = False
         self.problem: ModelProblem | None = None
         self.late: list[str] = []
+        #: Ids of tests that the model was asked about.
+        self.asked: set[str] = set()
 
     def run(self) -> Attempt:
         begin = time.monotonic()
@@ -90,6 +96,7 @@ class _Auto:
                 hints = self._hints(first)
             self.bench.say(f"trying {name}")
             self._try(name, partial(way, hints))
+            self._judge(hints)
         if not self.tests and not self.answered and self.problem is not None:
             raise self.problem
         if self.late:
@@ -123,6 +130,28 @@ class _Auto:
         except ModelProblem as problem:
             self.problem = problem
             self.notes.append(f"{name}: {problem}")
+
+    def _judge(self, hints: Hints) -> None:
+        """Ask the model of its likeliest new tests whether they fail because of the bug.
+
+        What rules can say is said by then; `invert` has asked of its own tests already.
+        """
+        asker = Asker(self.bench.model, deadline=self.bench.deadline)
+        new = [item for item in self._candidates() if item.test.origin.strategy.startswith("auto-")]
+        new = [item for item in new if item.test.id not in self.asked]
+        new.sort(key=lambda item: -item.judgement.confidence)
+        try:
+            for item in new[:_OPINIONS]:
+                self.asked.add(item.test.id)
+                caused = opinion_of(
+                    item, self.issue, hints, prompts=self.bench.prompts, asker=asker
+                ).caused
+                if caused is not None:
+                    self.tests[self.tests.index(item)] = with_opinion(item, caused)
+        except OutOfTime:
+            return
+        except ModelProblem as problem:
+            self.notes.append(f"the model was not asked about its tests: {problem}")
 
     def _enough(self) -> bool:
         found = [item.judgement.confidence for item in self._candidates()]
@@ -168,7 +197,9 @@ class _Auto:
             self._take("libro", _made(self.issue, tests, (why, *work.notes, *work.pool.notes())))
 
     def _invert(self, hints: Hints, bench: Workbench) -> None:
-        settings = InvertSettings(keep=bench.keep, repeat=bench.repeat, hints=hints)
+        settings = InvertSettings(
+            keep=bench.keep, repeat=bench.repeat, hints=hints, name="auto-invert"
+        )
         self._take("invert", invert(self.issue, self.project, bench, settings))
 
     def _agent(self, hints: Hints, bench: Workbench) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pytest_brt.reproduce.judge import rescored
 from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.written.confidence import SAYS_NO, SAYS_YES
 from pytest_brt.reproduce.written.judge import failure_key
 from pytest_brt.types import JudgedTest
 
@@ -33,6 +34,14 @@ def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
         return item
     odds = _GAIN * item.judgement.confidence / max(1e-9, 1 - item.judgement.confidence)
     return rescored(item, min(_MOST, odds / (1 + odds)), f"{', '.join(others)} found the same")
+
+
+def with_opinion(item: JudgedTest, caused: bool) -> JudgedTest:
+    """Return the test after a model was asked whether its failure is the reported bug."""
+    before = item.judgement.confidence
+    odds = (SAYS_YES if caused else SAYS_NO) * before / max(1e-9, 1 - before)
+    said = f"the model says it is {'' if caused else 'not '}the reported bug"
+    return rescored(item, max(0.01, min(_MOST, odds / (1 + odds))), said)
 
 
 def _key(item: JudgedTest) -> str:

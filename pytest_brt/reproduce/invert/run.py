@@ -59,6 +59,8 @@ class InvertSettings:
     repeat: int = 2
     #: 0-based number of the run; each has other seeds.
     index: int = 0
+    #: What its talk is called in records.
+    name: str = "invert"
     hints: Hints | None = None
     #: What replay saw, when it was run already.
     replayed: Replayed | None = None
@@ -105,7 +107,7 @@ class _Inversion:
         )
         log = Log(
             issue.id,
-            f"invert-{settings.index:02}",
+            f"{settings.name}-{settings.index:02}",
             title=issue.title,
             journal=bench.journal,
             folder=bench.record,

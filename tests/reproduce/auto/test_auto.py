@@ -47,12 +47,25 @@ def test_samples_come_next_and_stop_when_they_tell_nothing_new(
     assert any("more do not change that" in note for note in made.notes)
 
 
+@pytest.mark.parametrize(("word", "said"), [("yes", "it is the"), ("no", "it is not the")])
+def test_the_model_is_asked_what_rules_cannot_say(
+    engine: Engine, tmp_path: Path, word: str, said: str
+) -> None:
+    script = f"=== always if: You write tests for Python projects\n{RIGHT}\n"
+    asked = bench_of(engine, tmp_path, f"{script}=== always if: You judge whether\n{word}\n")
+    made = attempt(issue_of(VAGUE, tmp_path), 0, asked)
+    alone = attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script))
+    confidence = made.tests[0].judgement.confidence
+    assert f"the model says {said} reported bug" in made.tests[0].judgement.reason
+    assert (confidence > alone.tests[0].judgement.confidence) == (word == "yes")
+
+
 def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path: Path) -> None:
     path = "tests/test_interval.py"
     script = (
         SAMPLES
         + f"=== always if: You write pytest tests that show\n{WRONG}\n"
-        + "=== always if: Is the failure\nno\n"
+        + "=== always if: You judge whether\nno\n"
         + replies(
             act("edit", path=path, prompt="mean([]) must be 0"),
             RIGHT,
