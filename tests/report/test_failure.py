@@ -20,6 +20,8 @@ def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
     ("run", "place"),
     [
         (failed(TEST), ""),
+        (failed(OUTER, TEST), ""),
+        (failed(OUTER, TEST, LIBRARY), ""),
         (failed(TEST, OUTER, LIBRARY), "at pkg/core.py:7 in outer"),
         (
             failed(TEST, OUTER, INNER, values=(("a", "1"), ("b", "<Thing>"))),
