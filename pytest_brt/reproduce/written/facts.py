@@ -30,7 +30,9 @@ _SIGNATURE = re.compile(r"\)\s*throws\s+\w+")
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
-_CODE = (BlockKind.PYTHON, BlockKind.REPL, BlockKind.FILE)
+#: Blocks that show what happened.
+_SHOWN = (BlockKind.TRACEBACK, BlockKind.REPL, BlockKind.OUTPUT, BlockKind.SHELL)
+_ENDING = re.compile(r"\s*(?:[\w.]+\.)?\w*(?:Error|Exception)(?::|\s*$|\s+Traceback)")
 _VALUES = frozenset({"None", "True", "False"})
 #: How the exceptions of a failed claim are called; anything else is a crash.
 CLAIMS = frozenset({"AssertionError", "Failed"})
@@ -79,12 +81,10 @@ def _speaks_of_crash(line: str) -> bool:
 
 
 def _endings(issue: Issue) -> Iterable[str]:
-    """Yield the lines in which tracebacks end."""
+    """Yield the lines in which tracebacks end; many reporters leave out where they begin."""
     for block in issue.blocks:
-        if "Traceback (most recent call last)" in block.text or block.kind is BlockKind.TRACEBACK:
-            for line in block.text.split("\n"):
-                if re.match(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning)\b", line):
-                    yield line
+        if block.kind in _SHOWN or "Traceback (most recent call last)" in block.text:
+            yield from (line for line in block.text.split("\n") if _ENDING.match(line))
 
 
 def matches(facts: Facts, source: str, raised: Raised | None) -> str:

@@ -26,6 +26,8 @@ def facts(text: str) -> Facts:
         ("# f() crashes\n\nIt just dies.", True),
         ("# f() is wrong\n\nIt raises ValueError for 3.", True),
         ("# f() is wrong\n\n```\nTraceback (most recent call last):\nKeyError: 'a'\n```\n", True),
+        ("# f() is wrong\n\n    >>> f(1)\n    ...\n    KeyError: 'a'\n", True),
+        ("# f() is wrong\n\n    >>> f(1)\n    'KeyError: no'\n", False),
         ("# f() is wrong\n\nIt should raise ValueError for 3.", False),
         ("# f() is wrong\n\nf(3) should throw an exception, but returns 4.", False),
         ("# f() does not raise\n\nIt returns 3 for nothing.", False),
