@@ -215,7 +215,7 @@ def _value(
 
 
 def _path(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> str:
-    meant = paths.find(value)
+    meant = paths.find(value, near=parameter.kind is not Kind.NEW_PATH)
     if meant.path:
         if meant.path != (value.partition(":")[0] if parameter.kind is Kind.PLACE else value):
             mended.append(f"path {value!r} read as {meant.path!r}")

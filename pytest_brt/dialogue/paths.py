@@ -37,12 +37,13 @@ class Paths:
         """Return these and `more`."""
         return Paths(self.files | frozenset(more)) if more else self
 
-    def find(self, text: str) -> Meant:
+    def find(self, text: str, *, near: bool = True) -> Meant:
         """Return the file that is meant by `text`.
 
         The path itself, without what stands around it; else the only one that ends with it,
         or that it ends with; else the module of that name; else the only one of the same file
-        name; else the only one at a normalised Levenshtein distance below 0.1.
+        name; else the only one at a normalised Levenshtein distance below 0.1. Where a file may
+        be made (`near` false), the last three are other files, and not taken for it.
 
         >>> Paths(frozenset({"pkg/core.py", "tests/test_core.py"})).find("/repo/pkg/core.py:12")
         Meant(path='pkg/core.py', several=(), near=())
@@ -52,16 +53,20 @@ class Paths:
             return Meant(path="")
         if given in self.files:
             return Meant(path=given)
-        for found in (self._tails(given), self._modules(given), self._named(given)):
+        ways = (self._tails, self._modules, self._named) if near else (self._tails,)
+        for way in ways:
+            found = way(given)
             if len(found) == 1:
                 return Meant(path=found[0])
             if found:
                 return Meant(path="", several=tuple(found[:_NEAR]))
+        if not near:
+            return Meant(path="")
         scored = sorted((Levenshtein.normalized_distance(given, path), path) for path in self.files)
-        near = [path for distance, path in scored if distance < DISTANCE]
-        if len(near) == 1:
-            return Meant(path=near[0])
-        return Meant(path="", several=tuple(near), near=tuple(p for _, p in scored[:_NEAR]))
+        alike = [path for distance, path in scored if distance < DISTANCE]
+        if len(alike) == 1:
+            return Meant(path=alike[0])
+        return Meant(path="", several=tuple(alike), near=tuple(p for _, p in scored[:_NEAR]))
 
     def _tails(self, given: str) -> list[str]:
         shorter = [path for path in self.files if path.endswith(f"/{given}")]

@@ -96,6 +96,13 @@ def test_code_stands_in_a_block_or_where_models_put_it_otherwise() -> None:
     assert done(block)["path"] == "tests/test_b.py"
 
 
+def test_a_file_that_is_to_be_made_is_not_taken_for_another() -> None:
+    code = "\n```python\nx\n```"
+    for path in ("tests/test_cores.py", "tests/sub/test_core.py"):
+        assert done(header("write", path=path) + code)["path"] == path
+    assert done(header("write", path="./test_core.py") + code)["path"] == "tests/test_core.py"
+
+
 def test_code_that_was_cut_off_is_refused() -> None:
     reply = header("write", path="tests/test_b.py") + "\n```python\ndef test():\n    pa"
     assert "cut off" in refused(reply, cut=True)

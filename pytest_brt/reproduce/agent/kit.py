@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.index import Index
+from pytest_brt.code.layout import is_ignored_folder
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.model.base import Model, Sampling
@@ -14,6 +16,9 @@ from pytest_brt.reproduce.context import Hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import CandidateTest, Issue, Step
 
+#: More are not offered: a path that is looked up is compared with each.
+_MOST_FILES = 20_000
+_BINARY = (".pyc", ".so", ".pyd", ".png", ".jpg", ".gif", ".gz", ".zip", ".whl", ".db", ".sqlite")
 #: Fact of an edit: the tests that stand in its file now, ready to be run.
 TESTS = "tests"
 
@@ -49,6 +54,25 @@ class Kit:
         """Return the file as it is after `steps`; None when there is none."""
         change = changed_files(steps).get(path)
         return change.content if change else self.original(path)
+
+
+def files_of(root: Path) -> frozenset[str]:
+    """Return the project's files that can be looked at, relative to its root.
+
+    Not only Python: tests read data, and settings decide what they do.
+    """
+    found: list[str] = []
+    for folder, folders, names in os.walk(root):
+        top = Path(folder) == root
+        folders[:] = sorted(name for name in folders if not is_ignored_folder(name, top=top))
+        if "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        prefix = "" if top else Path(folder).relative_to(root).as_posix() + "/"
+        found += [prefix + name for name in sorted(names) if not name.endswith(_BINARY)]
+        if len(found) > _MOST_FILES:
+            break
+    return frozenset(found)
 
 
 def remembered(tests: Sequence[CandidateTest]) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from pytest_brt.dialogue.loop import Loop, converse, room
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
-from pytest_brt.reproduce.agent.kit import Kit, all_tests, versions
+from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
 from pytest_brt.reproduce.agent.opening import opening
 from pytest_brt.reproduce.agent.tools import tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
@@ -131,7 +131,7 @@ def loop_of(kit: Kit, first: Sequence[Message], settings: AgentSettings) -> Loop
         tools=tools_of(kit, observation=observation, count=count),
         messages=messages,
         budget=Budget(steps=settings.steps, deadline=bench.deadline),
-        paths=Paths(kit.index.layout.files),
+        paths=Paths(kit.index.layout.files | files_of(Path(bench.engine.subject.root))),
         sampling=kit.sampling,
         observation=observation,
         purpose="agent",

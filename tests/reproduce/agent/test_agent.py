@@ -144,6 +144,15 @@ def test_the_test_is_kept_when_the_steps_run_out(
     assert made.tests[0].judgement.candidate
 
 
+def test_files_that_are_no_python_can_be_seen(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    root = Path(engine.subject.root)
+    (root / "setup.cfg").write_text("[tool:x]\nlimits = 0 10\n", "utf-8")
+    script = replies(act("cat", path="setup.cfg"), EDIT, RIGHT, RUN, FINISH)
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script))
+    assert steps_of(made)[0].observation == "[tool:x]\nlimits = 0 10"
+    assert made.tests[0].judgement.candidate
+
+
 def test_a_test_that_passes_is_no_candidate(engine: Engine, issue: Issue, tmp_path: Path) -> None:
     made = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, PASSING, RUN, FINISH)))
     assert "does not show the bug" in steps_of(made)[1].observation
