@@ -93,7 +93,9 @@ def matches(facts: Facts, source: str, raised: Raised | None) -> str:
         return ""
     name = simple(raised.type)
     if name not in CLAIMS:
-        named = re.search(rf"\b{re.escape(name)}\b", facts.context)
+        # A name like `error` is a word as well: it counts with its module only.
+        called = name if name[:1].isupper() else raised.type
+        named = re.search(rf"\b{re.escape(called)}\b", facts.context)
         return f"the report names {name}" if facts.crash and named and name != "Exception" else ""
     first = raised.message.strip().split("\n")[0]
     missing = _NOT_RAISED.search(first)

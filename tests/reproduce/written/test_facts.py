@@ -48,6 +48,8 @@ def test_a_report_of_a_crash_is_known(text: str, crash: bool) -> None:
             "the report names",
         ),
         ("# f()\n\nIt raises KeyError.", Raised(type="ValueError", message=""), ""),
+        ("# f()\n\nIt raises an error.", Raised(type="re.error", message="x"), ""),
+        ("# f()\n\nIt raises re.error.", Raised(type="re.error", message="x"), "the report names"),
         ("# f()\n\nIt raises Exception.", Raised(type="Exception", message=""), ""),
         ("# f()\n\nIt returns 3.", Raised(type="KeyError", message="'a'"), ""),
         (
