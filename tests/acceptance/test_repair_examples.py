@@ -1,0 +1,140 @@
+"""Real bugs repaired by scripted replies, through the mistakes that models make."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import tree_hash
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+pytestmark = pytest.mark.slow
+
+TABULATE = """\
+=== reply
+{"thought": "The test.", "action": "extract_tests", "name": ""}
+=== reply
+{"thought": "Where?", "action": "run_fault_localization"}
+=== reply
+{"thought": "Where, again?", "action": "run_fault_localization"}
+=== reply
+{"thought": "It expands.", "action": "express_hypothesis", "hypothesis": "expanding widths fails"}
+=== reply
+{"thought": "No.", "action": "discard_hypothesis", "reason": "it fails before anything is expanded"}
+=== reply
+{"thought": "Empty.", "action": "express_hypothesis", "hypothesis": "there is no first row"}
+=== reply
+{"thought": "Read.", "action": "read_range", "path": "tabulate.py", "first": 2050, "last": 2066}
+=== reply
+{"thought": "Fix.", "action": "write_fix", "changes": "tabulate/__init__.py replace 2053"}
+```python
+    if maxcolwidths is not None and list_of_lists
+```
+=== always if: Write one variant
+{"thought": "And.", "action": "write_fix", "changes": "tabulate/__init__.py replace 2053"}
+```python
+    if maxcolwidths is not None and list_of_lists:
+```
+=== reply
+{"thought": "Fix.", "action": "write_fix", "changes": "tabulate/__init__.py replace 2053"}
+```python
+    if maxcolwidths is None and list_of_lists:
+```
+=== reply
+{"thought": "Done.", "action": "goal_accomplished", "reason": "the tests pass"}
+"""
+SQLPARSE = """\
+=== reply if: What to change: start after
+{"thought": "t", "action": "change", "changes": "replace 74"}
+```python
+tidx, token = get_next_comment(idx=tidx + 1)
+```
+=== reply if: What to change: start before
+{"thought": "t", "action": "change", "changes": "replace 74"}
+```python
+            tidx, token = get_next_comment(idx=tidx - 1)
+```
+=== reply
+{"thought": "Find it.", "action": "grep", "text": "StripComments"}
+=== reply
+{"thought": "Find it.", "action": "code_search", "keywords": "StripCommentsFilter process"}
+=== reply
+{"thought": "Read.", "action": "cat", "path": "filters/others.py", "first": 15}
+=== reply
+{"thought": "Skips one.", "action": "edit", "path": "others.py", "prompt": "start after, line 74"}
+=== reply
+{"thought": "Test.", "action": "test", "path": "tests/test_format.py"}
+=== reply
+{"thought": "Worse.", "action": "edit", "path": "others.py", "prompt": "start before, line 74"}
+=== reply
+{"thought": "Test.", "action": "test", "path": "tests/test_format.py"}
+=== reply
+{"thought": "Done.", "action": "finish"}
+"""
+
+
+def unpack(name: str, into: Path) -> Path:
+    spec = importlib.util.spec_from_file_location("brt_examples_run", EXAMPLES / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    run = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = run
+    spec.loader.exec_module(run)
+    root: Path = run.unpack(EXAMPLES / name, into)
+    return root
+
+
+def repaired(
+    name: str, replies: str, strategy: str, tmp_path: Path
+) -> tuple[dict[str, Any], str, Path]:
+    """Repair an example; return its report, the patch that was written, and the tree."""
+    root = unpack(name, tmp_path)
+    before = tree_hash(root)
+    (tmp_path / "replies.txt").write_text(replies, encoding="utf-8")
+    command = [
+        *(sys.executable, "-m", "pytest", f"--rootdir={root}", "-p", "no:cacheprovider"),
+        *(f"--brt-repair={EXAMPLES / name / 'issue.md'}", f"--brt-out={tmp_path / 'out'}"),
+        *(f"--brt-model=scripted:{tmp_path / 'replies.txt'}", f"--brt-json={tmp_path / 'r.json'}"),
+        *(f"--brt-repair-strategy={strategy}", "--brt-samples=1", "--brt-strategy=replay"),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=root,
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert tree_hash(root) == before
+    (patch,) = (tmp_path / "out").glob("*.diff")
+    return json.loads((tmp_path / "r.json").read_text("utf-8")), patch.read_text("utf-8"), root
+
+
+def test_repairagent_repairs_a_crash(tmp_path: Path) -> None:
+    report, patch, root = repaired("tabulate-maxcolwidths", TABULATE, "repairagent", tmp_path)
+    (repair,) = report["repairs"]
+    (fix,) = repair["fixes"]
+    assert (fix["source"], repair["ending"], repair["steps"]) == ("a variant", "finish", 10)
+    assert len(fix["passed"]) == fix["total"]
+    assert fix["regressions"] == []
+    assert "+    if maxcolwidths is not None and list_of_lists:" in patch
+    subprocess.run(["git", "apply", "--check", "-"], input=patch.encode(), cwd=root, check=True)
+
+
+def test_passerine_repairs_a_wrong_value(tmp_path: Path) -> None:
+    report, patch, _ = repaired("sqlparse-strip-comments", SQLPARSE, "passerine", tmp_path)
+    (repair,) = report["repairs"]
+    (fix,) = repair["fixes"]
+    assert fix["plausible"]
+    assert (repair["ending"], repair["steps"]) == ("finish", 8)
+    assert "+            tidx, token = get_next_comment(idx=tidx - 1)" in patch
+    (ranked,) = report["patches"]
+    assert (ranked["epr"], ranked["rank"]) == (1.0, 1)
