@@ -74,8 +74,9 @@ class Options:
     steps: int | None
     #: Wall-clock seconds for all that is made with a model.
     budget: float
-    #: A sampled bug counts when more tests than this fail alike.
-    agree: int
+    #: A sampled bug counts when more tests than this fail alike; None for what suits the
+    #: strategy and the number of samples.
+    agree: int | None
     #: Files that the bug is thought to be in, as the user gave them.
     buggy: tuple[str, ...]
     #: Folder of prompts that replace ours.
@@ -299,8 +300,8 @@ SPECS = (
         flag="--brt-agree",
         metavar="N",
         read=_at_least(0, int),
-        default=1,
-        help="a sampled bug counts when more than N tests fail alike (default: 1)",
+        help="a sampled bug counts when more than N tests fail alike (default: 1 in libro with 10 "
+        "samples or more, else 0)",
     ),
     Spec(
         flag="--brt-buggy-file",
@@ -573,7 +574,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         samples=_number(values["brt_samples"], int),
         steps=_number(values["brt_steps"], int),
         budget=float(str(values["brt_budget"])),
-        agree=int(str(values["brt_agree"])),
+        agree=_number(values["brt_agree"], int),
         buggy=_texts(values["brt_buggy_file"]),
         prompts=_path(values["brt_prompts"]),
         seed=int(str(values["brt_seed"])),

@@ -34,8 +34,9 @@ class Workbench:
     samples: int | None = None
     #: Steps of one dialogue that the user wants; None leaves it to the strategy.
     steps: int | None = None
-    #: More tests than this must fail alike for a sampled bug to count as reproduced.
-    agree: int = 1
+    #: More tests than this must fail alike for a sampled bug to count as reproduced; None
+    #: leaves it to the strategy.
+    agree: int | None = None
     #: Product files, as in "pkg/core.py", that the user thinks the bug is in.
     buggy: tuple[str, ...] = ()
     #: First seed; every strategy derives its own from it.

@@ -169,7 +169,7 @@ class _Auto:
         """Draw samples, batch by batch, until more would not tell anything new."""
         most = bench.samples or MOST
         settings = LibroSettings(
-            threshold=bench.agree,
+            threshold=bench.agree or 0,  # a test that stands alone is shown, as unsure
             keep=bench.keep,
             repeat=bench.repeat,
             hints=hints,

@@ -5,6 +5,7 @@ Samples may come in several batches; every batch makes the clusters better known
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +41,15 @@ class Pool:
     """Collects samples and knows what came of them; not for several threads."""
 
     def __init__(
-        self, maker: Maker, facts: Facts, engine: Engine, *, repeat: int, model: str, strategy: str
+        self,
+        maker: Maker,
+        facts: Facts,
+        engine: Engine,
+        *,
+        repeat: int,
+        model: str,
+        strategy: str,
+        deadline: float = math.inf,
     ) -> None:
         self.maker = maker
         self.facts = facts
@@ -52,6 +61,7 @@ class Pool:
         self._repeat = repeat
         self._model = model
         self._strategy = strategy
+        self._deadline = deadline
 
     def add(self, replies: Sequence[str], seed: int) -> None:
         """Take one batch of replies, of which the first had this seed, and run what is new."""
@@ -87,7 +97,8 @@ class Pool:
 
     def _run(self) -> None:
         new = [entry for entry in self.entries.values() if not entry.runs]
-        runs = run_tests([entry.test for entry in new], self._engine, self._repeat)
+        tests = [entry.test for entry in new]
+        runs = run_tests(tests, self._engine, self._repeat, deadline=self._deadline)
         for entry in new:
             entry.runs = runs[entry.test.id]
 

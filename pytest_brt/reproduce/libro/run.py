@@ -31,6 +31,8 @@ from pytest_brt.types import Attempt, Issue, JudgedTest
 
 #: Candidates that are made small.
 _SMALL = 5
+#: Samples from which on it says something that no two of them agree.
+MANY = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,9 @@ class LibroSettings:
     )
     #: None takes the files when it is known which they are, else examples.
     form: Form | None = None
-    #: A bug is shown when more samples than this fail in the same way.
-    threshold: int = 1
+    #: A bug is shown when more samples than this fail in the same way; None is LIBRO's 1
+    #: where there are samples enough to agree, else 0.
+    threshold: int | None = None
     #: Tests that only lack names and are written again, at most.
     repairs: int = 8
     #: Candidates to keep; None for all.
@@ -94,6 +97,7 @@ class Libro:
             repeat=settings.repeat,
             model=bench.model.name,
             strategy=settings.strategy,
+            deadline=bench.deadline,
         )
 
     def draw(self, samples: int, *, cut: Cut | None = None, form: Form | None = None) -> None:
@@ -168,8 +172,11 @@ class Libro:
         settings = self.settings
         judged = list(self.pool.judged())
         agree = agreement(self.pool.clusters())
-        if 0 < agree <= settings.threshold:
-            least = f"{settings.threshold + 1} samples"
+        threshold = settings.threshold
+        if threshold is None:
+            threshold = int(self.pool.samples >= MANY)
+        if 0 < agree <= threshold:
+            least = f"{threshold + 1} samples"
             return tuple(_dropped(j, f"not shown: fewer than {least} fail alike") for j in judged)
         places = [n for n, item in enumerate(judged) if item.judgement.candidate]
         if settings.keep is not None:

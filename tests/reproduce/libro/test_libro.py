@@ -196,7 +196,7 @@ def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
     assert "`tests/test_time.py`" in told
     assert ">>> humanize.precisedelta(32399" not in told
     settings = LibroSettings()
-    assert (settings.samples, settings.threshold, settings.cut) == (50, 1, "whole")
+    assert (settings.samples, settings.threshold, settings.cut) == (50, None, "whole")
 
 
 def test_with_examples_there_are_two_and_no_files(
@@ -227,7 +227,7 @@ def test_a_bug_on_which_no_two_samples_agree_is_not_shown(
         + REPLIES.rsplit("=== reply\n", maxsplit=1)[-1].split("=== reply if", maxsplit=1)[0]
     )
     bench = bench_for(engine, scripted(tmp_path, script))
-    made = libro(issue_of(NAME), index, bench, LibroSettings(samples=1))
+    made = libro(issue_of(NAME), index, bench, LibroSettings(samples=1, threshold=1))
     (item,) = made.tests
     assert not item.judgement.candidate
     assert item.judgement.reason.startswith("not shown: fewer than 2 samples fail alike")
@@ -268,6 +268,20 @@ def test_the_strategy_takes_what_the_workbench_says(engine: Engine, tmp_path: Pa
     bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=3, agree=3)
     assert not candidates(STRATEGY.attempt(issue_of(NAME), 0, bench))
     assert len(candidates(STRATEGY.attempt(issue_of(NAME), 0, replace(bench, agree=2)))) == 1
+
+
+@pytest.mark.parametrize(("samples", "shown"), [(3, 3), (10, 0)])
+def test_many_samples_must_agree_and_few_need_not(
+    engine: Engine, tmp_path: Path, samples: int, shown: int
+) -> None:
+    values = "9 hours", "8 hours", "7 hours"
+    tests = [
+        f"def test_{n}():\n    assert humanize.{CALL} == {v!r}\n" for n, v in enumerate(values)
+    ]
+    passing = ["def test_p():\n    assert humanize\n"] * (samples - len(values))
+    script = "".join(f"=== reply\n{test}" for test in (*tests, *passing))
+    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=samples)
+    assert len(candidates(STRATEGY.attempt(issue_of(NAME), 0, bench))) == shown
 
 
 def test_a_prompt_that_cannot_fit_is_told_and_no_error(
