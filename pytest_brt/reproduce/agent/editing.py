@@ -16,10 +16,12 @@ from pytest_brt.model.grammar import block_grammar
 from pytest_brt.reproduce.agent.kit import Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.context import Cut, cut_report
-from pytest_brt.reproduce.fit import PromptTooLong, excerpt, fitted, shorten
+from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted, shorten
 from pytest_brt.reproduce.written.make import Maker, Written
 from pytest_brt.types import CandidateTest, Cost, Origin, Step
 
+#: Characters of the test file per token of context.
+_CHARACTERS = 0.8
 #: Tokens of the code, at most.
 _CODE = 512
 
@@ -73,9 +75,11 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
     mine = tests_in(path, steps)
     hints = kit.hints
     known = kit.original(path) is not None
+    most = min(MOST_FILE, max(1000, int(kit.editor.context * _CHARACTERS)))
+    about = f"{change}\n{kit.issue.text}"
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
-        "content": excerpt(path, kit.index) if known else "",
+        "content": excerpt(path, kit.index, most=most, about=about) if known else "",
         "mine": mine[0].source or "" if mine else "",
         "session": "\n".join(hints.session) if kit.facts else "",
         "imports": "\n".join(hints.imports) if kit.facts else "",

@@ -11,10 +11,12 @@ from pytest_brt.reproduce.agent.editing import new_test_path
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.tools import SPECS
 from pytest_brt.reproduce.context import Cut, cut_report
-from pytest_brt.reproduce.fit import PromptTooLong, excerpt, fitted
+from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted
 
 #: Buggy files that are shown when the user names none.
 _FILES = 2
+#: Characters of files per token of context.
+_CHARACTERS = 0.8
 #: Shares of the context that the dialogue is to have, the first that can be had is taken.
 _SHARES = (0.5, 0.35, 0.3)
 
@@ -43,8 +45,10 @@ def _opening(kit: Kit, share: float) -> tuple[tuple[Message, ...], tuple[str, ..
         "imports": "\n".join(hints.imports) if kit.facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
     }
+    # Better the parts that count than a file that is cut off somewhere.
+    most = min(MOST_FILE, max(1000, int(kit.bench.model.context * _CHARACTERS / (len(paths) or 1))))
     for path in paths:
-        parts[path] = excerpt(path, kit.index, hints.suspects)
+        parts[path] = excerpt(path, kit.index, hints.suspects, most, about=kit.issue.text)
     reserved = int(kit.bench.model.context * share)
 
     def build(texts: Mapping[str, str]) -> Prompt:

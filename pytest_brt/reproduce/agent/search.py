@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.code.index import Index
+from pytest_brt.code.index import Definition, Index
 from pytest_brt.code.layout import is_test_path
 
 #: Lines that are shown, and characters of each.
 _MOST, _WIDTH = 20, 140
+_NAMING = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 
 def search(text: str, index: Index) -> str:
@@ -30,14 +31,18 @@ def search(text: str, index: Index) -> str:
 
 def _defined(wanted: str, index: Index) -> Iterator[str]:
     name = re.sub(r"^(?:async def|def|class)\s+", "", wanted).partition("(")[0].strip()
-    for definition in index.definitions(name)[:8] if re.fullmatch(r"[\w.]+", name) else ():
-        yield _line(definition.path, definition.line, index)
+    for found in index.definitions(name)[:8] if re.fullmatch(r"[\w.]+", name) else ():
+        yield _line(found, index)
 
 
-def _line(path: str, number: int, index: Index) -> str:
-    lines = index.source(path).split("\n")
+def _line(found: Definition, index: Index) -> str:
+    lines = index.source(found.path).split("\n")
+    last = min(found.end_line, len(lines))
+    # A definition begins with its decorators; its name comes below them.
+    named = (n for n in range(found.line, last + 1) if _NAMING.match(lines[n - 1]))
+    number = next(named, found.line)
     text = lines[number - 1].strip() if number <= len(lines) else ""
-    return f"{path}:{number}: {text[:_WIDTH]}"
+    return f"{found.path}:{number}: {text[:_WIDTH]}"
 
 
 def _lines(wanted: str, index: Index) -> Iterator[str]:

@@ -61,6 +61,12 @@ def test_definitions_come_first_and_tests_last(project: Path) -> None:
     assert "pkg/core.py:1: # walk is here" in lines
 
 
+def test_a_decorated_definition_is_shown_by_its_name(project: Path) -> None:
+    (project / "pkg/more.py").write_text("@deco(\n    1\n)\ndef run(x):\n    pass\n", "utf-8")
+    with open_index(project) as index:
+        assert search("run", index).split("\n")[0] == "pkg/more.py:4: def run(x):"
+
+
 def test_code_is_found_as_it_stands(project: Path) -> None:
     with open_index(project) as index:
         assert search("return tree.walk()", index) == "pkg/core.py:3: return tree.walk()"
