@@ -128,7 +128,12 @@ class _Inversion:
             suspects=self.hints.files,
         )
         self.tries = Tries(
-            maker, read_facts(issue), bench.engine, repeat=settings.repeat, model=bench.model.name
+            maker,
+            read_facts(issue),
+            bench.engine,
+            repeat=settings.repeat,
+            model=bench.model.name,
+            deadline=bench.deadline,
         )
         self._starts = list(starts(self.replayed, _name(issue))) if settings.start else []
         self._plans: list[str] = []

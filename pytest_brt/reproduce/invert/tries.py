@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +49,14 @@ class Tries:
     """Runs versions and remembers them; not for several threads."""
 
     def __init__(
-        self, maker: Maker, facts: Facts, engine: Engine, *, repeat: int, model: str
+        self,
+        maker: Maker,
+        facts: Facts,
+        engine: Engine,
+        *,
+        repeat: int,
+        model: str,
+        deadline: float = math.inf,
     ) -> None:
         self.facts = facts
         #: What the model says of a candidate, by its id.
@@ -57,6 +65,7 @@ class Tries:
         self._engine = engine
         self._repeat = repeat
         self._model = model
+        self._deadline = deadline
         self._known: dict[str, Tried] = {}
 
     def run(self, reply: str, *, parent: Tried | None = None) -> Tried | None:
@@ -99,7 +108,8 @@ class Tries:
 
     def _run(self, made: Sequence[Written]) -> list[Tried]:
         new = [item for item in made if item.key not in self._known]
-        runs = run_tests([item.test for item in new], self._engine, self._repeat)
+        tests = [item.test for item in new]
+        runs = run_tests(tests, self._engine, self._repeat, deadline=self._deadline)
         for item in new:
             self._known[item.key] = self._tried(item, runs[item.test.id])
         return [self._known[item.key] for item in made]

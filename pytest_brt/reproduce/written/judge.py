@@ -6,8 +6,10 @@ can be looked at: what was raised, where, and what the report says.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
+import time
 from collections.abc import Sequence
 
 from pytest_brt.execute.engine import Engine
@@ -19,6 +21,8 @@ from pytest_brt.reproduce.written.confidence import Signs, confidence, count_tok
 from pytest_brt.reproduce.written.facts import CLAIMS, Facts, matches, simple
 from pytest_brt.types import CandidateTest, JudgedTest, Judgement, Raised, TestRun, Verdict
 
+#: Seconds that a test gets, however late it is.
+_LEAST = 5.0
 #: Exceptions of a test that only lacks an import, a name or a fixture.
 _NAMES = frozenset(
     {"ImportError", "ModuleNotFoundError", "NameError", "UnboundLocalError", "FixtureLookupError"}
@@ -28,9 +32,13 @@ _NOT_THERE = re.compile(r"module '([\w.]+)' has no attribute")
 
 
 def run_tests(
-    tests: Sequence[CandidateTest], engine: Engine, repeat: int
+    tests: Sequence[CandidateTest], engine: Engine, repeat: int, *, deadline: float = math.inf
 ) -> dict[str, tuple[TestRun, ...]]:
-    """Run every test on the buggy tree; those that fail `repeat` times, with other hash seeds."""
+    """Run every test on the buggy tree; those that fail `repeat` times, with other hash seeds.
+
+    Towards `deadline`, as `time.monotonic` counts, a test gets its share of what is left and
+    no more, so that a few that hang do not use up everything; but a few seconds in any case.
+    """
     runs: dict[str, list[TestRun]] = {test.id: [] for test in tests}
     waiting = list(tests)
     for seed in range(max(1, repeat)):
@@ -40,7 +48,9 @@ def run_tests(
         )
         if not targets:
             break
-        for run in engine.run(Row(targets=targets, hash_seed=seed)).runs:
+        share = None if math.isinf(deadline) else (deadline - time.monotonic()) / len(targets)
+        seconds = None if share is None else max(_LEAST, share)
+        for run in engine.run(Row(targets=targets, hash_seed=seed, test_seconds=seconds)).runs:
             runs[run.test].append(run)
         waiting = [t for t in waiting if any(r.verdict is Verdict.FAIL for r in runs[t.id])]
     return {test: tuple(found) for test, found in runs.items()}

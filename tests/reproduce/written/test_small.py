@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from pytest_brt.reproduce.written.confidence import Signs
 from pytest_brt.reproduce.written.facts import Facts
 from pytest_brt.reproduce.written.judge import judge_written, run_tests
 from pytest_brt.reproduce.written.small import failing_line, made_small
-from pytest_brt.types import CandidateTest, JudgedTest
+from pytest_brt.types import CandidateTest, JudgedTest, Verdict
 from tests.reproduce.replay.project import open_project
 from tests.reproduce.written.test_judge import candidate
 
@@ -101,3 +102,11 @@ def test_where_it_failed_is_known(engine: Engine) -> None:
     )
     item = judged(candidate(source), engine)
     assert failing_line(item.test, item.judgement.runs[0]) == 6
+
+
+def test_a_test_that_hangs_gets_its_share_of_the_time(engine: Engine) -> None:
+    source = "from pkg.core import spin\n\n\ndef test_a():\n    spin()\n"
+    begin = time.monotonic()
+    (run,) = run_tests([candidate(source)], engine, 2, deadline=begin)["t"]
+    assert run.verdict is Verdict.TIMEOUT
+    assert time.monotonic() - begin < 19  # less than the engine's own limit
