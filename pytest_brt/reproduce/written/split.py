@@ -76,9 +76,10 @@ def _tests(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.ClassDef | None, _Fun
 
 
 def _holds_tests(node: ast.ClassDef) -> bool:
-    named = node.name.startswith("Test") and not any(
-        isinstance(inner, _Function) and inner.name == "__init__" for inner in node.body
-    )
+    methods = [inner.name for inner in node.body if isinstance(inner, _Function)]
+    plain = node.name.startswith("Test") or not node.bases
+    tests = any(name.startswith("test") for name in methods)
+    named = plain and tests and "__init__" not in methods
     return named or any("TestCase" in ast.unparse(base) for base in node.bases)
 
 

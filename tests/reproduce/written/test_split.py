@@ -162,6 +162,12 @@ def test_code_that_checks_nothing_is_no_test(code: str) -> None:
     assert split_tests(code, "x") == ()
 
 
+def test_a_class_that_pytest_would_pass_over_gets_a_name_that_it_knows() -> None:
+    code = "class Sizes:\n    def test_a(self):\n        assert f(1)\n"
+    assert list(by_name(code)) == ["TestSizes::test_a"]
+    assert by_name("class Size(int):\n    def test_a(self):\n        assert f(1)\n") == {}
+
+
 def test_many_tests_are_cut() -> None:
     code = "".join(f"def test_{n}():\n    assert f({n})\n" for n in range(50))
     assert len(split_tests(code, "x")) == MOST
