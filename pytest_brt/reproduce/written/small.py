@@ -20,6 +20,7 @@ from pytest_brt.reproduce.written.facts import CLAIMS, simple
 from pytest_brt.reproduce.written.judge import run_tests
 from pytest_brt.reproduce.written.layout import lines_of, tidied, unparsed
 from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.reproduce.written.slice import needed, still_has
 from pytest_brt.reproduce.written.split import split_tests
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
@@ -88,6 +89,7 @@ def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str
     source = test.source or ""
     wanted = _signature(run)
     until = time.monotonic() + _SECONDS
+    inputs = needed(source, line)
 
     def fails_alike(variants: Sequence[str]) -> list[bool]:
         if time.monotonic() > until:
@@ -95,9 +97,13 @@ def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str
         targets = tuple(
             TestTarget(id=str(number), path=test.path, source=variant, node=test.name)
             for number, variant in enumerate(variants)
+            if still_has(variant, inputs)
         )
         runs = {found.test: found for found in engine.run(Row(targets=targets)).runs}
-        return [_signature(runs[target.id]) == wanted for target in targets]
+        return [
+            str(number) in runs and _signature(runs[str(number)]) == wanted
+            for number in range(len(variants))
+        ]
 
     keep = (line, *_lines_beside(source, line))
     small = shrink(source, fails_alike, budget=_BUDGET, keep=keep)

@@ -91,6 +91,22 @@ class TestA:
     assert "self.n = 2" in (item.test.source or "")
 
 
+def test_the_inputs_of_the_failure_stay_though_it_looks_the_same_without(engine: Engine) -> None:
+    source = """\
+from pkg import double
+
+
+def test_a():
+    seen = {"sum": double(2)}
+    seen["twice"] = double(0)
+    assert True
+    assert "product" in seen, "no product"
+"""
+    text = small(source, engine).test.source or ""
+    assert 'seen["twice"] = double(0)' in text
+    assert "assert True" not in text
+
+
 def test_a_short_test_is_left_alone(engine: Engine) -> None:
     source = "from pkg import double\n\n\ndef test_a():\n    # Why.\n    assert double(2) == 4\n"
     assert small(source, engine).test.source == source
