@@ -115,9 +115,11 @@ def _forms(text: str, grammar: Grammar) -> Iterator[str]:
             pairs = (f"{json.dumps(key)}: {_json(value.get(key))}" for key in keys)
             header = "{" + ", ".join(pairs) + "}"
             fence = f"\n```{grammar.language}"
+            # With its code first: where code is optional, the header alone would do as well.
+            if blocks:
+                yield header + "".join(f"{fence}\n{block}```" for block in blocks)
+                yield header + "".join(f"{fence} {n}\n{b}```" for n, b in enumerate(blocks, 1))
             yield header
-            yield header + "".join(f"{fence}\n{block}```" for block in blocks)
-            yield header + "".join(f"{fence} {n}\n{b}```" for n, b in enumerate(blocks, 1))
 
 
 def _json(value: object) -> str:

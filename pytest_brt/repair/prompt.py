@@ -28,6 +28,8 @@ from pytest_brt.types import Step
 _AFTER = 0.7
 #: Tokens that the part which changes from step to step may have, about.
 _TAIL = 600
+#: Places of the bug that the model is told of at the beginning.
+_PLACES = 4
 #: Share of the room that the report may take.
 _REPORT = 0.3
 #: Fixes that are to be tried before the steps are used up (RepairAgent's budget control).
@@ -85,8 +87,7 @@ class DynamicPrompt:
             system = site.prompts.message(Role.SYSTEM, "repair/system", tools=tools)
             runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
             values = {
-                "perfect": site.perfect,
-                "places": told_places(site.places(), perfect=True) if site.perfect else "",
+                "places": told_places(site.places()[:_PLACES], perfect=site.perfect),
                 "tests": told_runs(runs, names_of(site)) if runs else "",
                 "brt": source_of(site, site.failing[0]) if site.failing else "",
             }

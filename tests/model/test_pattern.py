@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Grammar
-from pytest_brt.model.grammar import block_grammar, choice_grammar, grammar_for
+from pytest_brt.model.grammar import Shape, block_grammar, choice_grammar, grammar_for
 from pytest_brt.model.pattern import as_grammar_has_it, compile_grammar
-from tests.model.actions import AGENT, JUDGE
+from tests.model.actions import AGENT, JUDGE, Cat
 
 AGENT_GRAMMAR = grammar_for(*AGENT, lead=("thought",))
 GOOD = [
@@ -59,6 +59,14 @@ def test_the_dress_is_put_right() -> None:
     assert as_grammar_has_it("Sure:\n```py\nx\n```", block_grammar()) == "```python\nx\n```"
     assert as_grammar_has_it("`yes`.", choice_grammar(["yes", "no"])) == "yes"
     assert as_grammar_has_it("maybe", choice_grammar(["yes", "no"])) is None
+
+
+def test_code_that_may_follow_is_not_lost() -> None:
+    grammar = grammar_for(Shape(header=Cat, most=3), lead=("thought",))
+    said = '{"thought": "x", "action": "cat", "path": "p", "lines": null}\n```python\ny\n```'
+    assert as_grammar_has_it(said, grammar) == said.replace("```python", "```python 1")
+    header = said.partition("\n")[0]
+    assert as_grammar_has_it(f"{header}\n", grammar) == header
 
 
 @settings(deadline=None)
