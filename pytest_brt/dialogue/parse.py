@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ _LINE = re.compile(
     r"^\W*action\W*:\W*(?P<name>\w[\w -]*?)\s*(?:[\[(:]\s*(?P<rest>.*?)[\])]?)?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+#: A backslash that begins no escape of JSON's.
+_ESCAPE = re.compile(r"(?<!\\)\\(?![\\\"/bfnrtu])")
+_DICTIONARY = re.compile(r"^\s*\{.*\}\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +90,16 @@ def read_action(
 
 def _header(reply: str) -> tuple[dict[str, Any] | None, str]:
     """Return the header, and what comes after it."""
-    try:
-        return first_object(reply)
-    except ReplyProblem:
-        pass
+    # Models write regular expressions and paths with single backslashes.
+    head, brace, code = reply.partition("}\n```")
+    for text in (reply, _ESCAPE.sub(r"\\\\", head) + brace + code):
+        try:
+            return first_object(text)
+        except ReplyProblem:
+            continue
+    literal = _literal(reply)
+    if literal is not None:
+        return literal
     line = _LINE.search(reply)
     if line is None:
         return None, reply
@@ -97,6 +107,18 @@ def _header(reply: str) -> tuple[dict[str, Any] | None, str]:
     if line["rest"]:
         header["arguments"] = line["rest"]
     return header, reply[line.end() :]
+
+
+def _literal(reply: str) -> tuple[dict[str, Any], str] | None:
+    """Return a header that was written as Python's dictionary, and what comes after it."""
+    for match in _DICTIONARY.finditer(reply):
+        try:
+            value = ast.literal_eval(match[0])
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, dict):
+            return {str(key): item for key, item in value.items()}, reply[match.end() :]
+    return None
 
 
 def _take(header: dict[str, Any], names: tuple[str, ...]) -> Any:

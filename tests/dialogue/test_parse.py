@@ -55,6 +55,9 @@ def test_a_proper_reply_is_taken_as_it_is() -> None:
         ('{"action": "cat", "action_input": "pkg/core.py"}', "cat", "pkg/core.py"),
         ("I look at it.\n\nAction: cat [pkg/core.py]", "cat", "pkg/core.py"),
         ("**Action:** code_search(some words)", "code_search", "some words"),
+        (r'{"action": "code_search", "text": "\\d+\\w \\p"}', "code_search", r"\d+\w \p"),
+        (r'{"action": "code_search", "text": "\d+ \n \p"}', "code_search", "\\d+ \n \\p"),
+        ("{'action': 'code_search', 'text': \"it's\"}", "code_search", "it's"),
     ],
 )
 def test_what_is_nearly_right_is_put_right(reply: str, name: str, value: str) -> None:
@@ -101,6 +104,13 @@ def test_a_file_that_is_to_be_made_is_not_taken_for_another() -> None:
     for path in ("tests/test_cores.py", "tests/sub/test_core.py"):
         assert done(header("write", path=path) + code)["path"] == path
     assert done(header("write", path="./test_core.py") + code)["path"] == "tests/test_core.py"
+
+
+def test_backslashes_in_code_stay_as_they_are() -> None:
+    reply = (
+        '{"thought": "\\d", "action": "write", "path": "tests/test_b.py"}\n```python\nr"\\d"\n```'
+    )
+    assert done(reply).blocks == ('r"\\d"\n',)
 
 
 def test_code_that_was_cut_off_is_refused() -> None:
