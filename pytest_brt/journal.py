@@ -42,6 +42,7 @@ class Journal:
         self.taken = 0
         self._setting = setting
         self._lock = Lock()
+        self._closed = False
         lines, self._torn = _read(path)
         self._lines = dict(lines)
 
@@ -66,6 +67,8 @@ class Journal:
         """
         line = to_json(_Line(key=self._key(names), value=to_json(value)))
         with self._lock:
+            if self._closed:
+                return
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("ab") as file:
@@ -77,7 +80,12 @@ class Journal:
                 return
 
     def close(self, *, interrupted: bool) -> None:
-        """Remove the file, unless the run was interrupted."""
+        """Remove the file, unless the run was interrupted.
+
+        Nothing is kept any more: what ends after an interruption was cut short by it.
+        """
+        with self._lock:
+            self._closed = True
         if not interrupted:
             self.path.unlink(missing_ok=True)
 

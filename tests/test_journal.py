@@ -61,6 +61,17 @@ def test_what_follows_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
     assert Journal(path, "s").get(Attempt, "b") == attempt(2)
 
 
+def test_what_ends_after_an_interruption_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "s")
+    journal.put(attempt(1), "a")
+    journal.close(interrupted=True)
+    journal.put(attempt(2), "b")
+    again = Journal(path, "s")
+    assert again.get(Attempt, "a") == attempt(1)
+    assert again.get(Attempt, "b") is None
+
+
 def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, "s")

@@ -186,6 +186,14 @@ def test_an_interrupted_run_goes_on(engine: Engine, issue: Issue, tmp_path: Path
     assert (kept.name, len(kept.steps)) == ("agent-00", 3)
 
 
+def test_another_model_can_write_the_code(engine: Engine, issue: Issue, tmp_path: Path) -> None:
+    editor = bench_of(engine, tmp_path, replies(RIGHT)).model
+    bench = bench_of(engine, tmp_path, replies(EDIT, RUN, FINISH), editor=editor)
+    (item,) = attempt(issue, 0, bench).tests
+    assert item.judgement.candidate
+    assert item.test.origin.model == editor.name != bench.model.name
+
+
 def test_every_run_has_seeds_of_its_own(engine: Engine, issue: Issue, tmp_path: Path) -> None:
     script = replies(EDIT, RIGHT, RUN, FINISH)
     seeds = {
