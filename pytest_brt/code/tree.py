@@ -12,6 +12,11 @@ from pathlib import Path
 from pytest_brt.code.layout import is_ignored_folder
 
 
+#: Files by which a folder is known that is no part of the project: an environment, and what
+#: a run of ours keeps (`--brt-record`).
+SIGNS = frozenset({"pyvenv.cfg", "evidence.json", "replies.jsonl"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStamp:
     """By what a changed file is noticed without reading it."""
@@ -24,8 +29,8 @@ class FileStamp:
 def scan_tree(root: Path) -> dict[str, FileStamp]:
     """Return every Python file below `root` that may be source, by its relative POSIX path.
 
-    Links to folders are not followed; environments (``pyvenv.cfg``), caches and build results
-    are left out.
+    Links to folders are not followed; environments, records of our runs, caches and build
+    results are left out.
     """
     found: dict[str, FileStamp] = {}
     todo = [""]
@@ -37,7 +42,7 @@ def scan_tree(root: Path) -> dict[str, FileStamp]:
         except OSError:
             continue  # unreadable folders hold nothing for us
         names = {entry.name for entry in entries}
-        if prefix and "pyvenv.cfg" in names:
+        if prefix and not SIGNS.isdisjoint(names):
             continue
         for entry in entries:
             if entry.name.endswith(".py"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_ignored_folder
+from pytest_brt.code.tree import SIGNS
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.model.base import Model, Sampling
@@ -65,7 +66,7 @@ def files_of(root: Path) -> frozenset[str]:
     for folder, folders, names in os.walk(root):
         top = Path(folder) == root
         folders[:] = sorted(name for name in folders if not is_ignored_folder(name, top=top))
-        if "pyvenv.cfg" in names:
+        if not top and not SIGNS.isdisjoint(names):
             folders.clear()
             continue
         prefix = "" if top else Path(folder).relative_to(root).as_posix() + "/"
