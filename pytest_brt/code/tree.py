@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pytest_brt.code.layout import is_ignored_folder
 
-
 #: Files by which a folder is known that is no part of the project: an environment, and what
 #: a run of ours keeps (`--brt-record`).
 SIGNS = frozenset({"pyvenv.cfg", "evidence.json", "replies.jsonl"})

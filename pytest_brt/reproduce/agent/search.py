@@ -10,6 +10,8 @@ from pytest_brt.code.layout import is_test_path
 
 #: Lines that are shown, and characters of each.
 _MOST, _WIDTH = 20, 140
+#: Lines of one file.
+_OF_ONE = 4
 _NAMING = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 
@@ -58,9 +60,15 @@ def _lines(wanted: str, index: Index) -> Iterator[str]:
             continue  # deleted since
         if wanted.lower() not in text.lower():
             continue
-        for number, line in enumerate(text.split("\n"), start=1):
-            if wanted.lower() in line.lower():
-                yield f"{path}:{number}: {line.strip()[:_WIDTH]}"
+        hits = [
+            (number, line.strip()[:_WIDTH])
+            for number, line in enumerate(text.split("\n"), start=1)
+            if wanted.lower() in line.lower()
+        ]
+        # Many files say more than many lines of one.
+        yield from (f"{path}:{number}: {line}" for number, line in hits[:_OF_ONE])
+        if len(hits) > _OF_ONE:
+            yield f"{path}: {len(hits) - _OF_ONE} more lines"
 
 
 def _nothing(wanted: str, index: Index) -> str:

@@ -72,6 +72,14 @@ def test_code_is_found_as_it_stands(project: Path) -> None:
         assert search("return tree.walk()", index) == "pkg/core.py:3: return tree.walk()"
 
 
+def test_a_file_with_many_hits_leaves_room_for_others(project: Path) -> None:
+    (project / "pkg/a.py").write_text("walked = 1\n" * 30, "utf-8")
+    with open_index(project) as index:
+        lines = search("walk", index).split("\n")
+    assert "pkg/a.py: 26 more lines" in lines
+    assert any(line.startswith("tests/test_core.py:2:") for line in lines)
+
+
 def test_nothing_found_is_said_with_names_like_it(project: Path) -> None:
     with open_index(project) as index:
         told = search("walkk", index)
