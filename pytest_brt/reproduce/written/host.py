@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Sequence
 
 from pytest_brt.code.facts import DefinitionKind
@@ -16,6 +17,8 @@ from pytest_brt.reproduce.written.layout import lines_of
 from pytest_brt.syntax import parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: Exceptions that Python has, and that a project may have under the same name.
+_BUILTINS = frozenset(name for name in dir(builtins) if name[:1].isupper())
 #: Helpers of a host file that a test may take along, one after the other.
 _MOST_ADOPTED = 12
 #: Test files that are looked at for the fixtures that a test asks for.
@@ -81,8 +84,15 @@ def with_names_of(host: str, source: str, index: Index) -> str:
     source = _with_definitions(host, source, index)
     known = {item.bound: item.statement for item in index.imports_in(host) if item.top}
     missing = [missing.name for missing in undefined_names(source)]
+    # The file may mean another one: `ConnectionError` is a builtin, and one of many libraries'.
+    missing += sorted((_read(source) & _BUILTINS & known.keys()) - bound_names(source))
     wanted = [known[name] for name in missing if name in known and "*" not in known[name]]
     return add_imports(source, tuple(dict.fromkeys(wanted)))
+
+
+def _read(source: str) -> frozenset[str]:
+    nodes = (node for node in ast.walk(parse(source)) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in nodes if isinstance(node.ctx, ast.Load))
 
 
 def _with_definitions(host: str, source: str, index: Index) -> str:

@@ -33,7 +33,8 @@ FILES = {
     ),
     "tests/deep/conftest.py": ("import pytest\n\n\n@pytest.fixture\ndef deep():\n    return 1\n"),
     "tests/deep/test_deep.py": (
-        "from pkg.text import shout as clean\n\n\ndef test_deep(deep):\n    assert deep\n"
+        "from pkg.text import shout as clean, TimeoutError\n\n\n"
+        "def test_deep(deep):\n    assert deep\n"
     ),
     "tests/test_core.py": "from pkg.core import Box\n\n\ndef test_box():\n    assert Box()\n",
 }
@@ -117,6 +118,10 @@ def test_what_a_name_means_in_the_host_comes_first(index: Index) -> None:
     source = "def test_a():\n    assert clean('a')\n"
     found = settled(source, index, host="tests/deep/test_deep.py")
     assert found.single.source.startswith("from pkg.text import shout as clean\n")
+    source = "def test_a():\n    with pytest.raises(TimeoutError):\n        len(OSError)\n"
+    found = settled(source, index, host="tests/deep/test_deep.py")
+    assert "from pkg.text import TimeoutError\n" in found.single.source
+    assert "OSError" not in found.single.source.split("\n\n\n")[0]
 
 
 @pytest.mark.parametrize(
