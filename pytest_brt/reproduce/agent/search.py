@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_brt.code.index import Definition, Index
 from pytest_brt.code.layout import is_test_path
@@ -51,8 +51,17 @@ def _lines(wanted: str, index: Index) -> Iterator[str]:
     words = re.findall(r"\w+", wanted)
     if not words:
         return
-    longest = max(words, key=len)
-    paths = index.files_with(longest) or tuple(index.layout.files)
+    known = index.files_with(max(words, key=len))
+    found = False
+    for line in _in_files(wanted, known, index):
+        found = True
+        yield line
+    if not found:  # it may be a part of a word
+        others = index.layout.files - frozenset(known)
+        yield from _in_files(wanted, tuple(others), index)
+
+
+def _in_files(wanted: str, paths: Sequence[str], index: Index) -> Iterator[str]:
     for path in sorted(paths, key=lambda path: (is_test_path(path), path)):
         try:
             text = index.source(path)

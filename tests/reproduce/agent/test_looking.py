@@ -72,8 +72,14 @@ def test_code_is_found_as_it_stands(project: Path) -> None:
         assert search("return tree.walk()", index) == "pkg/core.py:3: return tree.walk()"
 
 
+def test_a_part_of_a_word_is_found_where_the_word_is_not(project: Path) -> None:
+    with open_index(project) as index:
+        assert search("is he", index) == "pkg/core.py:1: # walk is here"
+        assert search("tree.wal", index) == "pkg/core.py:3: return tree.walk()"
+
+
 def test_a_file_with_many_hits_leaves_room_for_others(project: Path) -> None:
-    (project / "pkg/a.py").write_text("walked = 1\n" * 30, "utf-8")
+    (project / "pkg/a.py").write_text("walk = 1\n" * 30, "utf-8")
     with open_index(project) as index:
         lines = search("walk", index).split("\n")
     assert "pkg/a.py: 26 more lines" in lines
