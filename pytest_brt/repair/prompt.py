@@ -162,7 +162,7 @@ class DynamicPrompt:
 def _budget(memory: Memory, left: int) -> str:
     """Return how to use what is left."""
     if memory.plausible:
-        return "A fix passes the tests: end with goal_accomplished."
+        return "A fix passes the tests: end with goal_accomplished if it mends the cause."
     wanted = max(0, _FIXES - memory.tried)
     if wanted and left <= 3 * wanted + 2:
         return f"Try {wanted} more fix{'es' if wanted > 1 else ''} before the steps are used up."

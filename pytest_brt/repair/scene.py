@@ -28,10 +28,10 @@ from pytest_brt.types import (
     Place,
 )
 
-#: Existing tests that are watched beside the failing ones, and files they may come from.
-_NEARBY = 80
-#: Seconds that watching may take.
-_WATCHING = 60.0
+#: Existing tests that are watched beside the failing ones.
+_NEARBY = 60
+#: Existing tests and seconds for watching all, at first and when that took too long.
+_WATCHING = ((_NEARBY, 30.0), (8, 20.0))
 #: Places of the report whose tests are watched.
 _FIRST = 6
 #: Names of tests among existing ones that assert the reported wrong behaviour.
@@ -146,9 +146,9 @@ def _watch(engine: Engine, failing: Sequence[JudgedTest], near: Sequence[str]) -
     )
     own = [f"{judged.test.path}::{judged.test.name}" for judged in failing]
     watched = Watched(tests=())
-    for count in (len(near), 10):
+    for count, seconds in _WATCHING:
         nodes = [*own, *(name for name in near[:count] if name.partition("::")[0] not in files)]
-        watched = watch_lines(engine, nodes, changes=changes, seconds=_WATCHING)
+        watched = watch_lines(engine, nodes, changes=changes, seconds=seconds)
         if not watched.problem:
             break
     return watched

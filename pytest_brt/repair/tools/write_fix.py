@@ -90,7 +90,10 @@ def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcom
     if tried and tried.asked:
         lines.append(_told_variants(site, tried))
     if good:
-        lines.append("A fix passes the tests and is kept. Call goal_accomplished.")
+        lines.append(
+            "A fix passes the tests and is kept. If it mends the cause for every input, call "
+            "goal_accomplished; if not, write a better one."
+        )
     return Outcome(
         observation="\n".join(lines),
         verdict=Verdict.PASS if good else Verdict.FAIL,
@@ -109,7 +112,8 @@ def _told(site: Site, trial: Trial) -> str:
         shown = "\n".join(f"- {item.test}: {item.reason}" for item in broken[:4])
         return f"{text}\nBut the fix breaks {len(broken)} of the existing tests:\n{shown}"
     if trial.guarded.ran:
-        text += f"\n{trial.guarded.ran} existing tests near it pass too."
+        many = f"{trial.guarded.ran} existing tests near it pass"
+        text += f"\n{many if trial.guarded.ran > 1 else 'One existing test near it passes'} too."
     return text
 
 
