@@ -1,9 +1,8 @@
-"""What a model says of a failure, and which one test is used."""
+"""What a model says of a failure, and how it is asked."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.asking import Asker, answer_room, seed_of
-from pytest_brt.reproduce.choose import Option, choose_one
 from pytest_brt.reproduce.context import Hints
 from pytest_brt.reproduce.opinion import opinion_of
 from tests.reproduce.examples import scripted
@@ -44,34 +42,6 @@ def test_it_is_not_asked_when_there_is_no_time_or_no_room(tmp_path: Path) -> Non
     for ask in (late, small):
         found = opinion_of(judged(run()), ISSUE, Hints(), prompts=Prompts(), asker=ask)
         assert (found.caused, ask.cost.calls) == (None, 0)
-
-
-def test_the_one_that_is_used() -> None:
-    items = [judged(run()) for _ in range(4)]
-    items = [
-        replace(item, test=replace(item.test, id=str(number))) for number, item in enumerate(items)
-    ]
-    caused = Option(item=items[0], caused=True, finished=False)
-    finished = Option(item=items[1], caused=False)
-    failed = Option(item=items[2], finished=False)
-    neither = Option(item=items[3], finished=False, failed=False)
-    for order in ([caused, finished, failed, neither], [neither, failed, finished, caused]):
-        assert choose_one(order, 1) == items[0]
-        assert choose_one([o for o in order if o is not caused], 1) == items[1]
-        assert choose_one([o for o in order if o not in (caused, finished)], 1) == items[2]
-    assert choose_one([neither], 1) == items[3]
-    assert choose_one([], 1) is None
-
-
-def test_among_equals_the_seed_decides() -> None:
-    items = [judged(run()) for _ in range(5)]
-    options = [
-        Option(item=replace(item, test=replace(item.test, id=str(number))))
-        for number, item in enumerate(items)
-    ]
-    chosen = [choose_one(options, seed) for seed in range(30)]
-    assert chosen == [choose_one(options, seed) for seed in range(30)]
-    assert len({item.test.id for item in chosen if item}) > 2
 
 
 def test_seeds_and_room_are_what_they_say(tmp_path: Path) -> None:
