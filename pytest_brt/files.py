@@ -15,7 +15,7 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.options import Options
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of
-from pytest_brt.repair.patch import HEAD, chosen, with_header
+from pytest_brt.repair.patch import HEAD, chosen
 from pytest_brt.report.evidence import evidence_of, files_of, setting_of
 from pytest_brt.report.json import record_json
 from pytest_brt.report.sarif import sarif
@@ -64,15 +64,18 @@ class Files:
         ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
         folder = self._options.out or Path("brt-patches", _stem(issue))
         found = chosen(record.repairs, ranks)
-        for old in sorted(folder.glob("fix-*.diff")):
+        for old in sorted((*folder.glob("fix-*.diff"), *folder.glob("alike/fix-*.diff"))):
             if old.read_bytes().startswith(HEAD.encode()):
                 old.unlink()
-        for fix, repair, alike in found:
-            write_text(folder / fix.patch.name, with_header(fix, repair, issue, alike))
+        for alike in found:
+            for name, text in alike.files(issue):
+                write_text(folder / name, text)
         if not found:
             return "no patch was written: no fix passes the tests"
         many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
-        return f"{many} in {folder}, not applied (git apply takes one)"
+        more = sum(len(alike.members) - 1 for alike in found)
+        those = f" ({more} more that behave the same in its folder alike)" if more else ""
+        return f"{many} in {folder}{those}, not applied (git apply takes one)"
 
     def _changed(self, _record: RunRecord) -> str:
         if tree_hash(Path(self._engine.subject.root), CODE) == self._code:

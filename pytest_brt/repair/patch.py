@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
@@ -51,12 +52,25 @@ def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
     return tuple(sorted(found.values(), key=lambda pair: not pair[0].plausible))
 
 
-def chosen(
-    repairs: Sequence[Repair], ranks: Sequence[Rank]
-) -> tuple[tuple[FoundFix, Repair, int], ...]:
-    """Return the fixes to write in their ranks' order, one of each group that behaves alike.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """Fixes that behave the same on everything that was run."""
 
-    Of a group the first in the order stands for all; with it comes the number of the others.
+    #: The one that stands for all, then the others; each with the run that found it.
+    members: tuple[tuple[FoundFix, Repair], ...]
+
+    def files(self, issue: Issue) -> Iterator[tuple[str, str]]:
+        """Yield name and text of each patch; those that one stands for lie in a folder below."""
+        (first, repair), *others = self.members
+        yield first.patch.name, with_header(first, repair, issue, len(others))
+        for fix, found_by in others:
+            yield f"alike/{fix.patch.name}", with_header(fix, found_by, issue)
+
+
+def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...]:
+    """Return the fixes to write in their ranks' order, those together that behave alike.
+
+    For all of them stands the last one that a model wrote as its own: it ended with that.
     """
     by_name = {rank.result.patch.name: rank for rank in ranks}
     found = list(distinct(repairs))
@@ -67,7 +81,16 @@ def chosen(
         rank = by_name.get(fix.patch.name)
         group = (rank.group, "") if rank and rank.group else (0, fix.key)
         groups.setdefault(group, []).append((fix, repair))
-    return tuple((*members[0], len(members) - 1) for members in groups.values())
+    order = {fix.key: number for number, (fix, _) in enumerate(distinct(repairs))}
+    return tuple(
+        Alike(members=tuple(sorted(members, key=lambda pair: _standing(pair[0], order))))
+        for members in groups.values()
+    )
+
+
+def _standing(fix: FoundFix, order: Mapping[str, int]) -> tuple[bool, int]:
+    own = fix.source == "the agent"
+    return not own, -order[fix.key] if own else order[fix.key]
 
 
 def _place(rank: Rank | None, unranked: int) -> tuple[int, int]:
@@ -98,7 +121,7 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
         lines.append(f"# {_guarded(fix)}")
     if alike:
         many = f"{alike} more fixes" if alike > 1 else "one more fix"
-        lines.append(f"# Left out: {many} with the same behaviour on every test")
+        lines.append(f"# In the folder alike: {many} with the same behaviour on every test")
     return "\n".join(lines) + "\n" + fix.patch.text
 
 

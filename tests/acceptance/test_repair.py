@@ -75,12 +75,14 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
         assert fix["plausible"]
         assert ranked[fix["patch"]]["epr"] == 1.0
         assert ranked[fix["patch"]]["rank"] == ranked["a-right.diff"]["rank"] == 1
-    # Both behave the same on everything that was run: one stands for both.
+    # Both behave the same on everything that was run: one stands for both, the model's last.
     (patch,) = sorted(out.glob("*.diff"))
+    assert patch.name == repair["fixes"][1]["patch"]
+    assert [path.name for path in (out / "alike").iterdir()] == [repair["fixes"][0]["patch"]]
     text = patch.read_text("utf-8")
     assert text.startswith("# Candidate fix, written by pytest-brt")
     assert "# Hypothesis: low is given twice" in text
-    assert "# Left out: one more fix" in text
+    assert "# In the folder alike: one more fix" in text
     assert "# Breaks none of 2 existing tests near it" in text
     subprocess.run(["git", "apply", "--check", str(patch)], cwd=project.path, check=True)
     result.stdout.fnmatch_lines(
@@ -89,7 +91,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
             "*repairagent*4 steps, given test_clamp*",
             "*a variant; passes 4 of 4, breaks none of 2 existing tests*",
             "*fixes by weighted score*",
-            "*1 patch in *out, not applied*",
+            "*1 patch in *out (1 more that behave the same in its folder alike), not applied*",
         ]
     )
 
