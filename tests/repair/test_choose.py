@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+from pytest_brt.issue import load_issue
+from pytest_brt.repair.choose import choose_brt
+from pytest_brt.repair.patch import chosen
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Ending,
+    FoundFix,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Patch,
+    PatchResult,
+    Rank,
+    Repair,
+    TestRun,
+    Trajectory,
+    Verdict,
+)
+
+
+def judged(name: str, *, candidate: bool = True, last: Verdict = Verdict.FAIL) -> JudgedTest:
+    test = CandidateTest(
+        id=name,
+        name=name,
+        issue="i",
+        origin=Origin(strategy="agent"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        path="tests/test_x.py",
+        source="",
+    )
+    run = TestRun(test=name, node=name, verdict=last, reason="")
+    verdict = Judgement(
+        verdict=last, candidate=candidate, reason="", confidence=0.5 * candidate, runs=(run,)
+    )
+    return JudgedTest(test=test, judgement=verdict)
+
+
+def attempt(*tests: JudgedTest, ending: Ending | None = None) -> Attempt:
+    talks = () if ending is None else (Trajectory(steps=(), ending=ending),)
+    return Attempt(issue="i", strategy="agent", index=0, tests=tests, trajectories=talks)
+
+
+def name_of(found: JudgedTest | None) -> str:
+    return found.test.name if found else ""
+
+
+def test_a_candidate_beats_an_orderly_end_beats_a_failing_last_run() -> None:
+    no = attempt(judged("no", candidate=False), ending=Ending.FINISH)
+    steps = attempt(judged("steps"), ending=Ending.STEPS)
+    finished = attempt(judged("finished"), ending=Ending.FINISH)
+    passing = attempt(judged("passing", last=Verdict.PASS), ending=Ending.FINISH)
+    assert choose_brt([no], (), 0) is None
+    assert name_of(choose_brt([no, steps], (), 0)) == "steps"
+    assert name_of(choose_brt([no, steps, passing], (), 0)) == "passing"
+    assert name_of(choose_brt([no, steps, passing, finished], (), 0)) == "finished"
+
+
+def test_equals_are_drawn_the_same_for_the_same_seed() -> None:
+    equal = [attempt(judged(name)) for name in "abcdef"]
+    drawn = [name_of(choose_brt(equal, [judged("given")], seed)) for seed in range(40)]
+    assert len(set(drawn)) > 3
+    assert drawn == [name_of(choose_brt(equal, [judged("given")], seed)) for seed in range(40)]
+
+
+def fix(name: str, source: str = "the agent") -> FoundFix:
+    patch = Patch(id=name, name=f"{name}.diff", text=f"diff of {name}\n")
+    return FoundFix(patch=patch, key=name, source=source, plausible=True)
+
+
+def rank(name: str, place: int, group: int) -> Rank:
+    patch = Patch(id=name, name=f"{name}.diff", text="")
+    result = PatchResult(patch=patch, applies=True)
+    return Rank(
+        result=result, epr=1.0, rank=1, tied_with=(), passed=1, total=1, place=place, group=group
+    )
+
+
+def test_one_of_each_group_is_written_and_the_others_below_it(tmp_path: Path) -> None:
+    fixes = (fix("first"), fix("v", "a variant"), fix("last"), fix("other"))
+    repair = Repair(issue="i", strategy="repairagent", index=0, fixes=fixes)
+    again = Repair(issue="i", strategy="repairagent", index=1, fixes=(fix("last"),))
+    ranks = [rank("other", 1, 2), *(rank(name, 2, 1) for name in ("first", "v", "last"))]
+    found = chosen([repair, again], ranks)
+    (tmp_path / "r.md").write_text("# A bug\n", encoding="utf-8")
+    issue = load_issue(str(tmp_path / "r.md"), BytesIO())
+    files = [dict(alike.files(issue)) for alike in found]
+    assert [list(names) for names in files] == [
+        ["other.diff"],
+        ["last.diff", "alike/first.diff", "alike/v.diff"],
+    ]
+    assert "2 more fixes" in files[1]["last.diff"]
+    assert files[1]["last.diff"].endswith("diff of last\n")
