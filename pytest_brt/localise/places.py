@@ -22,6 +22,8 @@ from pytest_brt.types import Issue, Place, TestRun
 
 #: How much less each frame of a failing test says than the one below it.
 _DECAY = 0.75
+#: Places that score less are not worth a look.
+_LEAST = 0.01
 #: Lines of a place that are named.
 _LINES = 8
 
@@ -48,7 +50,8 @@ def find_places(
         places[key] = _joined(places.get(key), place)
     for key, place in _of_spectrum(watched, index).items():
         places[key] = _joined(places.get(key), place)
-    found = sorted(places.values(), key=lambda p: (-p.score, p.path, p.line))
+    worth = (place for place in places.values() if place.score >= _LEAST)
+    found = sorted(worth, key=lambda p: (-p.score, p.path, p.line))
     return tuple(found[:limit])
 
 

@@ -98,7 +98,7 @@ def try_variants(
     trials = site.trials.run_all([mended.changes for mended in found.values()])
     cost = Cost(
         calls=1,
-        prompt_tokens=sum(c.prompt_tokens for c in completions[:1]),
+        prompt_tokens=sum(c.prompt_tokens for c in completions),
         evaluated=sum(c.evaluated for c in completions),
         tokens=sum(c.tokens for c in completions),
         seconds=max((c.seconds for c in completions), default=0.0),

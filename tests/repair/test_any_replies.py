@@ -21,8 +21,6 @@ from tests.conftest import tree_hash
 from tests.repair.scenes import MODULE, Scene, scripted
 
 WORDS = st.sampled_from(["", "clamp", MODULE, "nothing.py", "3", "-1", "moveTo", "x" * 50])
-    ["", "clamp", MODULE, "nothing.py", "interval", "3", "-1", "moveTo", "x" * 50]
-)
 ARGUMENTS = ("path", "name", "first", "last", "keywords", "hypothesis", "reason", "changes")
 
 
