@@ -12,6 +12,7 @@ time goes. The last line is JSON:
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import sys
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from shapes import words, write_shape
+from shapes import SHAPES, words, write_shape
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -153,8 +154,14 @@ def unpack(into: Path) -> Path:
     return root
 
 
-def main(shape: str = "0.5b") -> None:
+def main() -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = [*SHAPES, "tiny"]
+    parser.add_argument("shape", nargs="?", default="0.5b", choices=known, help="of the weights")
+    shape = parser.parse_args().shape
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{shape}.gguf")
         if shape == "tiny":
@@ -184,4 +191,4 @@ def main(shape: str = "0.5b") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

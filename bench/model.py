@@ -14,11 +14,11 @@ The last line is JSON, the worse of the shapes:
 
 from __future__ import annotations
 
+import argparse
 import functools
 import importlib
 import json
 import os
-import sys
 import tempfile
 import time
 from array import array
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from shapes import write_shape
+from shapes import SHAPES, write_shape
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Engine
@@ -244,10 +244,17 @@ def measure(name: str, folder: Path) -> dict[str, float]:
 
 def main() -> None:
     """Measure the shapes named on the command line, or both."""
-    names = sys.argv[1:] or ["0.5b", "1.5b"]
-    keep = os.environ.get("BENCH_MODELS", "")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"of {', '.join(SHAPES)}")
+    parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the weights in DIR")
+    arguments = parser.parse_args()
+    names = arguments.shapes or ["0.5b", "1.5b"]
+    for name in set(names) - set(SHAPES):
+        parser.error(f"no such shape: {name!r} (of {', '.join(SHAPES)})")
     with tempfile.TemporaryDirectory(prefix="brt-bench-") as folder:
-        results = [measure(name, Path(keep or folder)) for name in names]
+        results = [measure(name, arguments.keep or Path(folder)) for name in names]
     worst = {
         "parallel": min(r["parallel"] for r in results),
         "parallel_grammar": min(r["parallel_grammar"] for r in results),
