@@ -31,8 +31,6 @@ from pytest_brt.repair.tools.steering import accomplished, collect_more
 from pytest_brt.repair.tools.write_fix import write_fix
 from pytest_brt.types import Step, Trajectory
 
-#: Longest reply, in tokens: a header and a few dozen lines of code.
-_REPLY = 900
 #: Most tokens of one observation, where the context has room for it.
 _OBSERVATION = 1500
 
@@ -57,6 +55,8 @@ class AgentSettings:
 
     #: Commands that one repair may use.
     steps: int = 40
+    #: Longest reply, in tokens: a header and a few dozen lines of code.
+    reply: int = 900
     #: Variants of a fix that fails.
     variants: int = 30
     seed: int = 0
@@ -102,7 +102,7 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         temperature=settings.temperature,
         top_p=0.95,
         seed=settings.seed,
-        max_tokens=min(_REPLY, site.model.context // 4),
+        max_tokens=min(settings.reply, site.model.context // 4),
     )
     most = room(site.model, sampling)
     dynamic = DynamicPrompt(
