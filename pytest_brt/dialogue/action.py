@@ -19,7 +19,7 @@ THOUGHT = "thought"
 #: The field that names the action.
 ACTION = "action"
 #: Longest thought, in characters.
-_THOUGHT = 300
+LONGEST_THOUGHT = 300
 
 
 class Kind(StrEnum):
@@ -106,7 +106,14 @@ class Action:
 
 def describe(specs: Iterable[ActionSpec]) -> str:
     """Return the actions as a list for a prompt: each with its sentence and how it is asked for."""
-    return "\n".join(f"- {spec.name}: {spec.about}\n  {spec.example()}" for spec in specs)
+    return "\n".join(f"- {spec.name}: {_about(spec)}\n  {spec.example()}" for spec in specs)
+
+
+def _about(spec: ActionSpec) -> str:
+    """Return what an action does, with the lengths that its free text may have."""
+    texts = [p for p in spec.parameters if p.kind is Kind.TEXT and not p.choices]
+    lengths = ", ".join(f'"{p.name}": at most {p.most} characters' for p in texts)
+    return f"{spec.about} ({lengths})" if lengths else spec.about
 
 
 def grammar_of(specs: Sequence[ActionSpec]) -> Grammar:
@@ -130,7 +137,7 @@ def _grammar(specs: tuple[ActionSpec, ...]) -> Grammar:
 
 
 def _header(spec: ActionSpec) -> type[msgspec.Struct]:
-    thought = Annotated[str, msgspec.Meta(min_length=1, max_length=_THOUGHT)]
+    thought = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_THOUGHT)]
     fields: list[tuple[str, Any]] = [(THOUGHT, thought)]
     fields += [(parameter.name, _type(parameter)) for parameter in spec.parameters]
     return msgspec.defstruct(spec.name, fields, tag_field=ACTION, tag=spec.name)

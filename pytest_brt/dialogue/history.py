@@ -13,33 +13,43 @@ from pytest_brt.types import Step
 _AFTER = 0.6
 #: Steps at the end that are always shown whole.
 _WHOLE = 2
+#: Steps that are left out and still told of in a line each.
+_LINES = 12
 
 
 def conversation(
-    opening: Sequence[Message], steps: Sequence[Step], *, most: int, count: Counter
+    opening: Sequence[Message],
+    steps: Sequence[Step],
+    *,
+    most: int,
+    count: Counter,
+    short: Sequence[Message] | None = None,
 ) -> tuple[Message, ...]:
     """Return `opening`, then each reply and what it was answered, in at most `most` tokens.
 
     A conversation only grows at its end, which a model that keeps what it evaluated likes. When
-    it would be too long, the oldest observations are left out, several at once, and a note says
-    so in their place; when that is not enough, the oldest steps go altogether. The same steps
-    always give the same messages.
+    it would be too long, first `short` stands for the opening, if there is one. Then the oldest
+    observations are left out, several at once, and a note says so in their place; when that is
+    not enough, one line stands for each of the oldest steps. The same steps always give the
+    same messages.
     """
+    begin: Sequence[Message] = opening
     hidden = dropped = 0
     for number in range(1, len(steps) + 1):
         past = steps[:number]
-        if count.of(_messages(opening, past, hidden, dropped)) <= most:
+        if count.of(_messages(begin, past, hidden, dropped)) <= most:
             continue
         room = int(most * _AFTER)
+        begin = opening if short is None else short
         last = max(0, number - _WHOLE)
-        while hidden < last and _too_long(opening, past, hidden, dropped, room, count):
+        while hidden < last and _too_long(begin, past, hidden, dropped, room, count):
             hidden += 1
-        while dropped < last and _too_long(opening, past, hidden, dropped, room, count):
+        while dropped < last and _too_long(begin, past, hidden, dropped, room, count):
             dropped += 1
-        while dropped < number and _too_long(opening, past, hidden, dropped, most, count):
+        while dropped < number and _too_long(begin, past, hidden, dropped, most, count):
             dropped += 1
             hidden = max(hidden, dropped)
-    return tuple(_messages(opening, steps, hidden, dropped))
+    return tuple(_messages(begin, steps, hidden, dropped))
 
 
 def _too_long(
@@ -58,8 +68,7 @@ def _messages(
 ) -> list[Message]:
     messages = list(opening)
     if dropped and messages:
-        what = f"{dropped} steps were" if dropped > 1 else "step was"
-        said = f"\n\n[Your first {what} left out here.]"
+        said = f"\n\n{_short(steps[:dropped])}"
         messages[-1] = Message(role=messages[-1].role, text=messages[-1].text + said)
     for step in steps[dropped:]:
         messages.append(Message(role=Role.ASSISTANT, text=step.reply))
@@ -68,11 +77,36 @@ def _messages(
     return messages
 
 
+def _short(steps: Sequence[Step]) -> str:
+    """Return one line for each of the last of `steps`, which are not shown any more."""
+    what = f"{len(steps)} steps were" if len(steps) > 1 else "step was"
+    lines = [f"[Your first {what} left out here.]"]
+    lines += [_line(step) for step in steps[-_LINES:]]
+    return "\n".join(lines)
+
+
+def _line(step: Step) -> str:
+    """Return a step in one line: what was asked for, why, and what came of it."""
+    asked = " ".join([step.action, *(value for _, value in step.arguments)])
+    came = str(step.verdict) if step.verdict else "refused" if step.problem else ""
+    parts = [_cut(asked, 100) or "no action", _cut(step.thought, 120), came]
+    return f"{step.number}. " + "; ".join(part for part in parts if part)
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def _hidden(step: Step) -> str:
-    """Return what is shown in place of an observation: its first line, and a note."""
+    """Return what is shown in place of an observation: its first line, and a note.
+
+    Of a test that was run the second line is shown too, which says what was raised.
+    """
     lines = step.observation.split("\n")
-    if len(lines) == 1 and len(lines[0]) < 160:
+    first = lines[: 2 if step.verdict else 1]
+    if len(lines) == len(first) and len(lines[0]) < 160:
         return step.observation
-    more = len(lines) - 1
+    more = len(lines) - len(first)
     note = f"[… {more} line{'s' if more != 1 else ''} of this were shown and left out since …]"
-    return f"{lines[0][:160]}\n{note}"
+    return "\n".join([*(line[:160] for line in first), note])

@@ -92,7 +92,7 @@ def grammar_for(*shapes: Shape, lead: Sequence[str] = ()) -> Grammar:
     rules.add("root", f"{start} ({' | '.join(choices)})")
     return Grammar(
         gbnf=rules.text(),
-        schema=_schema(shapes),
+        schema=_schema(shapes, heads),
         keys=tuple(tuple(name for name, _ in fields) for fields in heads),
         language=shapes[0].language,
     )
@@ -287,12 +287,25 @@ def _code(lines: int, rules: _Rules) -> str:
     return f"{rules.use('line')}{{1,{lines}}} {_quote('```')}"
 
 
-def _schema(shapes: Sequence[Shape]) -> str:
-    """Return the JSON schema of the headers, or "" when code may follow them."""
+def _schema(shapes: Sequence[Shape], heads: Sequence[list[_Field]]) -> str:
+    """Return the JSON schema of the headers, or "" when code may follow them.
+
+    Fields stand in the order in which they are to be written. All are asked for and no others
+    are allowed, which servers that enforce a schema strictly want to be told.
+    """
     if any(shape.most for shape in shapes):
         return ""
     schemas, parts = msgspec.json.schema_components(
         [shape.header for shape in shapes], ref_template="#/$defs/{name}"
     )
+    for part in parts.values():
+        if "properties" in part:
+            part |= {"required": list(part["properties"]), "additionalProperties": False}
+    for (found,), fields in zip(
+        (msgspec.json.schema_components([shape.header])[0] for shape in shapes), heads, strict=True
+    ):
+        part = parts[found["$ref"].rpartition("/")[2]]
+        names = [name for name, _ in fields]
+        part |= {"properties": {n: part["properties"][n] for n in names}, "required": names}
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
     return json.dumps({**schema, "$defs": parts})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.dialogue.budget import Counter
 from pytest_brt.dialogue.history import conversation
 from pytest_brt.model.base import Message, Prompt, Role
-from pytest_brt.types import Step
+from pytest_brt.types import Step, Verdict
 from tests.dialogue.scripts import script
 
 OPENING = (Message(role=Role.SYSTEM, text="Be short."), Message(role=Role.USER, text="Go."))
@@ -60,3 +61,34 @@ def test_the_count_is_never_below_what_the_model_measures(tmp_path: Path) -> Non
     model = script(tmp_path, "x")
     messages = conversation(OPENING, STEPS, most=100_000, count=Counter(model))
     assert Counter(model).of(messages) >= model.measure(Prompt(messages=messages))
+
+
+def test_the_listings_go_before_any_step_and_old_steps_keep_a_line(tmp_path: Path) -> None:
+    count = Counter(script(tmp_path, "x"))
+    listing = Message(role=Role.USER, text="Go. " + "listing " * 900)
+    long = (OPENING[0], listing)
+    few = STEPS[:3]
+    most = count.of(conversation(OPENING, few, most=100_000, count=count)) + 50
+    shown = conversation(long, few, most=most, count=count, short=OPENING)
+    assert shown[1].text == "Go."
+    told = tuple(
+        replace(
+            s, action="cat", thought="find out\nwhere", arguments=(("path", f"f{s.number}.py"),)
+        )
+        for s in STEPS
+    )
+    text = conversation(long, told, most=900, count=count, short=OPENING)[1].text
+    assert text.startswith("Go.\n\n[Your first ")
+    assert "\n9. cat f9.py; find out where\n" in text
+
+
+def test_a_test_that_was_run_keeps_what_it_raised(tmp_path: Path) -> None:
+    count = Counter(script(tmp_path, "x"))
+    ran = tuple(
+        replace(
+            s, observation=f"test_a: FAIL\nValueError: x\n{s.observation}", verdict=Verdict.FAIL
+        )
+        for s in STEPS
+    )
+    messages = conversation(OPENING, ran, most=1500, count=count)
+    assert messages[3].text.startswith("test_a: FAIL\nValueError: x\n[… 20 lines")

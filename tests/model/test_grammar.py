@@ -56,6 +56,21 @@ def skip_escapes(body: str, position: int, close: str = '"') -> int:
     return position
 
 
+def test_a_schema_has_its_fields_in_the_order_of_writing_and_no_others() -> None:
+    class Look(msgspec.Struct, tag="look", tag_field="action"):
+        thought: str
+        path: str = ""
+
+    class Stop(msgspec.Struct, tag="stop", tag_field="action"):
+        thought: str
+
+    shapes = (Shape(header=Look), Shape(header=Stop))
+    found = json.loads(grammar_for(*shapes, lead=("thought",)).schema)["$defs"]
+    (look,) = (part for name, part in found.items() if "Look" in name)
+    assert list(look["properties"]) == look["required"] == ["thought", "action", "path"]
+    assert all(part["additionalProperties"] is False for part in found.values())
+
+
 def test_a_schema_is_given_when_there_is_no_code() -> None:
     schema = json.loads(grammar_for(*JUDGE).schema)
     assert "Verdict" in schema["$defs"]

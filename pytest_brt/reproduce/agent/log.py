@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_brt.dialogue.trim import without_repeats
 from pytest_brt.types import Raised, TestRun, Verdict
@@ -26,17 +26,33 @@ _REPORT = re.compile(r"^=+ (?:FAILURES|ERRORS|short test summary info) =+$", re.
 _CAPTURED = re.compile(
     r"^-+ Captured std\w+ \w+ -+\n(.*?)(?=^[-=_]{4,}|\Z)", re.DOTALL | re.MULTILINE
 )
+#: pytest's list of warnings, up to its next heading.
+_WARNINGS = re.compile(r"^=+ warnings summary.*?=+$.*?(?=^=+ .*=+$|\Z)", re.DOTALL | re.MULTILINE)
+#: Colours and cursor movements of terminals.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+#: What pytest says of values inside of values: after so many lines it explains libraries.
+_WHERE = re.compile(r"\s*\+\s+(?:where|and)\s")
+_MOST_WHERE = 3
 
 
-def log_of(runs: Sequence[TestRun]) -> str:
-    """Return what `runs` did as a model is shown it; of many only those that did not pass."""
+def log_of(runs: Sequence[TestRun], names: Mapping[str, str] | None = None) -> str:
+    """Return what `runs` did as a model is shown it; of many only those that did not pass.
+
+    Args:
+        runs: what was run.
+        names: what is to stand for texts that the model does not know, such as the name of
+            the file that its test was run in.
+    """
     told = [run for run in runs if run.verdict is not Verdict.PASS] or list(runs)
     parts = [_one(run) for run in told[:_TESTS]]
     more = len(runs) - len(parts)
     if more > 0:
         passed = sum(run.verdict is Verdict.PASS for run in runs)
         parts.append(f"{len(runs)} tests in the file, {passed} pass.")
-    return "\n\n".join(parts)
+    told_of = "\n\n".join(parts)
+    for text, name in (names or {}).items():
+        told_of = told_of.replace(text, name)
+    return told_of
 
 
 def overall(runs: Sequence[TestRun]) -> Verdict:
@@ -50,7 +66,7 @@ def _one(run: TestRun) -> str:
     if run.raised is not None:
         lines += _raised(run.raised)
     elif run.verdict is not Verdict.PASS:
-        lines.append(run.reason)
+        lines.append(plain(run.reason))
     output = without_repeats(printed(run.output), numbers=False).split("\n")
     if run.verdict is not Verdict.PASS and output != [""]:
         left = len(output) - _OUTPUT
@@ -67,16 +83,37 @@ def printed(output: str) -> str:
     >>> printed("F      [100%]\n=== FAILURES ===\n---- Captured stdout call ----\nhello\n====")
     'hello'
     """
+    output = _WARNINGS.sub("", plain(output))
     if not _REPORT.search(output):
         return output.strip("\n")
     return "\n".join(part.strip("\n") for part in _CAPTURED.findall(output))
 
 
+def plain(text: str) -> str:
+    r"""Return `text` without colours and other orders to a terminal.
+
+    >>> plain("\x1b[01mdone\x1b[39;49;00m")
+    'done'
+    """
+    return _ESCAPES.sub("", text)
+
+
 def _raised(raised: Raised) -> list[str]:
     name = raised.type.removeprefix("builtins.")
-    message = raised.message.strip("\n").split("\n")
+    message = _short(plain(raised.message).strip("\n").split("\n"))
     lines = [f"{name}: {message[0]}", *message[1:_MESSAGE]]
     # Frames of libraries, which have absolute paths, say nothing that could be changed.
     near = [frame for frame in raised.frames if not frame.path.startswith("/")]
     lines += [f"  at {f.path}:{f.line} in {f.function}" for f in near[-_FRAMES:]]
     return lines
+
+
+def _short(lines: Sequence[str]) -> list[str]:
+    """Return a message without the explanations of values that lie deep inside of others."""
+    kept: list[str] = []
+    explained = 0
+    for line in lines:
+        explained += bool(_WHERE.match(line))
+        if not _WHERE.match(line) or explained <= _MOST_WHERE:
+            kept.append(line)
+    return kept

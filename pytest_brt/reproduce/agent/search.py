@@ -12,6 +12,7 @@ from pytest_brt.code.layout import is_test_path
 _MOST, _WIDTH = 20, 140
 #: Lines of one file.
 _OF_ONE = 4
+_PLACE = re.compile(r"[^\s:]+:\d+: ")
 _NAMING = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 
@@ -22,13 +23,21 @@ def search(text: str, index: Index) -> str:
     for its words, and names that are spelled almost like it are told.
     """
     wanted = text.strip().strip("'\"`").removesuffix("()")
-    found = list(dict.fromkeys([*_defined(wanted, index), *_lines(wanted, index)]))
+    found = _without_doubles([*_defined(wanted, index), *_lines(wanted, index)])
     if not found:
         return _nothing(wanted, index)
     shown = found[:_MOST]
     if len(found) > _MOST:
         shown.append(f"[… {len(found) - _MOST} more lines; search for something more exact …]")
     return "\n".join(shown)
+
+
+def _without_doubles(lines: Sequence[str]) -> list[str]:
+    """Return the first of the lines about each place."""
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(line.partition(": ")[0] if _PLACE.match(line) else line, line)
+    return list(found.values())
 
 
 def _defined(wanted: str, index: Index) -> Iterator[str]:
@@ -44,7 +53,9 @@ def _line(found: Definition, index: Index) -> str:
     named = (n for n in range(found.line, last + 1) if _NAMING.match(lines[n - 1]))
     number = next(named, found.line)
     text = lines[number - 1].strip() if number <= len(lines) else ""
-    return f"{found.path}:{number}: {text[:_WIDTH]}"
+    around = found.qualname.rpartition(".")[0]
+    inside = f"  [in {around}]" if around else ""
+    return f"{found.path}:{number}: {text[:_WIDTH]}{inside}"
 
 
 def _lines(wanted: str, index: Index) -> Iterator[str]:

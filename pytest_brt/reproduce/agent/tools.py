@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.splice import read_source
@@ -16,7 +17,7 @@ from pytest_brt.reproduce.agent.kit import Kit, tests_in
 from pytest_brt.reproduce.agent.log import log_of, overall
 from pytest_brt.reproduce.agent.search import search
 from pytest_brt.reproduce.agent.show import show
-from pytest_brt.types import Step
+from pytest_brt.types import CandidateTest, Step
 
 CAT = ActionSpec(
     name="cat",
@@ -86,7 +87,17 @@ def run_test(path: str, steps: Sequence[Step], kit: Kit) -> Outcome:
     runs = kit.bench.engine.run(Row(targets=targets)).runs
     if not runs:
         return refused(f"There is no test in {path!r}.")
-    return Outcome(observation=log_of(runs), verdict=overall(runs))
+    return Outcome(observation=log_of(runs, _names(path, mine, kit)), verdict=overall(runs))
+
+
+def _names(path: str, mine: Sequence[CandidateTest], kit: Kit) -> dict[str, str]:
+    """Return what the model calls the files that its tests are run in, and the project's root."""
+    names = {f"{str(kit.bench.engine.subject.root).rstrip('/')}/": ""}
+    for test in mine:
+        if test.path != path:
+            names[test.path] = path
+            names[PurePosixPath(test.path).stem] = PurePosixPath(path).stem
+    return names
 
 
 def finish(action: Action, steps: Sequence[Step]) -> Outcome:

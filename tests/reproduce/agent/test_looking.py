@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,9 @@ def test_a_short_file_is_shown_as_it_is() -> None:
 def test_a_long_file_is_shown_in_part_with_where_the_rest_is() -> None:
     shown = show("a.py", LONG, 0, 200, words)
     assert shown.startswith("a.py, lines 1 to ")
-    assert "598: def function_199" in shown
+    assert "\n4: def function_1\n" in shown
+    assert "more; find them with code_search …]" in shown
+    assert words(shown) <= 200
     assert 'look at one with "a.py:LINE"' in shown
 
 
@@ -122,3 +125,43 @@ def test_what_pytest_itself_prints_is_not_what_the_test_printed() -> None:
     )
     assert printed(report) == "seen 1\nseen x\noops"
     assert printed("just words\n") == "just words"
+
+
+CLASSES = "".join(
+    f"class C{c}:\n" + "".join(f"    def m{m}(self):\n        return {m}\n\n" for m in range(40))
+    for c in range(3)
+)
+
+
+def test_a_window_says_what_it_is_in_and_has_no_gap() -> None:
+    shown = show("a.py", CLASSES, 125, 90, words)
+    head, *rest = shown.split("\n")
+    assert head.startswith("a.py, lines 12")
+    assert "class C1, lines 122 to " in head
+    first = int(head.split()[2])
+    assert rest == CLASSES.split("\n")[first - 1 : first - 1 + len(rest)]
+    assert "Definitions" not in shown
+    assert words(shown) <= 90
+
+
+def test_a_definition_says_its_class_and_stands_once(project: Path) -> None:
+    (project / "pkg/a.py").write_text("class A:\n    def go_on(self):\n        pass\n", "utf-8")
+    with open_index(project) as index:
+        assert search("go_on", index) == "pkg/a.py:2: def go_on(self):  [in A]"
+
+
+def test_a_log_is_told_without_colours_warnings_and_names_that_are_not_known() -> None:
+    frames = (Frame(path="tests/test_x_12ab.py", line=3, function="test_a"),)
+    where = "\n".join(f" +  where {n} = f({n})" for n in range(9))
+    raised = Raised(type="AssertionError", message=f"\x1b[31massert 1\x1b[0m\n{where}")
+    seen = replace(
+        run(Verdict.FAIL, raised=replace(raised, frames=frames)),
+        output="\x1b[01mbuilding\x1b[39;49;00m /root/of/it/docs\n"
+        "=== warnings summary ===\npkg/a.py:1\n  Deprecated\n-- Docs: x\n=== 1 failed in 1s ===",
+    )
+    told = log_of([seen], {"/root/of/it/": "", "tests/test_x_12ab.py": "tests/test_mine.py"})
+    assert "\x1b" not in told
+    assert "building docs" in told
+    assert "Deprecated" not in told
+    assert "at tests/test_mine.py:3" in told
+    assert told.count("where") == 3
