@@ -1,0 +1,170 @@
+"""The bugs of a study: a file in SWE-bench's format, or a folder of one's own bugs.
+
+What judges (the true fix, the hidden tests) is kept apart from what the tool is given (the
+report and the tree) by `study`, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pytest_brt.codec import content_id, to_json
+from pytest_brt.errors import UsageProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """One bug."""
+
+    id: str
+    #: "owner/name", or the folder's name for one's own bugs.
+    repo: str
+    version: str = ""
+    #: Commit of the buggy tree in a clone of `repo`; "" where `tree` is given.
+    base_commit: str = ""
+    #: Absolute path of the buggy tree, or "".
+    tree: str = ""
+    #: The report.
+    issue: str
+    #: The true fix, and the hidden tests, as diffs.
+    patch: str
+    test_patch: str = ""
+    #: Names of hidden tests, as pytest's node ids. Without names, the tests of `test_patch`
+    #: that fail without the fix and pass with it.
+    fail_to_pass: tuple[str, ...] = ()
+    pass_to_pass: tuple[str, ...] = ()
+    #: Candidate patches that come with the bug: name and diff.
+    candidates: tuple[tuple[str, str], ...] = ()
+    #: What the data set itself says of its environment.
+    environment: str = ""
+    pythonpath: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """A short name for all that is known of it: another content is another bug."""
+        return content_id(to_json(self))
+
+
+class _Row(msgspec.Struct):
+    """One line of a SWE-bench file; fields that it does not know are passed over."""
+
+    instance_id: str
+    repo: str
+    base_commit: str
+    problem_statement: str
+    patch: str
+    test_patch: str = ""
+    version: str = ""
+    # Lists, or (as the published files have them) JSON lists in a string.
+    FAIL_TO_PASS: list[str] | str = ""
+    PASS_TO_PASS: list[str] | str = ""
+    env: str = ""
+    pythonpath: list[str] = []  # msgspec copies it
+    envvars: dict[str, str] = {}
+
+
+def read_dataset(path: Path) -> tuple[Instance, ...]:
+    """Return the bugs of a ``*.jsonl`` file, or of a folder that has a folder for each.
+
+    Raises:
+        UsageProblem: it cannot be read, a line is not a bug, or two have the same name.
+    """
+    if path.is_dir():
+        found = _read_folder(path)
+    elif path.is_file():
+        found = _read_file(path)
+    else:
+        raise UsageProblem(f"--brt-evaluate: no such file or folder: {str(path)!r}")
+    seen: set[str] = set()
+    for instance in found:
+        if instance.id in seen:
+            raise UsageProblem(f"--brt-evaluate: two bugs are called {instance.id!r}")
+        if not instance.id or any(mark in instance.id for mark in ("::", "[", "/")):
+            raise UsageProblem(
+                f"--brt-evaluate: a bug cannot be called {instance.id!r} (pytest would read "
+                "'::', '[' and '/' as parts of a test's name)"
+            )
+        seen.add(instance.id)
+    return found
+
+
+def _read_file(path: Path) -> tuple[Instance, ...]:
+    found = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(_instance(msgspec.json.decode(line, type=_Row)))
+        except msgspec.DecodeError as error:
+            raise UsageProblem(
+                f"--brt-evaluate: {path.name}:{number}: {error} (expected a bug in SWE-bench's "
+                "format)"
+            ) from None
+    if not found:
+        raise UsageProblem(f"--brt-evaluate: no bug in {str(path)!r}")
+    return tuple(found)
+
+
+def _instance(row: _Row) -> Instance:
+    return Instance(
+        id=row.instance_id,
+        repo=row.repo,
+        version=row.version,
+        base_commit=row.base_commit,
+        issue=row.problem_statement,
+        patch=row.patch,
+        test_patch=row.test_patch,
+        fail_to_pass=_names(row.FAIL_TO_PASS),
+        pass_to_pass=_names(row.PASS_TO_PASS),
+        environment=row.env,
+        pythonpath=tuple(row.pythonpath),
+        env=tuple(sorted(row.envvars.items())),
+    )
+
+
+def _names(value: list[str] | str) -> tuple[str, ...]:
+    if not value:
+        return ()
+    return tuple(msgspec.json.decode(value, type=list[str]) if isinstance(value, str) else value)
+
+
+def _read_folder(folder: Path) -> tuple[Instance, ...]:
+    """Return one's own bugs: a folder each, with issue.md, tree/, fix.diff and tests.diff.
+
+    ``candidates/*.diff`` are the patches to rank, when there are any.
+    """
+    places = sorted(place for place in folder.iterdir() if (place / "issue.md").is_file())
+    if not places:
+        raise UsageProblem(
+            f"--brt-evaluate: no bug in {str(folder)!r} (each is a folder with issue.md, tree/, "
+            "fix.diff, and tests.diff for the tests that the fix mends)"
+        )
+    return tuple(_own(place) for place in places)
+
+
+def _own(place: Path) -> Instance:
+    for name in ("tree", "fix.diff"):
+        if not (place / name).exists():
+            raise UsageProblem(f"--brt-evaluate: {str(place)!r} has no {name!r}")
+    texts: Mapping[str, str] = {
+        name: (place / name).read_text("utf-8", "surrogateescape")
+        for name in ("issue.md", "fix.diff", "tests.diff")
+        if (place / name).is_file()
+    }
+    candidates = sorted((place / "candidates").glob("*.diff"))
+    return Instance(
+        id=place.name,
+        repo=place.parent.name,
+        tree=str((place / "tree").resolve()),
+        issue=texts["issue.md"],
+        patch=texts["fix.diff"],
+        test_patch=texts.get("tests.diff", ""),
+        candidates=tuple(
+            (path.name, path.read_text("utf-8", "surrogateescape")) for path in candidates
+        ),
+    )
