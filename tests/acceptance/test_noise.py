@@ -140,7 +140,7 @@ def test_runs_of_noise_that_names_real_files_end(
                 sampling=Sampling(temperature=2.0, max_tokens=400, seed=number),
                 strategy="deep",
             )
-            loop = loop_of(kit, opening(kit)[0], settings)
+            loop = loop_of(kit, opening(kit), settings)
             tools = {name: narrowed(tool, paths) for name, tool in loop.tools.items()}
             log = Log(issue.id, f"deep-{number:02}", journal=bench.journal, folder=bench.record)
             trajectory = converse(replace(loop, tools=tools), log)

@@ -13,7 +13,7 @@ from pytest_brt.dialogue.tool import Outcome, refused
 from pytest_brt.errors import EditProblem
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.grammar import block_grammar
-from pytest_brt.reproduce.agent.kit import Kit, remembered, tests_in
+from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.context import Cut, cut_report
 from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted, shorten
@@ -22,6 +22,8 @@ from pytest_brt.types import CandidateTest, Cost, Origin, Step
 
 #: Characters of the test file per token of context.
 _CHARACTERS = 0.8
+#: Characters of what the last run did.
+_LOG = 1200
 #: Tokens of the code, at most.
 _CODE = 512
 
@@ -81,6 +83,7 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
         "report": cut_report(kit.issue, Cut.WHOLE),
         "content": excerpt(path, kit.index, most=most, about=about) if known else "",
         "mine": mine[0].source or "" if mine else "",
+        "happened": _happened(path, steps) if mine else "",
         "session": "\n".join(hints.session) if kit.facts else "",
         "imports": "\n".join(hints.imports) if kit.facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
@@ -98,8 +101,18 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
             purpose="edit",
         )
 
-    order = ("tests", "content", "imports", "session", "mine", "report")
+    order = ("tests", "content", "imports", "session", "report", "happened", "mine")
     return fitted(build, parts, order, kit.editor)[0]
+
+
+def _happened(path: str, steps: Sequence[Step]) -> str:
+    """Return what the test in the file `path` did when it was last run as it is now, or ""."""
+    for step in reversed(steps):
+        if step.argument("path") == path and step.fact(TESTS):
+            return ""  # written anew since
+        if step.argument("path") == path and step.verdict:
+            return shorten(step.observation, _LOG)
+    return ""
 
 
 def new_test_path(kit: Kit) -> str:

@@ -13,7 +13,8 @@ _MESSAGE, _FRAMES, _OUTPUT = 30, 6, 40
 #: Tests of a whole file that are shown in full.
 _TESTS = 5
 _MEANS = {
-    Verdict.PASS: "It passes on the code with the bug: it does not show the bug.",
+    Verdict.PASS: "It passes on the code with the bug: it does not show the bug. Find an input "
+    "that reaches the line where it goes wrong.",
     Verdict.BROKEN: "The test itself is wrong. Correct it.",
     Verdict.TIMEOUT: "It did not end in time.",
     Verdict.SKIP: "It was skipped. A test must not be skipped.",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pytest_brt.dialogue.action import describe
+from pytest_brt.dialogue.action import LONGEST_THOUGHT, describe
 from pytest_brt.model.base import Message, Prompt
 from pytest_brt.reproduce.agent.editing import new_test_path
 from pytest_brt.reproduce.agent.kit import Kit
@@ -15,14 +15,27 @@ from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted
 
 #: Buggy files that are shown when the user names none.
 _FILES = 2
+#: Characters of the test file: a test or two that are like the report, with their fixtures.
+_HOST = 2_000
 #: Characters of files per token of context.
 _CHARACTERS = 0.8
 #: Shares of the context that the dialogue is to have, the first that can be had is taken.
 _SHARES = (0.5, 0.35, 0.3)
 
 
-def opening(kit: Kit) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Return the messages that come before the first step, and notes on what did not fit.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The messages that come before the first step."""
+
+    messages: tuple[Message, ...]
+    #: The same without listings of files, for when the dialogue has become long.
+    short: tuple[Message, ...]
+    #: What did not fit.
+    notes: tuple[str, ...]
+
+
+def opening(kit: Kit) -> Opening:
+    """Return the messages that come before the first step.
 
     Raises:
         PromptTooLong: not even the report fits.
@@ -35,23 +48,26 @@ def opening(kit: Kit) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     return _opening(kit, _SHARES[-1])
 
 
-def _opening(kit: Kit, share: float) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+def _opening(kit: Kit, share: float) -> Opening:
     hints, prompts = kit.hints, kit.bench.prompts
     paths = list(dict.fromkeys(kit.bench.buggy or hints.files[:_FILES]))
+    about = kit.issue.text
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
         "examples": prompts.render("agent/examples"),
-        "session": "\n".join(hints.session) if kit.facts else "",
+        "session": "\n".join(hints.session),
         "imports": "\n".join(hints.imports) if kit.facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
+        "host": excerpt(hints.host, kit.index, most=_HOST, about=about) if hints.host else "",
     }
+    listings = (*paths, "host")
     # Better the parts that count than a file that is cut off somewhere.
     most = min(MOST_FILE, max(1000, int(kit.bench.model.context * _CHARACTERS / (len(paths) or 1))))
     for path in paths:
-        parts[path] = excerpt(path, kit.index, hints.suspects, most, about=kit.issue.text)
+        parts[path] = excerpt(path, kit.index, hints.suspects, most, about=about)
     reserved = int(kit.bench.model.context * share)
 
-    def build(texts: Mapping[str, str]) -> Prompt:
+    def build(texts: Mapping[str, str], *, is_first: bool = True) -> Prompt:
         # Examples that are cut in the middle are none.
         whole = texts["examples"] == parts["examples"]
         values = {
@@ -60,7 +76,10 @@ def _opening(kit: Kit, share: float) -> tuple[tuple[Message, ...], tuple[str, ..
             "title": kit.issue.title,
             "package": hints.package,
             "files": [(path, texts[path]) for path in paths if texts[path]],
+            "host_path": hints.host,
+            "is_first": is_first,
             "actions": describe(SPECS),
+            "longest_thought": LONGEST_THOUGHT,
             "test_root": kit.bench.engine.subject.test_root,
             "new_test": new_test_path(kit),
         }
@@ -69,6 +88,14 @@ def _opening(kit: Kit, share: float) -> tuple[tuple[Message, ...], tuple[str, ..
             sampling=replace(kit.sampling, max_tokens=reserved),
         )
 
-    order = ("tests", *reversed(paths), "imports", "session", "examples", "report")
-    prompt, notes = fitted(build, parts, order, kit.bench.model)
-    return prompt.messages, notes
+    order = ("tests", *reversed(paths[1:]), "host", *paths[:1], "imports", "session", "examples")
+    built: dict[str, str] = {}
+
+    def remembering(texts: Mapping[str, str]) -> Prompt:
+        built.update(texts)
+        return build(texts)
+
+    prompt, notes = fitted(remembering, parts, (*order, "report"), kit.bench.model)
+    without = {name: "" if name in listings else text for name, text in built.items()}
+    short = build(without, is_first=False)
+    return Opening(messages=prompt.messages, short=short.messages, notes=notes)

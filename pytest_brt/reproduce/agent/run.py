@@ -15,7 +15,7 @@ from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
-from pytest_brt.reproduce.agent.opening import opening
+from pytest_brt.reproduce.agent.opening import Opening, opening
 from pytest_brt.reproduce.agent.tools import tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.context import Hints, gather_hints
@@ -41,9 +41,10 @@ class AgentSettings:
     steps: int = STEPS
     temperature: float = 0.2
     top_p: float = 0.95
-    #: What was found out before; None gathers what is needed without running anything.
+    #: What was found out before; None runs the report's code to find it out. What that code
+    #: does now is always told, which paper 001 does not do: reports are of older versions.
     hints: Hints | None = None
-    #: Whether the model is told of it, which paper 001 does not do.
+    #: Whether the model is told of imports that work and of replay's tests, too.
     facts: bool = False
     #: Whether tests that the agent wrote over count too, and not only those at the end.
     versions: bool = False
@@ -76,7 +77,7 @@ def agent(
         issue=issue,
         bench=bench,
         index=project,
-        hints=settings.hints or gather_hints(issue, project, buggy=bench.buggy),
+        hints=settings.hints or gather_hints(issue, project, bench.engine, buggy=bench.buggy),
         sampling=Sampling(
             temperature=settings.temperature,
             top_p=settings.top_p,
@@ -87,7 +88,7 @@ def agent(
         facts=settings.facts,
     )
     try:
-        first, notes = opening(kit)
+        first = opening(kit)
     except PromptTooLong as problem:
         return Attempt(
             issue=issue.id,
@@ -111,20 +112,21 @@ def agent(
         strategy=settings.strategy,
         index=index,
         tests=tests,
-        notes=(*notes, told(trajectory)),
+        notes=(*first.notes, told(trajectory)),
         seconds=time.monotonic() - begin,
         trajectories=(trajectory,),
     )
 
 
-def loop_of(kit: Kit, first: Sequence[Message], settings: AgentSettings) -> Loop:
+def loop_of(kit: Kit, first: Opening, settings: AgentSettings) -> Loop:
     """Return the dialogue of one run."""
     model, bench = kit.bench.model, kit.bench
     count = Counter(model)
     observation = max(60, min(1500, model.context // 8))
 
     def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
-        return conversation(first, steps, most=room(model, kit.sampling), count=count)
+        most = room(model, kit.sampling)
+        return conversation(first.messages, steps, most=most, count=count, short=first.short)
 
     return Loop(
         model=model,

@@ -12,13 +12,15 @@ from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.agent.editing import edit_prompt
-from pytest_brt.reproduce.agent.kit import Kit
+from pytest_brt.reproduce.agent.kit import Kit, remembered
 from pytest_brt.reproduce.agent.opening import opening
 from pytest_brt.reproduce.context import gather_hints
+from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Step, Verdict
 from tests.conftest import CLAMP_ISSUE
 from tests.reproduce.bench import bench_of, issue_of, open_project, replies
 from tests.reproduce.golden import check
 
+HOST = "tests/test_interval.py"
 CHANGE = "Assert that clamp(5, 0, 10) is 5."
 
 
@@ -44,16 +46,55 @@ def kit(engine: Engine, tmp_path: Path) -> Iterator[Kit]:
 
 
 def test_the_opening(kit: Kit) -> None:
-    check("agent-opening", Prompt(messages=opening(kit)[0]))
+    check("agent-opening", Prompt(messages=opening(kit).messages))
 
 
 def test_the_opening_with_what_replay_found(kit: Kit) -> None:
     found = replace(kit, facts=True)
-    check("agent-opening-facts", Prompt(messages=opening(found)[0]))
+    check("agent-opening-facts", Prompt(messages=opening(found).messages))
 
 
 def test_the_edit(kit: Kit) -> None:
     check("agent-edit", edit_prompt("tests/test_interval.py", CHANGE, (), kit))
+
+
+def test_the_edit_of_a_test_that_was_run(kit: Kit) -> None:
+    source = "def test_a():\n    assert clamp(0, 0, 10) == 0\n"
+    mine = CandidateTest(
+        id="t",
+        issue="i",
+        path=HOST,
+        name="test_a",
+        source=source,
+        origin=Origin(strategy="agent"),
+        oracle=Oracle(kind=OracleKind.EQUALS, sentence="it is", prior=0.5),
+    )
+    edited = Step(
+        number=1,
+        reply="",
+        action="edit",
+        arguments=(("path", HOST),),
+        facts=(remembered([mine]),),
+    )
+    ran = Step(
+        number=2,
+        reply="",
+        action="test",
+        arguments=(("path", HOST),),
+        observation="test_a: PASS\nIt passes on the code with the bug: it does not show the bug.",
+        verdict=Verdict.PASS,
+    )
+    check("agent-edit-again", edit_prompt(HOST, CHANGE, (edited, ran), kit))
+    # What an older version of the test did says nothing of the new one.
+    again = edit_prompt(HOST, CHANGE, (edited, ran, replace(edited, number=3)), kit)
+    assert "When it was run" not in again.messages[-1].text
+
+
+def test_the_opening_can_be_had_without_listings(kit: Kit) -> None:
+    short = opening(kit).short[-1].text
+    assert "clamp(5, 0, 10)" in short
+    assert "def clamp" not in short
+    assert "Your first action?" not in short
 
 
 def test_the_edit_of_a_new_file(kit: Kit) -> None:
