@@ -13,6 +13,8 @@ from itertools import pairwise
 from math import comb
 from statistics import fmean
 
+from pytest_brt.evaluate.bootstrap import Gap, mean_interval
+
 Order = Sequence[Sequence[bool]]
 
 
@@ -42,20 +44,60 @@ def f1(order: Order, k: int) -> float:
     return 2 * p * r / (p + r) if p + r else 0.0
 
 
-def reciprocal_rank(order: Order) -> float:
-    """Return the expectation of one over the place of the first right patch."""
+def first_right(order: Order) -> list[tuple[int, float]]:
+    """Return the places where the first right one may stand, with their probabilities.
+
+    They add up to 1, or to nothing when there is no right one.
+    """
     before = 0
     for group in order:
         size, right = len(group), sum(group)
         if right:
             total = comb(size, right)
-            # The first right one is at place i of the group when i - 1 wrong ones precede it.
-            return sum(
-                comb(size - place, right - 1) / total / (before + place)
+            # It is at place i of the group when i - 1 wrong ones precede it.
+            return [
+                (before + place, comb(size - place, right - 1) / total)
                 for place in range(1, size - right + 2)
-            )
+            ]
         before += size
-    return 0.0
+    return []
+
+
+def reciprocal_rank(order: Order) -> float:
+    """Return the expectation of one over the place of the first right patch."""
+    return sum(chance / place for place, chance in first_right(order))
+
+
+def acc_at(order: Order, k: int) -> float:
+    """Return the probability that a right one is among the first `k` (LIBRO's acc@k)."""
+    return sum(chance for place, chance in first_right(order) if place <= k)
+
+
+def wef_at(order: Order, k: int) -> float:
+    """Return how many wrong ones are expected to be read for nothing (LIBRO's wef@k).
+
+    Read are the first `k` (or all, when there are fewer) until a right one comes.
+    """
+    found = first_right(order)
+    missed = 1 - sum(chance for place, chance in found if place <= k)
+    useless = sum(chance * (place - 1) for place, chance in found if place <= k)
+    return useless + missed * min(k, _size(order))
+
+
+def random_baseline(
+    orders: Sequence[Order], measure: Callable[[Order], float], seeds: int = 100
+) -> float:
+    """Return the sum of `measure` over bugs when each is shuffled, averaged over seeds."""
+    sums = []
+    for seed in range(seeds):
+        generator = random.Random(seed)
+        total = 0.0
+        for order in orders:
+            line = [right for group in order for right in group]
+            generator.shuffle(line)
+            total += measure([[right] for right in line])
+        sums.append(total)
+    return fmean(sums)
 
 
 def auc(order: Order) -> float:
@@ -90,36 +132,18 @@ def mean_columns(orders: Sequence[Order]) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """By how much one ranker is above another, with where the mean lies with 95 %."""
-
-    mean: float
-    low: float
-    high: float
-
-
 def paired_gap(
     better: Sequence[Order], worse: Sequence[Order], column: str, rounds: int = 2000, seed: int = 0
 ) -> Gap:
     """Return the mean difference of a measure over instances, by paired bootstrap."""
     measure = COLUMNS[column]
     gaps = [measure(a) - measure(b) for a, b in zip(better, worse, strict=True)]
-    generator = random.Random(seed)
-    means = sorted(fmean(generator.choices(gaps, k=len(gaps))) for _ in range(rounds))
-    return Gap(
-        mean=fmean(gaps), low=means[int(0.025 * rounds)], high=means[int(0.975 * rounds) - 1]
-    )
+    return mean_interval(gaps, rounds, seed)
 
 
 def interval(orders: Sequence[Order], column: str, rounds: int = 2000, seed: int = 0) -> Gap:
     """Return the mean of a measure over instances, by bootstrap."""
-    values = [COLUMNS[column](order) for order in orders]
-    generator = random.Random(seed)
-    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(rounds))
-    return Gap(
-        mean=fmean(values), low=means[int(0.025 * rounds)], high=means[int(0.975 * rounds) - 1]
-    )
+    return mean_interval([COLUMNS[column](order) for order in orders], rounds, seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
