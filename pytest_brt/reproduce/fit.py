@@ -34,7 +34,7 @@ def excerpt(
         return ""
     if len(text) <= most:
         return text
-    wanted = {s.function for s in suspects if s.path == path and s.function}
+    wanted = tuple(dict.fromkeys(s.function for s in suspects if s.path == path and s.function))
     try:
         found = parts_of(text, wanted=wanted, about=about, most=most, tests=is_test_path(path))
     except SyntaxError:

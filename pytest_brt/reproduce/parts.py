@@ -7,7 +7,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 
 from pytest_brt.code.facts import split_identifier, words_of
 from pytest_brt.syntax import parse
@@ -17,8 +18,26 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DATA = 4
 #: Share of the room that functions shown in full may take; the rest is for first lines.
 _FULL = 0.7
-#: What a function that is suspected is worth beside any number of words.
-_SUSPECT = 1000.0
+#: What a function that is suspected is worth beside any number of words, and how much less
+#: each is worth than the one before it.
+_SUSPECT, _LESS = 1000.0, 10.0
+#: What a function is worth whose own name stands in the report, and what its words are worth
+#: when that of its class does.
+_NAMED, _OF_NAMED = 100.0, 2.0
+#: A shorter name without an underscore may be a plain word.
+_NAME = 5
+
+
+class _Least(IntEnum):
+    """How little is shown of what is not shown in full; the first that fits is taken."""
+
+    FIRST_LINES = 0
+    #: No methods of classes that nothing speaks of.
+    CLASSES = 1
+    #: No functions.
+    FULL_ONLY = 2
+    #: No classes that nothing is shown of, and no statements but imports.
+    ALONE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +52,9 @@ class _Part:
 def parts_of(text: str, *, wanted: Collection[str], about: str, most: int, tests: bool) -> str:
     """Return the parts of the module `text` that count, in at most about `most` characters.
 
-    Functions in `wanted`, and those that share rare words with `about`, are shown in full. Of
-    the others the first line is shown, of tests not even that; what is not there is said.
+    Functions in `wanted`, the likeliest first, those that `about` names, and those that share
+    rare words with it are shown in full. Of the others the first line is shown where there is
+    room, of tests not even that; what is not there is said.
 
     Raises:
         SyntaxError: `text` is not Python.
@@ -45,13 +65,29 @@ def parts_of(text: str, *, wanted: Collection[str], about: str, most: int, tests
     full = _chosen(parts, wanted, about, int(most * _FULL))
     if tests:
         full |= _used(parts, full, int(most * (1 - _FULL)))
-    shown: list[str] = []
-    for node in tree.body:
-        shown += _outline(node, lines, full, "", tests)
+    named = frozenset(wanted) | _named(about)
     out = len([part for part in parts if part.name not in full])
-    if out and tests:
-        shown.append(f"# … and {out} more functions")
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(shown))
+    text = ""
+    for least in _Least:
+        view = _View(lines=lines, full=full, named=named, tests=tests, least=least)
+        shown = [line for node in tree.body for line in view.outline(node, "")]
+        if out and (tests or least is not _Least.FIRST_LINES):
+            shown.append(f"# … and {out} more functions")
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(shown))
+        if len(text) <= most:
+            break
+    return text
+
+
+def _named(about: str) -> frozenset[str]:
+    """Return the names in a report that are hardly plain words."""
+    found = frozenset(re.findall(r"[A-Za-z_]\w*", about))
+    called = frozenset(re.findall(r"([A-Za-z_]\w*)\(", about))
+    return frozenset(
+        name
+        for name in found
+        if name in called or "_" in name.strip("_") or (name != name.lower() and len(name) >= _NAME)
+    )
 
 
 def _chosen(
@@ -59,12 +95,19 @@ def _chosen(
 ) -> frozenset[str]:
     """Return the names of the functions that are shown in full."""
     words = frozenset(words_of([about]))
+    named = _named(about)
     spread = Counter(word for part in parts for word in part.words)
+    ranks = {name: rank for rank, name in enumerate(wanted)}
 
     def worth(part: _Part) -> float:
         common = sum(math.log(1 + len(parts) / spread[word]) for word in part.words & words)
-        suspected = _SUSPECT * (part.name in wanted)
-        return suspected + common / math.sqrt(10 + part.text.count("\n"))
+        near = common / math.sqrt(10 + part.text.count("\n"))
+        around, _, name = part.name.rpartition(".")
+        if part.name in ranks:
+            return _SUSPECT - _LESS * min(ranks[part.name], 50) + near
+        if around in ranks or named.intersection(around.split(".")):
+            near *= _OF_NAMED
+        return _NAMED * (name in named) + near
 
     found: set[str] = set()
     for part in sorted(parts, key=lambda part: (-worth(part), part.name)):
@@ -98,30 +141,52 @@ def _functions(body: Sequence[ast.stmt], lines: Sequence[str], around: str) -> I
             yield from _functions(node.body, lines, f"{around}{node.name}.")
 
 
-def _outline(
-    node: ast.stmt, lines: Sequence[str], full: Collection[str], around: str, tests: bool
-) -> list[str]:
-    """Return the lines of a statement that are shown."""
-    first, last = _first(node), node.end_lineno or node.lineno
-    if isinstance(node, ast.ClassDef):
-        name = f"{around}{node.name}"
-        inside = [
-            line for part in node.body for line in _outline(part, lines, full, f"{name}.", tests)
-        ]
-        head = list(lines[first - 1 : _head_end(node, lines)])
-        empty = " " * (node.col_offset + 4) + "..."
-        return ["", *head, *(inside or [empty])] if inside or not tests else []
-    if isinstance(node, _Function):
-        if f"{around}{node.name}" in full:
-            return ["", *lines[first - 1 : last], ""]
-        if tests:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _View:
+    """Which lines of a module are shown."""
+
+    lines: Sequence[str]
+    full: Collection[str]
+    #: Names that the report speaks of, of classes too.
+    named: Collection[str]
+    tests: bool
+    least: _Least
+
+    def outline(self, node: ast.stmt, around: str) -> list[str]:
+        """Return the lines of a statement that are shown."""
+        first, last = _first(node), node.end_lineno or node.lineno
+        if isinstance(node, ast.ClassDef):
+            return self._class(node, around)
+        if isinstance(node, _Function):
+            return self._function(node, around)
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_import = isinstance(node, ast.Import | ast.ImportFrom)
+        if is_text or last - node.lineno >= _DATA:
             return []
-        return [
-            *lines[node.lineno - 1 : _head_end(node, lines)],
-            " " * (node.col_offset + 4) + "...",
-        ]
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return [] if is_text or last - node.lineno >= _DATA else list(lines[first - 1 : last])
+        if self.least is _Least.ALONE and not is_import:
+            return []
+        return list(self.lines[first - 1 : last])
+
+    def _class(self, node: ast.ClassDef, around: str) -> list[str]:
+        name = f"{around}{node.name}"
+        speaks = {name, node.name} & set(self.named)
+        view = self
+        if self.least is _Least.CLASSES and speaks:
+            view = replace(self, least=_Least.FIRST_LINES)
+        inside = [line for part in node.body for line in view.outline(part, f"{name}.")]
+        if not inside and (self.tests or (self.least is _Least.ALONE and not speaks)):
+            return []
+        head = list(self.lines[_first(node) - 1 : _head_end(node, self.lines)])
+        return ["", *head, *(inside or [" " * (node.col_offset + 4) + "..."])]
+
+    def _function(self, node: _Function, around: str) -> list[str]:
+        if f"{around}{node.name}" in self.full:
+            return ["", *self.lines[_first(node) - 1 : node.end_lineno], ""]
+        hidden = self.least >= _Least.FULL_ONLY or (around and self.least is _Least.CLASSES)
+        if self.tests or hidden:
+            return []
+        head = self.lines[node.lineno - 1 : _head_end(node, self.lines)]
+        return [*head, " " * (node.col_offset + 4) + "..."]
 
 
 def _head_end(node: _Function | ast.ClassDef, lines: Sequence[str]) -> int:

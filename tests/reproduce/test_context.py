@@ -111,7 +111,9 @@ def test_of_a_long_file_the_suspects_are_shown(index: Index) -> None:
     suspects = gather_hints(ISSUE, index).suspects
     text = excerpt("pkg/core.py", index, suspects, 300)
     assert "    return items[place]" in text
-    assert "def double(x):\n    ..." in text
+    assert len(text) <= 300
+    assert "def double" not in text
+    assert "def double(x):\n    ..." in excerpt("pkg/core.py", index, suspects, 700)
     assert excerpt("pkg/core.py", index, suspects) == index.source("pkg/core.py")
     assert excerpt("pkg/gone.py", index) == ""
 

@@ -109,3 +109,34 @@ def test_whatever_is_shown_is_python(
     module: str, wanted: set[str], about: str, most: int, tests: bool
 ) -> None:
     ast.parse(parts_of(module, wanted=wanted, about=about, most=most, tests=tests))
+
+
+BIG = "import os\n\n" + "\n\n".join(
+    f"class C{c}:\n"
+    + "\n\n".join(f"    def method_{c}_{m}(self):\n        return {c * m}" for m in range(20))
+    for c in range(20)
+)
+
+
+def test_what_the_report_names_is_never_what_is_left_out() -> None:
+    text = parts_of(BIG, wanted=(), about="method_13_7 is wrong", most=900, tests=False)
+    assert len(text) <= 900
+    assert "def method_13_7(self):\n        return 91" in text
+    assert "# … and " in text
+    ast.parse(text)
+
+
+def test_a_class_that_the_report_names_keeps_its_methods() -> None:
+    text = parts_of(BIG, wanted=("C11",), about="it is wrong", most=3000, tests=False)
+    assert len(text) <= 3000
+    assert "def method_11_19(self):" in text
+    assert "def method_10_19(self):" not in text
+    assert "class C10:" in text
+
+
+def test_of_several_suspects_the_likeliest_is_shown_when_there_is_room_for_one() -> None:
+    wanted = ("C3.method_3_3", "C9.method_9_9")
+    for names in (wanted, wanted[::-1]):
+        text = parts_of(BIG, wanted=names, about="", most=80, tests=False)
+        assert f"{names[0].split('.')[1]}(self):\n        return" in text
+        assert f"{names[1].split('.')[1]}(self):\n        return" not in text
