@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_brt.code.facts import DefinitionKind, words_of
@@ -13,7 +13,7 @@ from pytest_brt.code.index import Definition, Index
 from pytest_brt.code.layout import is_beside, is_test_path
 from pytest_brt.code.trace import place_frames, read_tracebacks
 from pytest_brt.syntax import parse
-from pytest_brt.types import BlockKind, Issue
+from pytest_brt.types import BlockKind, Frame, Issue
 
 
 class Sign(StrEnum):
@@ -40,6 +40,8 @@ class Evidence:
     reason: str
 
 
+#: How the reasons begin of places that a traceback has.
+ENDS, PASSES = "the traceback ends in", "the traceback passes in"
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
 #: A name that is defined in more files than this says nothing.
@@ -60,17 +62,31 @@ def gather(issue: Issue, index: Index) -> tuple[Evidence, ...]:
 
 def _from_tracebacks(text: str, index: Index) -> Iterator[Evidence]:
     for trace in read_tracebacks(text):
-        frames = [f for f in place_frames(trace.raised, index.paths).frames if f.project]
+        placed = place_frames(trace.raised, index.paths).frames
+        frames = [f for f in (_moved(f, index) for f in placed) if f.project]
         for depth, frame in enumerate(reversed(frames)):
             function = _function_called(frame.function, frame.path, frame.line, index)
-            where = "ends" if depth == 0 else "passes"
             yield Evidence(
                 sign=Sign.TRACEBACK,
                 path=frame.path,
                 function=function,
                 strength=_FRAME_DECAY**depth,
-                reason=f"the traceback {where} in {frame.function}",
+                reason=f"{PASSES if depth else ENDS} {frame.function}",
             )
+
+
+def _moved(frame: Frame, index: Index) -> Frame:
+    """Return a frame of a file that the project has under another name by now.
+
+    Files are renamed more often than functions: it is the one file that defines the function.
+    """
+    folders = set(re.split(r"[/\\]", frame.path)[:-1])
+    if frame.project or is_test_path(frame.path) or folders.isdisjoint(index.packages):
+        return frame
+    found = [d for d in index.definitions(frame.function) if _counts(d)]
+    if len({definition.path for definition in found}) != 1:
+        return frame
+    return replace(frame, path=found[0].path, project=True)
 
 
 def _function_called(name: str, path: str, line: int, index: Index) -> str:

@@ -6,6 +6,7 @@ told what a call gives needs to find out only what it should give.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,6 +14,7 @@ from enum import StrEnum
 from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine
+from pytest_brt.localise.evidence import ENDS
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
 from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.watch import Replayed, Seen, watch
@@ -23,6 +25,10 @@ from pytest_brt.types import Attempt, BlockKind, Issue
 _MOST_SEEN, _MOST_RESULT = 12, 300
 #: Tests of replay's that are shown.
 _MOST_TESTS = 2
+#: What Python says of calls that do not fit the signature.
+_CALL = re.compile(
+    r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +52,15 @@ class Hints:
     def files(self) -> tuple[str, ...]:
         """The files where the bug may be, each once."""
         return rank_files(self.suspects)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The same files in the order in which to show them: tracebacks point best.
+
+        The file that a traceback ends in comes right after the likeliest.
+        """
+        ends = [s.path for s in self.suspects if any(r.startswith(ENDS) for r in s.reasons)]
+        return tuple(dict.fromkeys([*self.files[:1], *ends, *self.files]))
 
 
 class Cut(StrEnum):
@@ -137,12 +152,33 @@ def _parses(code: str) -> bool:
 
 def _session(seen: Iterable[Seen]) -> Iterable[str]:
     """Yield statements with what they did, as an interactive session shows them."""
-    shown = [item for item in seen if item.did is not None or item.ended][:_MOST_SEEN]
-    for item in shown:
+    shown = [item for item in seen if (item.did is not None or item.ended) and not _artefact(item)]
+    for item in shown[:_MOST_SEEN]:
         lines = item.step.source.split("\n")
         text = "\n".join(f"{'>>>' if n == 0 else '...'} {line}" for n, line in enumerate(lines))
         result = _result(item)
         yield f"{text}\n{result}" if result else text
+
+
+def _artefact(item: Seen) -> bool:
+    """Return whether what a statement did says something of how it was run, and not of the bug.
+
+    Such are names that the report gives no value, and calls in sentences that name a function
+    with some of its arguments, or with dots for them.
+    """
+    raised = item.did.raised if item.did else None
+    if raised is None or any(said.raised is not None for said in item.step.said):
+        return False
+    kind = raised.type.rpartition(".")[2]
+    # What is raised below the statement is raised by the project.
+    own = not any(frame.project for frame in raised.frames)
+    if kind == "NameError":
+        return own
+    if not item.step.inline:
+        return False
+    return kind == "SyntaxError" or (
+        kind == "TypeError" and own and bool(_CALL.search(raised.message))
+    )
 
 
 def _result(item: Seen) -> str:

@@ -64,6 +64,15 @@ def test_traceback(index: Index) -> None:
     assert first.score > second.score
 
 
+def test_a_file_that_was_renamed_since_is_known_by_its_function(index: Index) -> None:
+    old = TRACEBACK.replace("core/numbers.py", "core/_old_numbers.py")
+    first = suspects(old, index)[0]
+    assert (first.path, first.function) == ("pkg/core/numbers.py", "round_up")
+    other = TRACEBACK.replace("pkg/core/numbers.py", "lib/numbers.py")
+    paths = {s.path for s in suspects(other, index) if s.reasons[0].startswith("the traceback")}
+    assert paths == {"pkg/core/shapes.py"}
+
+
 def test_snippet_and_names(index: Index) -> None:
     text = "Wrong length\n\n```python\nfrom pkg import Circle\nCircle().edge_length()\n```\n"
     functions = [s.function for s in suspects(text, index)]

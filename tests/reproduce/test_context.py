@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.context import Cut, cut_report, gather_hints, without
+from pytest_brt.localise.suspects import Suspect
+from pytest_brt.reproduce.context import Cut, Hints, cut_report, gather_hints, without
 from pytest_brt.reproduce.fit import excerpt, shorten
 from pytest_brt.reproduce.replay.run import replay
 from tests.reproduce.replay.project import open_project
@@ -134,3 +135,31 @@ def test_the_beginning_is_kept_before_the_end() -> None:
     assert (short[0], short[-1]) == ("line 0", "line 99")
     (gap,) = [line for line in short if "left out" in line]
     assert gap == f"[… {101 - len(short)} lines left out …]"
+
+
+def test_what_only_the_running_of_the_report_made_wrong_is_not_told(
+    engine: Engine, index: Index
+) -> None:
+    text = (
+        "# first() of a tuple\n\n"
+        "I think that `list(first())` is wrong, as is `shorten_all(text)`.\n\n"
+        "```python\nfrom pkg import first\nfirst(my_data)\nfirst([])\n```\n"
+    )
+    session = "\n".join(gather_hints(read_issue(text, "issue.md"), index, engine).session)
+    assert ">>> first([])\nIndexError: list index out of range" in session
+    assert "my_data" not in session
+    assert "list(first())" not in session
+    assert "shorten_all" not in session
+    # The same call in a block of code is what the report does.
+    block = text.replace("first(my_data)", "first()")
+    session = "\n".join(gather_hints(read_issue(block, "issue.md"), index, engine).session)
+    assert "missing 1 required positional argument" in session
+
+
+def test_the_file_that_the_traceback_ends_in_is_shown_after_the_likeliest() -> None:
+    def place(path: str, *reasons: str) -> Suspect:
+        return Suspect(path=path, function="", line=1, end_line=0, score=1.0, reasons=reasons)
+
+    suspects = (place("a.py"), place("b.py"), place("c.py", "the traceback ends in f"))
+    assert Hints(suspects=suspects).files == ("a.py", "b.py", "c.py")
+    assert Hints(suspects=suspects).shown == ("a.py", "c.py", "b.py")

@@ -50,7 +50,7 @@ def opening(kit: Kit) -> Opening:
 
 def _opening(kit: Kit, share: float) -> Opening:
     hints, prompts = kit.hints, kit.bench.prompts
-    paths = list(dict.fromkeys(kit.bench.buggy or hints.files[:_FILES]))
+    paths = list(dict.fromkeys(kit.bench.buggy or hints.shown[:_FILES]))
     about = kit.issue.text
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
