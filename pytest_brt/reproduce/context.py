@@ -14,6 +14,7 @@ from enum import StrEnum
 from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.observation import Program
 from pytest_brt.localise.evidence import ENDS
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
 from pytest_brt.reproduce.replay.script import read_script
@@ -25,6 +26,8 @@ from pytest_brt.types import Attempt, BlockKind, Issue
 _MOST_SEEN, _MOST_RESULT = 12, 300
 #: Tests of replay's that are shown.
 _MOST_TESTS = 2
+#: Places of the bug whose imports are told.
+_MOST_PLACES = 4
 #: What Python says of calls that do not fit the signature.
 _CALL = re.compile(
     r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
@@ -89,7 +92,7 @@ def gather_hints(
     Args:
         issue: the report.
         index: the project.
-        engine: runs what the report shows; None runs nothing.
+        engine: runs what the report shows, and imports; None runs nothing.
         buggy: files that the user says have the bug.
         replayed: what replay saw, when it was run already.
         attempt: replay's attempt, for its tests.
@@ -102,6 +105,7 @@ def gather_hints(
         replayed = watch(read_script(issue), engine)
     seen = replayed.seen if replayed else ()
     report_code = "\n".join(item.step.source for item in seen)
+    places = _importable(suspects, index, engine) if engine is not None else ()
     host = _host(report_code, index, rank_files(suspects))
     tests = [
         judged.test.source
@@ -113,7 +117,7 @@ def gather_hints(
         suspects=suspects,
         session=tuple(_session(seen)),
         host=host,
-        imports=_imports(seen, host, index),
+        imports=_imports(seen, places, host, index),
         tests=tuple(tests[:_MOST_TESTS]),
     )
 
@@ -196,7 +200,24 @@ def _result(item: Seen) -> str:
     return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}…"
 
 
-def _imports(seen: Iterable[Seen], host: str, index: Index) -> tuple[str, ...]:
+def _importable(suspects: Sequence[Suspect], index: Index, engine: Engine) -> tuple[str, ...]:
+    """Return imports of what is suspected, those that work."""
+    statements: dict[str, None] = {}
+    for suspect in [suspect for suspect in suspects if suspect.function][:_MOST_PLACES]:
+        name = suspect.function.partition(".")[0]
+        for definition in index.definitions_in(suspect.path):
+            if definition.qualname == name:
+                statements[f"from {definition.module} import {name}"] = None
+    if not statements:
+        return ()
+    program = Program(statements=tuple(statements))
+    worked = {did.index for did in engine.observe(program).observed if did.raised is None}
+    return tuple(text for number, text in enumerate(statements) if number in worked)
+
+
+def _imports(
+    seen: Iterable[Seen], places: Sequence[str], host: str, index: Index
+) -> tuple[str, ...]:
     found = [
         item.step.source
         for item in seen
@@ -205,8 +226,16 @@ def _imports(seen: Iterable[Seen], host: str, index: Index) -> tuple[str, ...]:
         and item.did.raised is None
         and "\n" not in item.step.source
     ]
+    taken = {text.rpartition(" ")[2] for text in found}
+    found += [text for text in places if text.rpartition(" ")[2] not in taken]
     if host:
-        found += [item.statement for item in index.imports_in(host) if item.top]
+        # Of the others a test that has to do with the report hardly needs any.
+        own = {*index.packages, "pytest"}
+        found += [
+            item.statement
+            for item in index.imports_in(host)
+            if item.top and (not item.module or item.module.partition(".")[0] in own)
+        ]
     return tuple(dict.fromkeys(found))[:12]
 
 

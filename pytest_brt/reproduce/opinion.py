@@ -67,12 +67,12 @@ def opinion_prompt(
     """
     run = item.judgement.runs[0]
     raised = run.raised
-    failure = f"{raised.type}: {raised.message}" if raised else run.reason
+    failure = f"{raised.type}: {raised.message.strip()}" if raised else run.reason
     parts = {
         "report": cut_report(issue, Cut.WHOLE),
         "session": "",
         "code": item.test.source or "",
-        "failure": "\n".join(failure.split("\n")[:_LINES]),
+        "failure": _both_ends(failure),
     }
 
     def build(texts: Mapping[str, str]) -> Prompt:
@@ -85,3 +85,13 @@ def opinion_prompt(
         )
 
     return fitted(build, parts, ("failure", "report"), model)[0]
+
+
+def _both_ends(text: str) -> str:
+    """Return the first and the last lines of a failure: what it is stands at either end."""
+    lines = text.split("\n")
+    left = len(lines) - _LINES
+    if left <= 0:
+        return text
+    head = _LINES // 2
+    return "\n".join([*lines[:head], f"[… {left} lines left out …]", *lines[head + left :]])

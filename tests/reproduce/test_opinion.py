@@ -13,7 +13,7 @@ from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.asking import Asker, answer_room, seed_of
 from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.opinion import opinion_of
+from pytest_brt.reproduce.opinion import opinion_of, opinion_prompt
 from tests.reproduce.examples import scripted
 from tests.reproduce.written.test_judge import judged, run
 
@@ -52,3 +52,18 @@ def test_seeds_and_room_are_what_they_say(tmp_path: Path) -> None:
     assert (
         answer_room(ScriptedModel(str(tmp_path / "replies.txt"), Settings(context=400)), 512) == 100
     )
+
+
+def test_of_a_long_failure_both_ends_are_shown(tmp_path: Path) -> None:
+    message = "\n".join(
+        ["assert 'a-b' == 'ab'", *(f"line {n}" for n in range(60)), "KeyError: 'k'"]
+    )
+    model = scripted(tmp_path, "=== always\nyes")
+    prompt = opinion_prompt(
+        judged(run(message=message)), ISSUE, Hints(), prompts=Prompts(), model=model
+    )
+    text = prompt.messages[-1].text
+    assert "assert 'a-b' == 'ab'" in text
+    assert "KeyError: 'k'\n```" in text
+    assert "[… 50 lines left out …]" in text
+    assert "line 30" not in text

@@ -156,7 +156,7 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
 ) -> None:
     issue = read_issue(REPORT + "\nIt is wrong for other numbers as well.\n" * 40, "issue.md")
     last, seen = 10**9, set[str]()
-    for context in (3000, 1200, 1000, 700, 400):
+    for context in (3000, 1200, 1000, 700, 450):
         model = model_of(tmp_path, context)
         prompt, notes = samples(index, hints, model, Form.FILES, facts=True, issue=issue)
         size = model.measure(prompt)

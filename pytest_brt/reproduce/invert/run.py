@@ -103,7 +103,7 @@ class _Inversion:
         self.notes: list[str] = []
         self.replayed = settings.replayed or watch(read_script(issue), bench.engine)
         self.hints = settings.hints or gather_hints(
-            issue, index, buggy=bench.buggy, replayed=self.replayed
+            issue, index, bench.engine, buggy=bench.buggy, replayed=self.replayed
         )
         log = Log(
             issue.id,

@@ -79,6 +79,7 @@ def sampling_prompt(
             "package": hints.package,
             "buggy_path": hints.files[0] if hints.files else "",
             "host_path": hints.host,
+            "facts": facts,
         }
         last = "libro/report.user" if form is Form.EXAMPLES else "libro/files.user"
         messages = [prompts.message(Role.SYSTEM, "libro/system", **values)]
@@ -107,7 +108,7 @@ def _files(issue: Issue, hints: Hints, index: Index) -> dict[str, str]:
     return found
 
 
-def _examples(prompts: Prompts, values: Mapping[str, str]) -> list[Message]:
+def _examples(prompts: Prompts, values: Mapping[str, object]) -> list[Message]:
     return [
         prompts.message(role, f"libro/example-{number}.{role}", **values)
         for number in _EXAMPLES

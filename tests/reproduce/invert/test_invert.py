@@ -53,7 +53,7 @@ def test_what_replay_saw_is_turned_round(engines: dict[str, Engine], tmp_path: P
     """The first turn still passes; the second has an assertion too many, which is cut."""
     script = f"""\
 {YES}yes
-=== reply if: assertion turned around
+=== reply if: Turn around only
 ```python
 import pytest
 from tabulate import tabulate
@@ -130,7 +130,7 @@ import sqlparse
 def test_now():
     assert {CALL} == "--B;"
 ```
-=== reply if: assertion turned around
+=== reply if: Turn around only
 ```python
 import sqlparse
 
@@ -170,7 +170,7 @@ def test_every_mistake_on_the_way_is_answered(
 def test_when_the_model_cannot_turn_it_the_rule_does(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
-    script = f"{YES}yes\n=== always if: turned around\nI do not know."
+    script = f"{YES}yes\n=== always if: Turn around only\nI do not know."
     bench = bench_for(engines[CRASH], scripted(tmp_path, script))
     attempt = invert(issue_of(CRASH), indexes[CRASH], bench, InvertSettings(regenerations=0))
     (found,) = candidates(attempt)
@@ -208,7 +208,7 @@ def test_the_time_ends_it(
 def test_an_interrupted_talk_is_taken_up(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
-    flip = WRITTEN[WRITTEN.index("=== reply if: assertion turned") :]
+    flip = WRITTEN[WRITTEN.index("=== reply if: Turn around") :]
     asked = []
     for script in (f"{flip}{YES}yes", "=== reply if: nothing has this\nx"):
         journal = Journal(tmp_path / "journal.jsonl", "setting")
