@@ -31,7 +31,7 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
         out = folder / f"{name}.json"
         command = [sys.executable, f"{EXAMPLES}/run.py", name, "--keep", f"{folder}/{name}", "--"]
         result = subprocess.run(
-            [*command, f"--brt-json={out}", "-p", "no:cacheprovider"],
+            [*command, f"--brt-json={out}", "--brt-guard=6", "-p", "no:cacheprovider"],
             capture_output=True,
             text=True,
             check=False,
