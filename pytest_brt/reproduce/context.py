@@ -28,6 +28,10 @@ _MOST_SEEN, _MOST_RESULT = 12, 300
 _MOST_TESTS = 2
 #: Places of the bug whose imports are told.
 _MOST_PLACES = 4
+#: How import statements begin.
+_IMPORTS = ("import ", "from ")
+#: What is raised where there is no network.
+_NO_NETWORK = frozenset({"URLError", "gaierror", "NameResolutionError", "NewConnectionError"})
 #: What Python says of calls that do not fit the signature.
 _CALL = re.compile(
     r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
@@ -117,7 +121,7 @@ def gather_hints(
         suspects=suspects,
         session=tuple(_session(seen)),
         host=host,
-        imports=_imports(seen, places, host, index),
+        imports=_imports(seen, places, _wanted(issue, host, index)),
         tests=tuple(tests[:_MOST_TESTS]),
     )
 
@@ -157,6 +161,8 @@ def _parses(code: str) -> bool:
 def _session(seen: Iterable[Seen]) -> Iterable[str]:
     """Yield statements with what they did, as an interactive session shows them."""
     shown = [item for item in seen if (item.did is not None or item.ended) and not _artefact(item)]
+    if all(item.step.source.startswith(_IMPORTS) and not _failed(item) for item in shown):
+        return  # that something can be imported is no news
     for item in shown[:_MOST_SEEN]:
         lines = item.step.source.split("\n")
         text = "\n".join(f"{'>>>' if n == 0 else '...'} {line}" for n, line in enumerate(lines))
@@ -164,16 +170,25 @@ def _session(seen: Iterable[Seen]) -> Iterable[str]:
         yield f"{text}\n{result}" if result else text
 
 
+def _failed(item: Seen) -> bool:
+    return bool(item.ended) or (item.did is not None and item.did.raised is not None)
+
+
 def _artefact(item: Seen) -> bool:
     """Return whether what a statement did says something of how it was run, and not of the bug.
 
-    Such are names that the report gives no value, and calls in sentences that name a function
-    with some of its arguments, or with dots for them.
+    Such are names that the report gives no value, calls in sentences that name a function with
+    some of its arguments, or with dots for them, and what there is no network for.
     """
     raised = item.did.raised if item.did else None
-    if raised is None or any(said.raised is not None for said in item.step.said):
+    if raised is None:
         return False
     kind = raised.type.rpartition(".")[2]
+    said = {said.raised.type.rpartition(".")[2] for said in item.step.said if said.raised}
+    if kind in said:
+        return False
+    if kind in _NO_NETWORK:
+        return True
     # What is raised below the statement is raised by the project.
     own = not any(frame.project for frame in raised.frames)
     if kind == "NameError":
@@ -195,7 +210,8 @@ def _result(item: Seen) -> str:
         parts.append(f"{did.raised.type}: {message}" if message else did.raised.type)
     elif did.value is not None and not did.value.is_none:
         parts.append(did.value.repr)
-    parts += [f"{warning.type}: {warning.message}" for warning in did.warnings]
+    if not item.step.source.startswith(_IMPORTS):
+        parts += [f"{warning.type}: {warning.message}" for warning in did.warnings]
     text = "\n".join(part for part in parts if part)
     return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}…"
 
@@ -215,27 +231,37 @@ def _importable(suspects: Sequence[Suspect], index: Index, engine: Engine) -> tu
     return tuple(text for number, text in enumerate(statements) if number in worked)
 
 
-def _imports(
-    seen: Iterable[Seen], places: Sequence[str], host: str, index: Index
-) -> tuple[str, ...]:
+def _wanted(issue: Issue, host: str, index: Index) -> tuple[str, ...]:
+    """Return the imports of the test file that a test for `issue` may need.
+
+    Those are pytest, the packages themselves, and of the project what the report names.
+    """
+    named = frozenset(re.findall(r"\w+", issue.text))
+    return tuple(
+        item.statement
+        for item in (index.imports_in(host) if host else ())
+        if item.top
+        and (item.module == "pytest" or item.module.partition(".")[0] in index.packages)
+        and (not item.name or item.bound in named)
+    )
+
+
+def _imports(seen: Iterable[Seen], places: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     found = [
         item.step.source
         for item in seen
-        if item.step.source.startswith(("import ", "from "))
+        if item.step.source.startswith(_IMPORTS)
         and item.did is not None
         and item.did.raised is None
         and "\n" not in item.step.source
     ]
-    taken = {text.rpartition(" ")[2] for text in found}
-    found += [text for text in places if text.rpartition(" ")[2] not in taken]
-    if host:
-        # Of the others a test that has to do with the report hardly needs any.
-        own = {*index.packages, "pytest"}
-        found += [
-            item.statement
-            for item in index.imports_in(host)
-            if item.top and (not item.module or item.module.partition(".")[0] in own)
-        ]
+    for text in (*places, *more):
+        # One way to each name is enough.
+        taken = {
+            name for known in found for name in re.findall(r"\w+", known.partition("import")[2])
+        }
+        if text.rpartition(" ")[2] not in taken:
+            found.append(text)
     return tuple(dict.fromkeys(found))[:12]
 
 

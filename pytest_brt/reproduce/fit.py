@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
@@ -13,6 +14,8 @@ from pytest_brt.reproduce.parts import parts_of
 
 #: Characters of a file in a prompt before only parts of it are shown.
 MOST_FILE = 12_000
+#: Characters below which a part says nothing.
+_SHORTEST = 120
 
 
 def excerpt(
@@ -74,6 +77,7 @@ def fitted(
     parts: Mapping[str, str],
     order: Sequence[str],
     model: Model,
+    again: Mapping[str, Callable[[int], str]] | None = None,
 ) -> tuple[Prompt, tuple[str, ...]]:
     """Return the prompt that `build` makes of `parts`, shortened until it fits the model.
 
@@ -82,6 +86,8 @@ def fitted(
         parts: texts of the prompt by name.
         order: names of the parts in the order in which they are given up.
         model: counts, and says how much there is room for.
+        again: makes some of the parts anew in so many characters, where that is better than
+            to cut them in the middle.
 
     Returns:
         The prompt, and a note for each part that was shortened or left out.
@@ -101,7 +107,8 @@ def fitted(
             if not texts[name]:
                 break
             keep = len(texts[name]) * (size - over - 16) // max(size, 1)
-            short = shorten(texts[name], keep) if keep >= 120 else ""
+            make = (again or {}).get(name, partial(shorten, texts[name]))
+            short = make(keep) if keep >= _SHORTEST else ""
             texts[name] = short if len(short) < len(texts[name]) else ""
             notes[name] = f"{name} {'shortened' if texts[name] else 'left out'} to fit the context"
             prompt = build(texts)

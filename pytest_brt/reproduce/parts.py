@@ -36,7 +36,7 @@ class _Least(IntEnum):
     CLASSES = 1
     #: No functions.
     FULL_ONLY = 2
-    #: No classes that nothing is shown of, and no statements but imports.
+    #: No classes that nothing is shown of, and no statements but the imports of tests.
     ALONE = 3
 
 
@@ -110,11 +110,17 @@ def _chosen(
         return _NAMED * (name in named) + near
 
     found: set[str] = set()
+    least = 0.0
     for part in sorted(parts, key=lambda part: (-worth(part), part.name)):
+        if worth(part) < least:
+            break
         size = len(part.text)
         if worth(part) > 0 and (size <= room or (part.name in wanted and not found)):
             found.add(part.name)
             room -= size
+        elif worth(part) >= _NAMED:
+            # Its first line says more than the whole of one that nothing speaks of.
+            least = _NAMED
     return frozenset(found)
 
 
@@ -160,7 +166,7 @@ class _View:
         if isinstance(node, _Function):
             return self._function(node, around)
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        is_import = isinstance(node, ast.Import | ast.ImportFrom)
+        is_import = isinstance(node, ast.Import | ast.ImportFrom) and self.tests
         if is_text or last - node.lineno >= _DATA:
             return []
         if self.least is _Least.ALONE and not is_import:

@@ -140,3 +140,16 @@ def test_of_several_suspects_the_likeliest_is_shown_when_there_is_room_for_one()
         text = parts_of(BIG, wanted=names, about="", most=80, tests=False)
         assert f"{names[0].split('.')[1]}(self):\n        return" in text
         assert f"{names[1].split('.')[1]}(self):\n        return" not in text
+
+
+def test_where_what_is_named_has_no_room_nothing_else_takes_its_place() -> None:
+    big = "def go_far(x):\n" + "    x += 1\n" * 60
+    text = parts_of(
+        f"{big}\n\ndef small(x):\n    return x\n",
+        wanted=(),
+        about="go_far small",
+        most=250,
+        tests=False,
+    )
+    assert "return x" not in text
+    assert "def go_far(x):\n    ..." in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_brt.dialogue.action import LONGEST_THOUGHT, describe
 from pytest_brt.model.base import Message, Prompt
@@ -15,12 +16,16 @@ from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted
 
 #: Buggy files that are shown when the user names none.
 _FILES = 2
-#: Characters of the test file: a test or two that are like the report, with their fixtures.
+#: Characters of the test file at most: a test or two that are like the report, with fixtures.
 _HOST = 2_000
-#: Characters of files per token of context.
-_CHARACTERS = 0.8
+#: Characters of code per token, rather too few.
+_CHARACTERS = 3.0
+#: How the room is shared: the first file, the others, the test file.
+_FIRST, _OTHER, _TESTS = 3.0, 2.0, 1.0
+#: Characters of a file below which it says nothing.
+_LEAST = 400
 #: Shares of the context that the dialogue is to have, the first that can be had is taken.
-_SHARES = (0.5, 0.35, 0.3)
+_SHARES = (0.4, 0.35, 0.3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +63,9 @@ def _opening(kit: Kit, share: float) -> Opening:
         "session": "\n".join(hints.session),
         "imports": "\n".join(hints.imports) if kit.facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
-        "host": excerpt(hints.host, kit.index, most=_HOST, about=about) if hints.host else "",
+        **dict.fromkeys((*paths, "host"), ""),
     }
     listings = (*paths, "host")
-    # Better the parts that count than a file that is cut off somewhere.
-    most = min(MOST_FILE, max(1000, int(kit.bench.model.context * _CHARACTERS / (len(paths) or 1))))
-    for path in paths:
-        parts[path] = excerpt(path, kit.index, hints.suspects, most, about=about)
     reserved = int(kit.bench.model.context * share)
 
     def build(texts: Mapping[str, str], *, is_first: bool = True) -> Prompt:
@@ -88,6 +89,18 @@ def _opening(kit: Kit, share: float) -> Opening:
             sampling=replace(kit.sampling, max_tokens=reserved),
         )
 
+    left = kit.bench.model.context - reserved - kit.bench.model.measure(build(parts))
+    weights = dict(zip(paths, (_FIRST, *[_OTHER] * len(paths)), strict=False))
+    weights |= {"host": _TESTS} if hints.host else {}
+
+    def listing(name: str, most: int) -> str:
+        path, most = (hints.host, min(most, _HOST)) if name == "host" else (name, most)
+        return excerpt(path, kit.index, hints.suspects, most, about=about) if most >= _LEAST else ""
+
+    for name, weight in weights.items():
+        # Better the parts that count than a file that is cut off somewhere.
+        room = left * _CHARACTERS * weight / sum(weights.values())
+        parts[name] = listing(name, min(MOST_FILE, int(room)))
     order = ("tests", *reversed(paths[1:]), "host", *paths[:1], "imports", "session", "examples")
     built: dict[str, str] = {}
 
@@ -95,7 +108,13 @@ def _opening(kit: Kit, share: float) -> Opening:
         built.update(texts)
         return build(texts)
 
-    prompt, notes = fitted(remembering, parts, (*order, "report"), kit.bench.model)
+    prompt, notes = fitted(
+        remembering,
+        parts,
+        (*order, "report"),
+        kit.bench.model,
+        again={name: partial(listing, name) for name in weights},
+    )
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
     return Opening(messages=prompt.messages, short=short.messages, notes=notes)
