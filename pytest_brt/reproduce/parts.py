@@ -36,7 +36,7 @@ class _Least(IntEnum):
     CLASSES = 1
     #: No functions.
     FULL_ONLY = 2
-    #: No classes that nothing is shown of, and no statements but the imports of tests.
+    #: No classes that nothing is shown of, and no statements but the imports that tests use.
     ALONE = 3
 
 
@@ -47,6 +47,8 @@ class _Part:
     name: str
     text: str
     words: frozenset[str]
+    #: Whole names in it.
+    names: frozenset[str]
 
 
 def parts_of(text: str, *, wanted: Collection[str], about: str, most: int, tests: bool) -> str:
@@ -66,10 +68,11 @@ def parts_of(text: str, *, wanted: Collection[str], about: str, most: int, tests
     if tests:
         full |= _used(parts, full, int(most * (1 - _FULL)))
     named = frozenset(wanted) | _named(about)
+    used = frozenset(re.findall(r"\w+", "\n".join(p.text for p in parts if p.name in full)))
     out = len([part for part in parts if part.name not in full])
     text = ""
     for least in _Least:
-        view = _View(lines=lines, full=full, named=named, tests=tests, least=least)
+        view = _View(lines=lines, full=full, named=named, used=used, tests=tests, least=least)
         shown = [line for node in tree.body for line in view.outline(node, "")]
         if out and (tests or least is not _Least.FIRST_LINES):
             shown.append(f"# … and {out} more functions")
@@ -97,10 +100,13 @@ def _chosen(
     words = frozenset(words_of([about]))
     named = _named(about)
     spread = Counter(word for part in parts for word in part.words)
+    using = Counter(name for part in parts for name in part.names & named)
     ranks = {name: rank for rank, name in enumerate(wanted)}
 
     def worth(part: _Part) -> float:
         common = sum(math.log(1 + len(parts) / spread[word]) for word in part.words & words)
+        # That it uses what the report names says more than the same words apart.
+        common += sum(2 * math.log(1 + len(parts) / using[n]) for n in part.names & named)
         near = common / math.sqrt(10 + part.text.count("\n"))
         around, _, name = part.name.rpartition(".")
         if part.name in ranks:
@@ -141,8 +147,12 @@ def _functions(body: Sequence[ast.stmt], lines: Sequence[str], around: str) -> I
     for node in body:
         if isinstance(node, _Function):
             text = "\n".join(lines[_first(node) - 1 : node.end_lineno])
-            words = frozenset(split_identifier(text))
-            yield _Part(name=f"{around}{node.name}", text=text, words=words)
+            yield _Part(
+                name=f"{around}{node.name}",
+                text=text,
+                words=frozenset(split_identifier(text)),
+                names=frozenset(re.findall(r"[A-Za-z_]\w*", text)),
+            )
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, lines, f"{around}{node.name}.")
 
@@ -155,6 +165,8 @@ class _View:
     full: Collection[str]
     #: Names that the report speaks of, of classes too.
     named: Collection[str]
+    #: Words of the functions that are shown in full.
+    used: Collection[str]
     tests: bool
     least: _Least
 
@@ -166,12 +178,18 @@ class _View:
         if isinstance(node, _Function):
             return self._function(node, around)
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        is_import = isinstance(node, ast.Import | ast.ImportFrom) and self.tests
         if is_text or last - node.lineno >= _DATA:
             return []
-        if self.least is _Least.ALONE and not is_import:
+        if self.least is _Least.ALONE and not self._serves(node):
             return []
         return list(self.lines[first - 1 : last])
+
+    def _serves(self, node: ast.stmt) -> bool:
+        """Return whether a statement of a test file imports what the shown functions use."""
+        if not self.tests or not isinstance(node, ast.Import | ast.ImportFrom):
+            return False
+        bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        return not bound.isdisjoint(self.used)
 
     def _class(self, node: ast.ClassDef, around: str) -> list[str]:
         name = f"{around}{node.name}"

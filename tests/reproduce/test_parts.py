@@ -153,3 +153,20 @@ def test_where_what_is_named_has_no_room_nothing_else_takes_its_place() -> None:
     )
     assert "return x" not in text
     assert "def go_far(x):\n    ..." in text
+
+
+def test_of_a_test_file_the_imports_that_are_used_stay_longest() -> None:
+    many = "".join(f"from lib_{n} import thing_{n}\n" for n in range(40))
+    text = parts_of(many + TESTS, wanted=(), about="the dash of slugify", most=330, tests=True)
+    assert text.startswith("import pytest\nfrom slugs import slugify\n")
+    assert "thing_" not in text
+    assert "def test_slugify_dash" in text
+
+
+def test_a_test_that_uses_what_the_report_names_is_nearer_than_one_with_its_words() -> None:
+    words = "\n\ndef test_words():\n    assert grid_of(pair, 2) == wide\n"
+    names = "\n\ndef test_names():\n    assert PairGrid(1).map(2) is None\n"
+    for text in (names + words, words + names):
+        shown = parts_of(text, wanted=(), about="PairGrid of a pair", most=140, tests=True)
+        assert "test_names" in shown
+        assert "test_words" not in shown
