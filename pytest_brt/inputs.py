@@ -35,12 +35,8 @@ from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.repair.repairagent import Without
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repairing import RepairPlan
-from pytest_brt.reproduce.agent import STRATEGY as AGENT
-from pytest_brt.reproduce.auto import STRATEGY as AUTO
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
-from pytest_brt.reproduce.invert import STRATEGY as INVERT
-from pytest_brt.reproduce.libro import STRATEGY as LIBRO
-from pytest_brt.reproduce.replay import STRATEGY as REPLAY
+from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run import Case, Plan
 from pytest_brt.store import load_last_run, load_spent
@@ -75,20 +71,13 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     """
     issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
     cases = _cases(issues, options)
-    built_in_ways = {
-        "replay": REPLAY,
-        "libro": LIBRO,
-        "invert": INVERT,
-        "agent": AGENT,
-        "auto": AUTO,
-    }
-    strategies = gather(config, "pytest_brt_strategies", built_in_ways)
+    strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
-    chosen = _strategies(options, strategies)
+    chosen = chosen_strategies(options, strategies)
     prompts = Prompts(options.prompts)
-    model, editor = _open_models(config, options)
+    model, editor = open_chosen_models(config, options)
     engine = open_project(config, options)
     try:
         given = _given(config, options, engine)
@@ -178,7 +167,7 @@ def _cases(issues: Mapping[Path, Issue], options: Options) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def _open_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
+def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
     built_in = builtin_factories()
     factories = gather(config, "pytest_brt_models", built_in)
@@ -310,7 +299,7 @@ def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
     return tests
 
 
-def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
+def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
     """Return the strategies that the user wants, by name, in the order given.
 
     Without a model, `auto` is replay: all that there is then.

@@ -31,6 +31,7 @@ class Mode(StrEnum):
     REPAIR = "repair"
     LOCALISE = "localise"
     GATE = "gate"
+    EVALUATE = "evaluate"
 
 
 class Write(StrEnum):
@@ -107,6 +108,14 @@ class Options:
     threshold: float | None
     #: BASE..HEAD, or "".
     gate: str
+    #: Data set of a study, or "".
+    evaluate: str
+    #: Folder of clones; which interpreter and paths each bug has; patches of other systems.
+    repos: Path | None
+    environments: Path | None
+    predictions: tuple[str, ...]
+    #: Folder for what a study found; None for brt-results/NAME of the data set.
+    results: Path | None
     #: Folder for the evidence, and a file with the key that signs it.
     record: Path | None
     key: Path | None
@@ -482,6 +491,40 @@ SPECS = (
         "fails on BASE and passes on HEAD",
     ),
     Spec(
+        flag="--brt-evaluate",
+        metavar="DATASET",
+        default="",
+        ini=False,
+        help="study how well the tool does on the bugs of DATASET, a *.jsonl file in SWE-bench's "
+        "format or a folder of bugs",
+    ),
+    Spec(
+        flag="--brt-repos",
+        metavar="DIR",
+        help="local clones of the repositories of a data set, as in DIR/owner/name",
+    ),
+    Spec(
+        flag="--brt-environments",
+        metavar="FILE",
+        help="which interpreter, import path and environment each repository, version or bug of a "
+        "data set is run with (TOML or JSON)",
+    ),
+    Spec(
+        flag="--brt-predictions",
+        metavar="FILE",
+        repeat=True,
+        ini=False,
+        help="candidate patches of other systems for the bugs of a data set, as in "
+        "all_preds.jsonl or preds.json; repeatable",
+    ),
+    Spec(
+        flag="--brt-results",
+        metavar="DIR",
+        ini=False,
+        help="where --brt-evaluate keeps what it finds, and finds what it kept (default: "
+        "brt-results/NAME of the data set)",
+    ),
+    Spec(
         flag="--brt-record",
         metavar="DIR",
         ini=False,
@@ -544,6 +587,8 @@ def mode_of(namespace: object) -> Mode:
         return Mode.RANK
     if getattr(namespace, "brt_gate", None):
         return Mode.GATE
+    if getattr(namespace, "brt_evaluate", None):
+        return Mode.EVALUATE
     return Mode.NONE
 
 
@@ -596,6 +641,11 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         top=_number(values["brt_top"], int),
         threshold=_number(values["brt_threshold"], float),
         gate=str(values["brt_gate"]),
+        evaluate=str(values["brt_evaluate"]),
+        repos=_path(values["brt_repos"]),
+        environments=_path(values["brt_environments"]),
+        predictions=_texts(values["brt_predictions"]),
+        results=_path(values["brt_results"]),
         record=_path(values["brt_record"]),
         key=_path(values["brt_key"]),
         json=_path(values["brt_json"]),

@@ -72,6 +72,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(open_gate(config), "brt-gate")
         return
+    if mode is Mode.EVALUATE:
+        from pytest_brt.evaluating import open_study
+
+        config.pluginmanager.register(open_study(config), "brt-study")
+        return
     from pytest_brt.session import open_session
 
     config.pluginmanager.register(open_session(config, mode), "brt-session")

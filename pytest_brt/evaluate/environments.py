@@ -39,7 +39,8 @@ def read_environments(path: Path) -> Mapping[str, Entry]:
     """Return the tables of a TOML or JSON file, by what they are for.
 
     A table is called "default", "owner/name", "owner/name@version", as a bug, or as the
-    environment that a data set names in its field ``env``.
+    environment that a data set names in its field ``env``. The path of an interpreter is
+    relative to the file.
 
     Raises:
         UsageProblem: it cannot be read, or a table has a key that is not known.
@@ -48,11 +49,16 @@ def read_environments(path: Path) -> Mapping[str, Entry]:
         data = path.read_bytes()
         is_json = path.suffix == ".json"
         value = msgspec.json.decode(data) if is_json else tomllib.loads(data.decode("utf-8"))
-        return msgspec.convert(value, type=dict[str, Entry])
+        tables = msgspec.convert(value, type=dict[str, Entry])
     except OSError as error:
         raise UsageProblem(f"--brt-environments: {str(path)!r}: {error.strerror}") from None
     except (ValueError, msgspec.MsgspecError) as error:
         raise UsageProblem(f"--brt-environments: {str(path)!r}: {error}") from None
+    for table in tables.values():
+        if "/" in table.python:
+            # Not resolved further: an environment's interpreter is a link that must stay one.
+            table.python = str(path.resolve().parent / table.python)
+    return tables
 
 
 def environment_of(instance: Instance, tables: Mapping[str, Entry]) -> Environment:

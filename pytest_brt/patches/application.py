@@ -25,7 +25,7 @@ class _File:
     executable: bool
 
 
-def apply_patch(patch: Patch, root: Path, *, python: str = "") -> AppliedPatch:
+def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = False) -> AppliedPatch:
     """Return what `patch` makes of the tree at `root`, which is only read.
 
     The touched files are copied to a scratch folder and given to ``git apply``, first as
@@ -37,7 +37,8 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "") -> AppliedPatch:
     starts by itself), what has no effect without a build, that nothing changes, and "syntax
     error after applying: file:line: message" when a file that compiled before no longer does
     under `python` (default: the running interpreter). The last is a note and not a problem:
-    the patch does apply, and the subject's interpreter has the last word.
+    the patch does apply, and the subject's interpreter has the last word. With `whole` nothing
+    is left out, as for a patch that adds tests.
 
     Raises:
         PatchProblem: it cannot be read, is unsafe, or does not apply; one line says why.
@@ -57,7 +58,7 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "") -> AppliedPatch:
         notes = climb(targets, {path: file.content for path, file in before.items()}, tree)
         _check_nothing_else(tree, paths)
         after = {path: file for path in paths if (file := _read(path, tree)) is not None}
-        kept, left_out = _divide(before, after)
+        kept, left_out = _divide(before, after, whole)
         notes += left_out
         if not kept and not left_out:
             notes += ("changes nothing",)
@@ -117,7 +118,7 @@ def _check_nothing_else(tree: Path, paths: list[str]) -> None:
 
 
 def _divide(
-    before: dict[str, _File], after: dict[str, _File]
+    before: dict[str, _File], after: dict[str, _File], whole: bool
 ) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """Return the changes of code, and remarks on those that are left out."""
     kept: list[FileChange] = []
@@ -127,7 +128,7 @@ def _divide(
         if old == new:
             continue
         reason = left_out_reason(path, old.content if old else None, new.content if new else None)
-        if reason:
+        if reason and not whole:
             left_out[reason].append(path)
         else:
             content, executable = (new.content, new.executable) if new else (None, False)

@@ -1,0 +1,156 @@
+"""What a study found out: one value per instance and stage, and all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
+
+from pytest_brt.types import Cost, JudgedTest, Verdict
+
+
+class Stage(StrEnum):
+    """A part of what is done with one bug."""
+
+    REPRODUCE = "reproduce"
+    RANK = "rank"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that the results depend on, besides the bugs."""
+
+    strategies: tuple[str, ...]
+    model: str = "none"
+    edit_model: str = ""
+    context: int = 0
+    samples: int | None = None
+    steps: int | None = None
+    agree: int | None = None
+    seed: int = 0
+    keep: int = 5
+    repeat: int = 2
+    #: Wall-clock seconds in which models may be asked, per bug.
+    budget: float = 900.0
+    timeout: float = 60.0
+    memory: int = 2048
+    sandbox: str = "auto"
+    net: str = "none"
+    #: Seconds of existing tests per bug; 0 for none, None for as long as ranking takes.
+    guard: float | None = None
+    vary: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestOutcome:
+    """A candidate, and what the true fix makes of it."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    strategy: str
+    #: 0-based number of the run within its strategy.
+    index: int
+    name: str
+    #: By what it tells wrong from right.
+    rule: str
+    confidence: float
+    after: Verdict
+    #: Whether it reaches the lines that the true fix changes; None when that is not known.
+    reaches: bool | None = None
+    #: Whether it leaves existing tests as they are and adds none that passes on the bug.
+    valid: bool = True
+
+    @property
+    def plausible(self) -> bool:
+        """Whether it fails on the bug and passes with the fix."""
+        return self.after is Verdict.PASS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How one run of one strategy went."""
+
+    strategy: str
+    index: int
+    considered: int
+    candidates: int
+    #: Names of the actions in order, and why the dialogue ended; empty without a model.
+    actions: tuple[str, ...] = ()
+    ending: str = ""
+    seconds: float = 0.0
+    cost: Cost = field(default_factory=Cost)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """What the strategies made of one bug."""
+
+    instance: str
+    repo: str
+    #: The candidates of each strategy, best first.
+    tests: tuple[TestOutcome, ...] = ()
+    runs: tuple[Told, ...] = ()
+    #: The candidates themselves, for the ranking; not in the result that is written.
+    judged: tuple[JudgedTest, ...] = ()
+    #: Wall-clock seconds: the tool's own, making the tree, and judging.
+    seconds: float = 0.0
+    setup: float = 0.0
+    judging: float = 0.0
+    #: Why there is no result, or "".
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchOutcome:
+    """A candidate patch, what is known of it, and what the tool says."""
+
+    name: str
+    system: str
+    applies: bool
+    #: Plausible: it passes the hidden tests. None where nobody could say.
+    right: bool | None
+    #: Correct for certain: equal to the true fix but for layout, comments and local names.
+    same_as_fix: bool
+    epr: float | None
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedBy:
+    """The order that one ranker gives: groups of names, best first."""
+
+    ranker: str
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """What the rankers made of the patches for one bug."""
+
+    instance: str
+    repo: str
+    #: Tests that the patches were ranked by.
+    tests: int = 0
+    patches: tuple[PatchOutcome, ...] = ()
+    orders: tuple[RankedBy, ...] = ()
+    seconds: float = 0.0
+    setup: float = 0.0
+    judging: float = 0.0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyResult:
+    """A study, as it is written to ``result.json``."""
+
+    schema: int = 1
+    version: str
+    dataset: str
+    settings: Settings
+    #: Names of all bugs of the data set, and of their repositories.
+    instances: tuple[tuple[str, str], ...]
+    #: "single-line", "multi-line" or "multi-file", for the true fix of each.
+    extents: tuple[str, ...]
+    reproduced: tuple[Reproduced, ...] = ()
+    ranked: tuple[Ranked, ...] = ()

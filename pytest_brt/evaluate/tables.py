@@ -1,0 +1,349 @@
+"""The tables of a study: as text, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from pytest_brt.evaluate.bootstrap import Gap
+from pytest_brt.evaluate.metrics import (
+    COLUMNS,
+    acc_at,
+    interval,
+    mean_columns,
+    random_baseline,
+    threshold_curve,
+    wef_at,
+)
+from pytest_brt.evaluate.rates import (
+    RATES,
+    behaviour,
+    by_repo,
+    done,
+    mixed,
+    of_strategy,
+    patch_orders,
+    shares,
+    strategies_of,
+    test_orders,
+)
+from pytest_brt.evaluate.record import Ranked, Reproduced, StudyResult
+
+Cell = str | int | float | Gap | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under a heading."""
+
+    #: For the names of files and labels.
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    #: How numbers are written: "share" as percent, "number" with two digits.
+    kind: str = "number"
+
+
+def tables_of(result: StudyResult) -> tuple[Table, ...]:
+    """Return all tables that the result has something for."""
+    tables = (
+        _setup(result),
+        _problems(result),
+        *(_rates(result, strategy) for strategy in strategies_of(result)),
+        *(_effort(result, strategy) for strategy in strategies_of(result)),
+        _rules(result),
+        _rankers(result),
+        _thresholds(result),
+        _extents(result),
+        *(_behaviour(result, strategy) for strategy in strategies_of(result)),
+        _cost(result),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def _setup(result: StudyResult) -> Table:
+    total = len(result.instances)
+    tried = len(result.reproduced)
+    failed = sum(bool(bug.problem) for bug in result.reproduced)
+    ranked = sum(not bug.problem for bug in result.ranked)
+    return Table(
+        name="bugs",
+        title="bugs",
+        columns=("in the data set", "not run", "not set up", "studied", "with patches ranked"),
+        rows=((total, total - tried, failed, tried - failed, ranked),),
+    )
+
+
+def _problems(result: StudyResult) -> Table:
+    found: list[Reproduced | Ranked] = [*result.reproduced, *result.ranked]
+    told: dict[tuple[str, str], None] = {(b.instance, b.problem): None for b in found if b.problem}
+    return Table(
+        name="problems",
+        title="bugs that could not be studied",
+        columns=("bug", "why"),
+        rows=tuple(told),
+    )
+
+
+def _rates(result: StudyResult, strategy: str) -> Table:
+    groups = {"all": list(done(result)), **by_repo(done(result))}
+    rows: list[tuple[Cell, ...]] = []
+    for name, bugs in groups.items():
+        found = shares(bugs, strategy)
+        rates = (found.rates[rate] for rate in RATES)
+        rows.append((name, found.n, *rates, found.ratio))
+    titles = {"first": "plausible first", "swt": "SWT-bench", "valid": "plausible, valid"}
+    return Table(
+        name=f"rates-{strategy}",
+        title=f"bugs reproduced by {strategy}",
+        columns=("bugs", "n", *(titles.get(name, name) for name in RATES), "candidate→plausible"),
+        rows=tuple(rows) if groups["all"] else (),
+        kind="share",
+    )
+
+
+def _effort(result: StudyResult, strategy: str) -> Table:
+    orders = test_orders(done(result), strategy)
+    rows: list[tuple[Cell, ...]] = []
+    for name in ("as ranked", "shuffled, 100 seeds"):
+        cells: list[Cell] = [name, len(orders)]
+        for measure in (acc_at, wef_at):
+            for k in (1, 3, 5):
+                if name == "as ranked":
+                    cells.append(sum(measure(order, k) for order in orders))
+                else:
+                    cells.append(random_baseline(orders, lambda o, m=measure, k=k: m(o, k)))  # type: ignore[misc]
+        rows.append(tuple(cells))
+    return Table(
+        name=f"effort-{strategy}",
+        title=f"tests to read until a plausible one, {strategy}: bugs (acc), wrong tests (wef)",
+        columns=("order", "n", "acc@1", "acc@3", "acc@5", "wef@1", "wef@3", "wef@5"),
+        rows=tuple(rows) if orders else (),
+    )
+
+
+def _rules(result: StudyResult) -> Table:
+    tests = [test for bug in done(result) for test in bug.tests]
+    rows = []
+    for rule in sorted({test.rule for test in tests}):
+        some = [test for test in tests if test.rule == rule]
+        right = sum(test.plausible for test in some)
+        known = [test.reaches for test in some if test.reaches is not None]
+        reached = fmean(known) if known else None
+        rows.append((rule, len(some), right, right / len(some), reached))
+    return Table(
+        name="rules",
+        title="candidates by what they tell wrong from right by",
+        columns=("rule", "candidates", "plausible", "precision", "reach the fix"),
+        rows=tuple(rows),
+        kind="share",
+    )
+
+
+def _rankers(result: StudyResult) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for ranker, orders in patch_orders(mixed(result)).items():
+        means = mean_columns(orders)
+        cells: dict[str, Cell] = {**means, "mrr": interval(orders, "mrr")}
+        rows.append((ranker, len(orders), *(cells[name] for name in COLUMNS)))
+    return Table(
+        name="rankers",
+        title="patches ranked: bugs with right and wrong patches, and a candidate test",
+        columns=("ranker", "n", *COLUMNS),
+        rows=tuple(rows),
+    )
+
+
+def _thresholds(result: StudyResult) -> Table:
+    bugs = mixed(result)
+    epr = [[(p.epr, p.right) for p in bug.patches if p.right is not None] for bug in bugs]
+    score = [[(p.score, p.right) for p in bug.patches if p.right is not None] for bug in bugs]
+    rows = []
+    for one, other in zip(threshold_curve(epr, 10), threshold_curve(score, 10), strict=True):
+        cells = ((p.precision, p.recall, p.f1, p.selecting) for p in (one, other))
+        rows.append((one.threshold, *(cell for group in cells for cell in group)))
+    names = ("precision", "recall", "F1", "bugs")
+    return Table(
+        name="thresholds",
+        title="patches selected from a threshold on: by EPR, by the weighted score",
+        columns=("from", *(f"EPR {n}" for n in names), *(f"score {n}" for n in names)),
+        rows=tuple(rows) if bugs else (),
+    )
+
+
+def _extents(result: StudyResult) -> Table:
+    of = dict(zip((name for name, _ in result.instances), result.extents, strict=True))
+    bugs = [bug for bug in result.ranked if not bug.problem]
+    rows: list[tuple[Cell, ...]] = []
+    for extent in ("single-line", "multi-line", "multi-file"):
+        some = [bug for bug in bugs if of[bug.instance] == extent]
+        if some:
+            right = [[p for p in bug.patches if p.right] for bug in some]
+            equal = [[p for p in bug.patches if p.same_as_fix] for bug in some]
+            patches = sum(len(bug.patches) for bug in some)
+            counts = (sum(map(bool, right)), sum(map(len, right)), sum(map(len, equal)))
+            rows.append((extent, len(some), patches, *counts))
+    return Table(
+        name="extents",
+        title="patches by the extent of the true fix",
+        columns=("true fix", "bugs", "patches", "bugs fixed", "plausible", "equal to the fix"),
+        rows=tuple(rows),
+    )
+
+
+def _behaviour(result: StudyResult, strategy: str) -> Table:
+    found = behaviour(done(result), strategy)
+    rows: list[tuple[Cell, ...]] = []
+    for what, counts in (
+        ("action", found.actions),
+        ("two in a row", found.bigrams[:5]),
+        ("ended by", found.endings),
+    ):
+        total = sum(count for _, count in (found.bigrams if what == "two in a row" else counts))
+        rows += [(what, name, count, count / total) for name, count in counts]
+    return Table(
+        name=f"behaviour-{strategy}",
+        title=f"what {found.runs} runs of {strategy} did",
+        columns=("what", "name", "times", "share"),
+        rows=tuple(rows),
+        kind="share",
+    )
+
+
+def _cost(result: StudyResult) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for stage, bugs in (("reproduce", result.reproduced), ("rank", result.ranked)):
+        some = [bug for bug in bugs if not bug.problem]
+        parts = {
+            "the tool": [bug.seconds for bug in some],
+            "making the tree": [bug.setup for bug in some],
+            "judging": [bug.judging for bug in some],
+        }
+        for part, seconds in parts.items():
+            if some:
+                figures = (fmean(seconds), median(seconds), max(seconds), sum(seconds))
+                rows.append((f"{stage}: {part}, seconds", len(some), *figures))
+    tokens = [float(_tokens(bug)) for bug in done(result)]
+    if any(tokens):
+        figures = (fmean(tokens), median(tokens), max(tokens), sum(tokens))
+        rows.append(("reproduce: tokens made", len(tokens), *figures))
+    return Table(
+        name="cost",
+        title="cost per bug",
+        columns=("what", "n", "mean", "median", "most", "sum"),
+        rows=tuple(rows),
+    )
+
+
+def _tokens(bug: Reproduced) -> int:
+    return sum(run.cost.tokens for run in bug.runs)
+
+
+def per_bug(result: StudyResult) -> Table:
+    """Return a row per bug and strategy, for other people's tools."""
+    rows: list[tuple[Cell, ...]] = []
+    for bug in result.reproduced:
+        for strategy in strategies_of(result):
+            tests = of_strategy(bug, strategy)
+            held = (int(holds(tests)) for holds in RATES.values())
+            rows.append((bug.instance, bug.repo, strategy, len(tests), *held, bug.problem))
+    return Table(
+        name="per-bug",
+        title="every bug",
+        columns=("bug", "repository", "strategy", "candidates", *RATES, "problem"),
+        rows=tuple(rows),
+    )
+
+
+# -- forms --------------------------------------------------------------------------------
+
+
+def shown(cell: Cell, kind: str) -> str:
+    """Return a cell as text; a mean comes with where it lies with 95 %."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, Gap):
+        if not cell.n:
+            return "–"
+        if kind == "share":
+            return f"{cell.mean:.0%} [{cell.low:.0%}, {cell.high:.0%}]"
+        return f"{cell.mean:.2f} [{cell.low:.2f}, {cell.high:.2f}]"
+    if isinstance(cell, float):
+        return f"{cell:.0%}" if kind == "share" else f"{cell:.2f}"
+    return str(cell)
+
+
+def text_of(table: Table) -> list[str]:
+    """Return a table for the terminal."""
+    lines = [[shown(cell, table.kind) for cell in row] for row in table.rows]
+    texts = [any(isinstance(row[at], str) for row in table.rows) for at in range(len(lines[0]))]
+    widths = [max(map(len, column)) for column in zip(table.columns, *lines, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *rest = (
+            cell.ljust(width) if is_text else cell.rjust(width)
+            for cell, width, is_text in zip(cells, widths, texts, strict=True)
+        )
+        return "  ".join((first, *rest)).rstrip()
+
+    return ["", table.title, f"  {line(table.columns)}", *(f"  {line(cells)}" for cells in lines)]
+
+
+def csv_of(table: Table) -> str:
+    """Return a table as CSV; a mean has columns for its ends beside it."""
+    wide = [any(isinstance(row[at], Gap) for row in table.rows) for at in range(len(table.columns))]
+    head: list[str] = []
+    for name, is_wide in zip(table.columns, wide, strict=True):
+        head += [name, f"{name} low", f"{name} high"] if is_wide else [name]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    for row in table.rows:
+        cells: list[object] = []
+        for cell, is_wide in zip(row, wide, strict=True):
+            if isinstance(cell, Gap):
+                ends = (cell.mean, cell.low, cell.high) if cell.n else (None,) * 3
+                cells += [None if end is None else round(end, 6) for end in ends]
+            else:
+                value = round(cell, 6) if isinstance(cell, float) else cell
+                cells += [value, "", ""] if is_wide else [value]
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+_SPECIAL = {
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "→": r"$\rightarrow$",
+    "–": "--",
+}
+
+
+def latex_of(table: Table) -> str:
+    """Return a table as LaTeX, for the package booktabs."""
+
+    def line(cells: Sequence[str]) -> str:
+        texts = ("".join(_SPECIAL.get(mark, mark) for mark in cell) for cell in cells)
+        return " & ".join(texts) + r" \\"
+
+    rows = [line([shown(cell, table.kind) for cell in row]) for row in table.rows]
+    aligned = "l" + "r" * (len(table.columns) - 1)
+    return "\n".join(
+        (
+            f"% {table.title}",
+            rf"\begin{{tabular}}{{{aligned}}}",
+            r"\toprule",
+            line(table.columns),
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        )
+    )

@@ -1,0 +1,177 @@
+"""What the true fix and the hidden tests say; nothing here is ever shown to the tool."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_brt.codec import content_id
+from pytest_brt.errors import PatchProblem, SubjectProblem
+from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.patches import apply_patch
+from pytest_brt.rank.matrix import target_of
+from pytest_brt.syntax import parse
+from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict
+
+#: A hidden test: its file and its node.
+Name = tuple[str, str]
+
+
+def patch_of(text: str, name: str) -> Patch:
+    """Return a diff as a patch."""
+    return Patch(id=content_id(text), name=name, text=text)
+
+
+def fix_changes(instance: Instance, root: Path) -> tuple[FileChange, ...]:
+    """Return what the true fix changes.
+
+    Raises:
+        SubjectProblem: it does not apply to the tree.
+    """
+    try:
+        return apply_patch(patch_of(instance.patch, "fix"), root).changes
+    except PatchProblem as problem:
+        raise SubjectProblem(f"the true fix does not apply: {problem}") from None
+
+
+def judge_tests(
+    tests: Sequence[CandidateTest], instance: Instance, engine: Engine
+) -> dict[str, TestRun]:
+    """Return, by id, what each test does on the tree with the true fix."""
+    if not tests:
+        return {}
+    changes = fix_changes(instance, Path(engine.subject.root))
+    row = Row(changes=changes, targets=tuple(target_of(test) for test in tests))
+    return {run.test: run for run in engine.run(row).runs}
+
+
+def is_valid(test: CandidateTest, engine: Engine) -> bool:
+    """Say whether a test keeps to the rules for tests that are added (paper 001).
+
+    Every definition of an existing file is as it was, and no other test of its module passes
+    on the unpatched tree.
+    """
+    if test.source is None:
+        return True
+    root = Path(engine.subject.root)
+    new = _definitions(test.source)
+    place = root / test.path
+    old = _definitions(place.read_text("utf-8", "replace")) if place.is_file() else []
+    if any(definition not in new for definition in old):
+        return False
+    if test.source.count("def test") < 2:
+        return True
+    before: set[str] = set()
+    if place.is_file():
+        target = TestTarget(id="before", path=test.path)
+        before = {run.node for run in engine.run(Row(targets=(target,))).runs}
+    target = TestTarget(id=test.id, path=test.path, source=test.source)
+    runs = engine.run(Row(targets=(target,))).runs
+    return not any(run.verdict is Verdict.PASS and run.node not in before for run in runs)
+
+
+def _definitions(source: str) -> list[str]:
+    """Return the functions and classes of a module, alike when they are but for layout."""
+    try:
+        body = parse(source).body
+    except SyntaxError:
+        return []
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [ast.dump(node) for node in body if isinstance(node, kinds)]
+
+
+class HiddenTests:
+    """Says which patches are right: they pass the hidden tests, and lose none."""
+
+    def __init__(self, instance: Instance, engine: Engine) -> None:
+        """Run the hidden tests with the true fix, and without it where they have no names.
+
+        Raises:
+            SubjectProblem: there are none, they cannot be applied, or those that should pass
+                with the true fix do not in this environment.
+        """
+        self._engine = engine
+        root = Path(engine.subject.root)
+        self._tests = _test_changes(instance, root)
+        named = (*instance.fail_to_pass, *instance.pass_to_pass)
+        files = {name.partition("::")[0] for name in named if "::" in name}
+        if not files:
+            files = {change.path for change in self._tests if _is_test_file(change)}
+        if not files:
+            raise SubjectProblem("there are no hidden tests that could judge a patch")
+        self._targets = tuple(TestTarget(id=path, path=path) for path in sorted(files))
+        fixed = self._passing(fix_changes(instance, root))
+        wanted = _names(instance.fail_to_pass, fixed)
+        if not named:
+            wanted = fixed - self._passing(())
+        missing = wanted - fixed
+        if missing or not wanted:
+            what = "::".join(min(missing)) if missing else "no test"
+            raise SubjectProblem(
+                f"the hidden tests do not judge in this environment: {what} "
+                f"{'fails' if missing else 'passes'} with the true fix"
+            )
+        kept = _names(instance.pass_to_pass, fixed) & fixed if named else fixed
+        self._wanted = wanted | kept
+
+    def is_right(self, patch: Patch) -> bool:
+        """Say whether all tests that should pass do with `patch`."""
+        try:
+            changes = apply_patch(patch, Path(self._engine.subject.root)).changes
+        except PatchProblem:
+            return False
+        return self._wanted <= self._passing(changes)
+
+    def _passing(self, changes: tuple[FileChange, ...]) -> set[Name]:
+        own = {change.path for change in self._tests}
+        # What a patch makes of the test files themselves does not count.
+        made = tuple(change for change in changes if change.path not in own) + self._tests
+        runs = self._engine.run(Row(changes=made, targets=self._targets)).runs
+        return {(run.test, run.node) for run in runs if run.verdict is Verdict.PASS}
+
+
+def _test_changes(instance: Instance, root: Path) -> tuple[FileChange, ...]:
+    if not instance.test_patch.strip():
+        return ()
+    try:
+        patch = patch_of(instance.test_patch, "tests")
+        return apply_patch(patch, root, whole=True).changes
+    except PatchProblem as problem:
+        raise SubjectProblem(f"the hidden tests do not apply: {problem}") from None
+
+
+def _is_test_file(change: FileChange) -> bool:
+    name = change.path.rpartition("/")[2]
+    is_test = name.startswith("test_") or name.endswith("_test.py")
+    return change.content is not None and name.endswith(".py") and is_test
+
+
+def _names(given: Iterable[str], known: Iterable[Name]) -> set[Name]:
+    """Return the tests that `given` names; a bare name is looked for in every file."""
+    found: set[Name] = set()
+    for text in given:
+        path, colons, node = text.partition("::")
+        if colons:
+            found.add((path, node))
+        else:
+            found |= {name for name in known if name[1] == text} or {("", text)}
+    return found
+
+
+def extent_of(diff: str) -> str:
+    r"""Say how far a fix reaches: "single-line", "multi-line" or "multi-file".
+
+    A single line is one that is added, removed, or replaced by one other.
+
+    >>> extent_of("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+    'single-line'
+    """
+    lines = diff.splitlines()
+    if sum(line.startswith("+++ ") for line in lines) > 1:
+        return "multi-file"
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+    return "single-line" if added <= 1 and removed <= 1 else "multi-line"

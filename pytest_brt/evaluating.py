@@ -1,0 +1,265 @@
+"""``pytest --brt-evaluate DATASET``: one item per bug and stage, and the tables at the end.
+
+A stage that finds nothing is an honest miss (``x``); a bug that cannot be set up fails (``F``),
+is told in the result, and is tried again by the next run. What is finished is kept in the folder
+of the results, so that an interrupted study goes on where it was.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.errors import BrtError, SubjectProblem
+from pytest_brt.evaluate.dataset import Instance, read_dataset
+from pytest_brt.evaluate.environments import read_environments
+from pytest_brt.evaluate.ledger import Ledger
+from pytest_brt.evaluate.predictions import read_predictions
+from pytest_brt.evaluate.record import Ranked, Reproduced, Settings, Stage
+from pytest_brt.evaluate.remote import Remote, check_strategies
+from pytest_brt.evaluate.study import Carry, Study, StudyPlan, setting_of
+from pytest_brt.evaluate.work import Kit, carry_out
+from pytest_brt.evaluate.written import write_study
+from pytest_brt.execute.remote import Cluster, open_cluster
+from pytest_brt.extensions import gather
+from pytest_brt.inputs import absolutepath, chosen_strategies, open_chosen_models
+from pytest_brt.items import Missed, result_of
+from pytest_brt.options import Options, read_options
+from pytest_brt.progress import PROGRESS, Progress
+from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.syntax import PARSING
+
+
+def open_study(config: pytest.Config) -> StudySession:
+    """Read the data set and return the plugin that studies it.
+
+    Raises:
+        pytest.UsageError: an input cannot be used, with what to do about it.
+    """
+    options = read_options(config)
+    try:
+        return StudySession(config, options)
+    except BrtError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+class StageItem(pytest.Item):
+    """One stage of one bug."""
+
+    def __init__(self, *, study: Study, instance: Instance, stage: Stage, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.study = study
+        self.instance = instance
+        self.stage = stage
+        #: What the stage took; waiting for others does not count.
+        self.seconds: float | None = None
+
+    def runtest(self) -> None:
+        """Wait for the stage; raise Missed when it found nothing."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = result_of(self.study.stage(self.instance, self.stage))
+        if result.problem:
+            raise SubjectProblem(result.problem)
+        self.seconds = result.setup + result.seconds + result.judging
+        if isinstance(result, Reproduced) and not result.tests:
+            raise Missed("no candidate test")
+        if isinstance(result, Ranked) and not result.tests:
+            raise Missed("no evidence: no candidate test to rank by")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show our own errors as one line, and anything else in full: it is a defect."""
+        if isinstance(excinfo.value, BrtError):
+            return str(excinfo.value)
+        with PARSING:
+            return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """Return the heading of a failure."""
+        return self.path, None, self.name
+
+
+class StudyFile(pytest.File):
+    """A data set, or the report of one bug in a folder of them."""
+
+    def __init__(self, *, study: Study, instances: tuple[Instance, ...], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.study = study
+        self.instances = instances
+
+    def collect(self) -> Iterator[StageItem]:
+        """Yield an item per bug and stage."""
+        for instance in self.instances:
+            for stage in self.study.plan.stages(instance):
+                name = f"{instance.id}-{stage}"
+                yield StageItem.from_parent(
+                    self, name=name, study=self.study, instance=instance, stage=stage
+                )
+
+
+class StudySession:
+    """The plugin of a run with --brt-evaluate."""
+
+    def __init__(self, config: pytest.Config, options: Options) -> None:
+        self.config = config
+        self.options = options
+        path = absolutepath(options.evaluate)
+        instances = read_dataset(path)
+        self.files: dict[Path, tuple[Instance, ...]] = {path: instances}
+        if path.is_dir():
+            self.files = {path / one.id / "issue.md": (one,) for one in instances}
+        self.folder = (options.results or Path("brt-results") / path.stem).absolute()
+        strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
+        chosen = chosen_strategies(options, strategies)
+        model, editor = open_chosen_models(config, options)
+        self._models = (model, editor)
+        self._cluster: Cluster | None = None
+        tables = read_environments(options.environments) if options.environments else {}
+        settings = _settings(options, tuple(chosen))
+        plan = StudyPlan(
+            dataset=path.name,
+            instances=instances,
+            environments=tables,
+            predictions=read_predictions(Path(name) for name in options.predictions),
+            repos=options.repos,
+            settings=settings,
+        )
+        progress = config.stash.setdefault(PROGRESS, Progress())
+        prompts = Prompts(options.prompts)
+        kit = Kit(strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say)
+        carry: Carry = lambda job: carry_out(job, kit)  # noqa: E731 - or what follows
+        if options.executor != "threads":
+            check_strategies(chosen)
+            self._cluster = open_cluster(options.executor)
+            carry = Remote(self._cluster, self.folder)
+        self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt-study")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.study = Study(plan, self.executor, carry, Ledger(self.folder, setting_of(settings)))
+        self.closing: list[str] = []
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is studied, and where the results go."""
+        plan = self.study.plan
+        patches = sum(len(plan.pool(instance)) for instance in plan.instances)
+        return [
+            f"brt: study of {plan.dataset}: {len(plan.instances)} bugs, {patches} patches; "
+            f"{', '.join(plan.settings.strategies)}; {self.options.jobs} jobs",
+            f"brt: results in {self.folder}",
+        ]
+
+    # -- collection ---------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Collect the data set and nothing else."""
+        session.config.args[:] = [str(path) for path in self.files]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> bool:
+        """Look at the data set and the folders above it only."""
+        path = collection_path
+        return not any(ours == path or path in ours.parents for ours in self.files)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector:
+        """Never a Package: that would import the project's ``__init__``."""
+        return pytest.Dir.from_parent(parent, path=path)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        """Replace whatever others would collect from the data set."""
+        yield
+        instances = self.files.get(file_path)
+        if not instances:
+            return []
+        shared: dict[str, Any] = {"path": file_path, "study": self.study, "instances": instances}
+        if not file_path.is_relative_to(self.config.rootpath):
+            # pytest would leave the name of a file outside of its root empty.
+            shared["nodeid"] = file_path.name
+        return [StudyFile.from_parent(parent, **shared)]
+
+    # -- the loop -----------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Start the work of all selected items, then let pytest wait for them one by one."""
+        if not self.config.option.collectonly:
+            for item in session.items:
+                if isinstance(item, StageItem):
+                    self.study.stage(item.instance, item.stage)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show a miss as ``x`` with its reason, and the seconds that the work took."""
+        report = yield
+        if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
+            report.outcome = "skipped"
+            report.wasxfail = str(call.excinfo.value)
+        if isinstance(item, StageItem) and call.when == "call" and item.seconds is not None:
+            report.duration = item.seconds
+        return report
+
+    # -- the end ------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Start nothing more, and write what is known."""
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        if self.config.option.collectonly:
+            return
+        try:
+            self.closing += write_study(self.study.result(), self.folder)
+        except BrtError as error:
+            self.closing.append(str(error))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the tables."""
+        if not self.closing:
+            return
+        terminalreporter.section("study")
+        if self.study.ledger.taken:
+            count = self.study.ledger.taken
+            terminalreporter.write_line(f"{count} results taken from an earlier run")
+        for line in self.closing:
+            terminalreporter.write_line(line)
+
+    def pytest_unconfigure(self) -> None:
+        """End every process."""
+        for model in self._models:
+            if model is not None:
+                model.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+def _settings(options: Options, strategies: tuple[str, ...]) -> Settings:
+    return Settings(
+        strategies=strategies,
+        model=options.model,
+        edit_model=options.edit_model,
+        context=options.context,
+        samples=options.samples,
+        steps=options.steps,
+        agree=options.agree,
+        seed=options.seed,
+        keep=options.keep,
+        repeat=options.repeat,
+        budget=options.budget,
+        timeout=options.timeout,
+        memory=options.memory,
+        sandbox=options.sandbox,
+        net=options.net,
+        guard=options.guard,
+        vary=options.vary,
+    )

@@ -1,0 +1,60 @@
+"""The measures of rankings, against those of scikit-learn."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from pytest_brt.evaluate import metrics
+
+# Here, not in a fixture: numpy cannot be loaded again after a test of pytester's has unloaded it.
+sk: Any = pytest.importorskip("sklearn.metrics")
+
+
+def pools(seed: int) -> list[list[tuple[float, bool]]]:
+    generator = random.Random(seed)
+    sizes = [generator.randint(2, 12) for _ in range(8)]
+    made = [[(generator.random(), generator.random() < 0.4) for _ in range(n)] for n in sizes]
+    return [pool for pool in made if len({right for _, right in pool}) == 2]
+
+
+def test_top_k_is_scikit_learns_precision_recall_and_f1() -> None:
+    for pool in pools(1):
+        line = [right for _, right in sorted(pool, reverse=True)]
+        for k in range(1, 6):
+            chosen = [place < k for place in range(len(line))]
+            order = [[right] for right in line]
+            assert metrics.precision(order, k) == pytest.approx(sk.precision_score(line, chosen))
+            assert metrics.recall(order, k) == pytest.approx(sk.recall_score(line, chosen))
+            assert metrics.f1(order, k) == pytest.approx(sk.f1_score(line, chosen))
+
+
+def test_auc_and_mrr_are_scikit_learns() -> None:
+    for pool in pools(2):
+        # Rounded, so that there are ties.
+        scores = [round(score, 1) for score, _ in pool]
+        labels = [right for _, right in pool]
+        groups = [
+            [right for score, right in zip(scores, labels, strict=True) if score == value]
+            for value in sorted(set(scores), reverse=True)
+        ]
+        assert metrics.auc(groups) == pytest.approx(sk.roc_auc_score(labels, scores))
+        # With one right patch and no ties, label ranking's average precision is 1 / place.
+        best = max(range(len(pool)), key=lambda at: (labels[at], pool[at][0]))
+        only = [at == best for at in range(len(pool))]
+        order = [[right] for _, right in sorted(zip(pool, only, strict=True), reverse=True)]
+        expected = sk.label_ranking_average_precision_score([only], [[s for s, _ in pool]])
+        assert metrics.reciprocal_rank(order) == pytest.approx(expected)
+
+
+def test_the_threshold_curve_is_scikit_learns() -> None:
+    for pool in pools(3):
+        for point in metrics.threshold_curve([pool], 10):
+            labels = [right for _, right in pool]
+            chosen = [score >= point.threshold for score, _ in pool]
+            assert point.recall == pytest.approx(sk.recall_score(labels, chosen))
+            if any(chosen):
+                assert point.precision == pytest.approx(sk.precision_score(labels, chosen))
+                assert point.f1 == pytest.approx(sk.f1_score(labels, chosen))

@@ -1,0 +1,295 @@
+"""Studies: what is run, told and kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import SubjectProblem
+from pytest_brt.evaluate.bootstrap import Gap
+from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.environments import Environment
+from pytest_brt.evaluate.ledger import Ledger
+from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, shares
+from pytest_brt.evaluate.record import (
+    PatchOutcome,
+    Ranked,
+    RankedBy,
+    Reproduced,
+    Settings,
+    Stage,
+    StudyResult,
+    TestOutcome,
+    Told,
+)
+from pytest_brt.evaluate.tables import Table, csv_of, latex_of, tables_of, text_of
+from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of
+from pytest_brt.evaluate.work import Job
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Verdict
+from tests.conftest import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of
+
+HIDDEN = TESTS + "\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 5\n"
+HIDDEN += "\n\ndef test_above():\n    assert clamp(12, 0, 10) == 10\n"
+TEST_PATCH = diff_of(HIDDEN, "tests/test_interval.py", TESTS)
+
+
+def fix(name: str) -> str:
+    return diff_of(SOURCE.replace(CLAMP, FIXES[name]))
+
+
+def outcome(after: Verdict, strategy: str = "replay", *, valid: bool = True) -> TestOutcome:
+    return TestOutcome(
+        strategy=strategy,
+        index=0,
+        name="t",
+        rule="no-raise",
+        confidence=0.5,
+        after=after,
+        valid=valid,
+    )
+
+
+# -- what is counted ----------------------------------------------------------------------
+
+
+def test_the_shares_follow_their_definitions() -> None:
+    pass_, fail = outcome(Verdict.PASS), outcome(Verdict.FAIL)
+    bugs = [
+        Reproduced(instance="1", repo="r", tests=(fail, pass_)),
+        Reproduced(instance="2", repo="r", tests=(outcome(Verdict.PASS, valid=False),)),
+        Reproduced(instance="3", repo="r", tests=(fail,)),
+        Reproduced(instance="4", repo="r", tests=(outcome(Verdict.PASS, "other"),)),
+    ]
+    found = shares(bugs, "replay")
+    means = {name: gap.mean for name, gap in found.rates.items()}
+    assert means == {
+        "candidate": 3 / 4,
+        "plausible": 2 / 4,
+        "first": 1 / 4,  # the best of the first bug is wrong
+        "swt": 1 / 4,  # and fails with the fix: X→F
+        "valid": 1 / 4,
+    }
+    assert (found.ratio.mean, found.ratio.n) == (2 / 3, 3)
+
+
+def patch(name: str, right: bool | None) -> PatchOutcome:
+    return PatchOutcome(
+        name=name, system="s", applies=True, right=right, same_as_fix=False, epr=1, score=0.5
+    )
+
+
+def test_a_ranking_counts_where_it_can_be_wrong() -> None:
+    patches = (patch("a", True), patch("b", False), patch("c", None))
+    bug = Ranked(instance="1", repo="r", tests=1, patches=patches)
+    assert is_mixed(bug)
+    assert not is_mixed(Ranked(instance="1", repo="r", tests=0, patches=patches))
+    assert not is_mixed(Ranked(instance="1", repo="r", tests=1, patches=patches[::2]))
+    order = RankedBy(ranker="x", groups=(("c",), ("b", "c"), ("a",)))
+    assert patch_order(bug, order) == [[False], [True]]
+
+
+def test_behaviour_is_counted_over_runs() -> None:
+    runs = tuple(
+        Told(
+            strategy="agent",
+            index=index,
+            considered=1,
+            candidates=1,
+            actions=actions,
+            ending="finish",
+        )
+        for index, actions in enumerate([("search", "edit", "test"), ("edit", "test")])
+    )
+    found = behaviour([Reproduced(instance="1", repo="r", runs=runs)], "agent")
+    assert found.bigrams == (("edit→test", 2), ("search→edit", 1))
+    assert found.by_step[0] == (("edit", 1), ("search", 1))
+    assert found.endings == (("finish", 2),)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "extent"),
+    [
+        ("a\nb\n", "a\nc\n", "single-line"),
+        ("a\nb\n", "a\n", "single-line"),
+        ("a\nb\n", "c\nd\n", "multi-line"),
+    ],
+)
+def test_the_extent_of_a_fix(before: str, after: str, extent: str) -> None:
+    assert extent_of(diff_of(after, "x.py", before)) == extent
+    assert extent_of(diff_of(after, "x.py", before) * 2) == "multi-file"
+
+
+def test_tables_in_all_their_forms() -> None:
+    table = Table(
+        name="t",
+        title="a title",
+        columns=("name", "share_of"),
+        rows=(("a & b", Gap(mean=0.5, low=0.25, high=1.0, n=4)), ("→", 0.125)),
+        kind="share",
+    )
+    assert text_of(table)[1:] == [
+        "a title",
+        "  name          share_of",
+        "  a & b  50% [25%, 100%]",
+        "  →                  12%",
+    ]
+    rows = list(csv.reader(io.StringIO(csv_of(table))))
+    assert rows[0] == ["name", "share_of", "share_of low", "share_of high"]
+    assert rows[1] == ["a & b", "0.5", "0.25", "1.0"]
+    assert rows[2] == ["→", "0.125", "", ""]
+    assert r"a \& b & 50\% [25\%, 100\%] \\" in latex_of(table)
+    assert r"name & share\_of \\" in latex_of(table)
+
+
+# -- the truth ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    (root / "interval").mkdir(parents=True)
+    (root / "interval/__init__.py").write_text(SOURCE, "utf-8")
+    (root / "tests").mkdir()
+    (root / "tests/test_interval.py").write_text(TESTS, "utf-8")
+    return root
+
+
+def test_hidden_tests_say_which_patches_are_right(tree: Path) -> None:
+    engine = open_engine(
+        find_subject(tree, python=sys.executable, env={}), sandbox="process", limits=Limits()
+    )
+    bug = Instance(id="x", repo="r", issue="", patch=fix("a-right"), test_patch=TEST_PATCH)
+    try:
+        hidden = HiddenTests(bug, engine)
+        right = {name: hidden.is_right(patch_of(fix(name), name)) for name in FIXES}
+        assert right == {"a-right": True, "b-literal": False, "c-wrong": False, "d-right-too": True}
+        one = ("tests/test_interval.py::test_inside",)
+        named = Instance(
+            id="x", repo="r", issue="", patch=bug.patch, test_patch=TEST_PATCH, fail_to_pass=one
+        )
+        assert HiddenTests(named, engine).is_right(patch_of(fix("b-literal"), "b"))
+        wrong = replace(named, patch=fix("c-wrong"))
+        with pytest.raises(SubjectProblem, match="do not judge"):
+            HiddenTests(wrong, engine)
+        assert valid(engine, TESTS + "\n\ndef test_new():\n    assert clamp(5, 0, 9) == 5\n")
+        assert not valid(engine, TESTS + "\n\ndef test_new():\n    assert clamp(0, 0, 9) == 0\n")
+        assert not valid(engine, TESTS.replace("== 2", "== 3"))
+    finally:
+        engine.close()
+
+
+def valid(engine: object, source: str) -> bool:
+    test = CandidateTest(
+        id="t",
+        name="test_new",
+        issue="",
+        origin=Origin(strategy="agent"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        path="tests/test_interval.py",
+        source=source,
+    )
+    return is_valid(test, engine)  # type: ignore[arg-type]  # any engine
+
+
+# -- what is kept -------------------------------------------------------------------------
+
+
+def test_a_ledger_reads_what_others_wrote(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from pytest_brt.evaluate.ledger import Ledger;"
+        "Ledger(Path(sys.argv[1]), 's').put('theirs', 'a')"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    ledger = Ledger(tmp_path, "s")
+    ledger.put("ours", "b")
+    again = Ledger(tmp_path, "s")
+    assert (again.get(str, "a"), again.get(str, "b"), again.taken) == ("theirs", "ours", 2)
+    assert Ledger(tmp_path, "other").get(str, "a") is None
+    assert len(list(tmp_path.glob("journal-*.jsonl"))) == 2
+
+
+def test_a_job_survives_its_way_to_a_worker() -> None:
+    job = Job(
+        stage=Stage.RANK,
+        instance=Instance(id="x", repo="r", issue="i", patch="p"),
+        environment=Environment(),
+        settings=Settings(strategies=("replay",)),
+    )
+    assert from_json(to_json(job), Job) == job
+
+
+# -- the whole of it ----------------------------------------------------------------------
+
+
+def make_bugs(folder: Path) -> Path:
+    """Make a folder of two bugs, the second of which cannot be set up."""
+    for name in ("clamp", "lost"):
+        place = folder / "bugs" / name
+        (place / "tree/interval").mkdir(parents=True)
+        (place / "tree/interval/__init__.py").write_text(SOURCE, "utf-8")
+        (place / "tree/tests").mkdir()
+        (place / "tree/tests/test_interval.py").write_text(TESTS, "utf-8")
+        (place / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
+        (place / "fix.diff").write_text(fix("a-right"), "utf-8")
+        (place / "tests.diff").write_text(TEST_PATCH, "utf-8")
+    candidates = folder / "bugs/clamp/candidates"
+    candidates.mkdir()
+    for name in FIXES:
+        (candidates / f"{name}.diff").write_text(fix(name), "utf-8")
+    (folder / "bugs/lost/fix.diff").write_text(fix("a-right").replace("value", "x"), "utf-8")
+    return folder / "bugs"
+
+
+STUDY = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-vary=no", "-p", "no:randomly", "-v")
+
+
+def test_a_study_of_own_bugs_resumed(pytester: pytest.Pytester) -> None:
+    make_bugs(pytester.path)
+    result = pytester.runpytest_subprocess(*STUDY)
+    result.stdout.fnmatch_lines(
+        [
+            "*issue.md::clamp-reproduce PASSED*",
+            "*issue.md::clamp-rank PASSED*",
+            "*issue.md::lost-reproduce FAILED*",
+            "*the true fix does not apply*",
+            "*  2 * 0 * 1 * 1 * 1",
+        ]
+    )
+    assert result.ret == 1
+    folder = pytester.path / "brt-results/bugs"
+    study = from_json((folder / "result.json").read_bytes(), StudyResult)
+    right = {patch.name: patch.right for patch in study.ranked[0].patches}
+    assert right == {
+        "a-right.diff": True,
+        "b-literal.diff": False,
+        "c-wrong.diff": False,
+        "d-right-too.diff": True,
+    }
+    assert [patch.same_as_fix for patch in study.ranked[0].patches] == [True, False, False, False]
+    assert any(test.plausible for test in study.reproduced[0].tests)
+    assert "does not apply" in study.reproduced[1].problem
+    tables = {table.name: table for table in tables_of(study)}
+    assert tables["rankers"].rows[0][1] == 1
+    before = (folder / "result.json").read_text("utf-8")
+    again = pytester.runpytest_subprocess(*STUDY)
+    again.stdout.fnmatch_lines(["2 results taken from an earlier run"])
+    after = json.loads((folder / "result.json").read_text("utf-8"))
+    assert after == json.loads(before)
+
+
+def test_what_cannot_be_studied_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess("--brt-evaluate=nothing.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no such file or folder: *nothing.jsonl*"])
+    assert not (pytester.path / "brt-results").exists()
