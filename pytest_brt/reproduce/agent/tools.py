@@ -92,7 +92,8 @@ def run_test(path: str, steps: Sequence[Step], kit: Kit) -> Outcome:
 
 def _names(path: str, mine: Sequence[CandidateTest], kit: Kit) -> dict[str, str]:
     """Return what the model calls the files that its tests are run in, and the project's root."""
-    names = {f"{str(kit.bench.engine.subject.root).rstrip('/')}/": ""}
+    root = str(kit.bench.engine.subject.root).rstrip("/")
+    names = {f"{root}/": ""} if root else {}
     for test in mine:
         if test.path != path:
             names[test.path] = path

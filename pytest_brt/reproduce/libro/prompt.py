@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
 from pytest_brt.reproduce.context import Cut, Hints, cut_report
-from pytest_brt.reproduce.fit import excerpt, fitted
+from pytest_brt.reproduce.fit import MOST_FILE, excerpt, fitted
 from pytest_brt.types import Issue
 
-#: Characters of the test file: its imports and the tests that are most like the report.
-_HOST = 6_000
+#: Characters of the files: of the test file its imports and the tests most like the report.
+_MOST = {"buggy": MOST_FILE, "host": 6_000}
 #: Examples of a report and its test, in the order in which they are shown.
 _EXAMPLES = (1, 2)
 
@@ -68,8 +69,8 @@ def sampling_prompt(
         "buggy": "",
         "host": "",
     }
-    if form is Form.FILES:
-        parts |= _files(issue, hints, index)
+    files = _files(issue, hints, index) if form is Form.FILES else {}
+    parts |= {name: make(_MOST[name]) for name, make in files.items()}
     longest = answer_room(model, sampling.max_tokens)
 
     def build(texts: Mapping[str, str]) -> Prompt:
@@ -95,17 +96,20 @@ def sampling_prompt(
 
     # What LIBRO does not have goes first, the report last.
     order = ("tests", "host", "buggy", "examples", "imports", "session", "report")
-    return fitted(build, parts, order, model)
+    return fitted(build, parts, order, model, again=files)
 
 
-def _files(issue: Issue, hints: Hints, index: Index) -> dict[str, str]:
-    """Return the buggy file and the test file, of long ones the parts that count."""
-    found = {}
-    if hints.files:
-        found["buggy"] = excerpt(hints.files[0], index, hints.suspects, about=issue.text)
-    if hints.host:
-        found["host"] = excerpt(hints.host, index, most=_HOST, about=issue.text)
-    return found
+def _files(issue: Issue, hints: Hints, index: Index) -> dict[str, Callable[[int], str]]:
+    """Return what makes the buggy file and the test file in at most so many characters.
+
+    Of long files those are the parts that count.
+    """
+    paths = {"buggy": hints.files[0] if hints.files else "", "host": hints.host}
+
+    def part(path: str, most: int) -> str:
+        return excerpt(path, index, hints.suspects, most, about=issue.text)
+
+    return {name: partial(part, path) for name, path in paths.items() if path}
 
 
 def _examples(prompts: Prompts, values: Mapping[str, object]) -> list[Message]:
