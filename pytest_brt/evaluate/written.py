@@ -6,22 +6,37 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem, UsageProblem
+from pytest_brt.evaluate.page import page_of
+from pytest_brt.evaluate.plots import draw
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.tables import tables_of, text_of
-from pytest_brt.store import write_text
+from pytest_brt.evaluate.tables import csv_of, latex_of, per_bug, tables_of, text_of
+from pytest_brt.store import write_bytes, write_text
 
 NAME = "result.json"
 
 
 def write_study(result: StudyResult, folder: Path) -> list[str]:
-    """Write ``result.json`` and return what is shown of it.
+    """Write the result with its tables, plots and page, and return what is shown of it.
 
     Raises:
         StoreProblem: the folder cannot be written.
     """
     write_text(folder / NAME, to_json(result, indent=1) + "\n")
-    lines = [line for table in tables_of(result) for line in text_of(table)]
-    return [*lines, f"result: {folder / NAME}"]
+    tables = tables_of(result)
+    everything = (*tables, per_bug(result))
+    for table in everything:
+        write_text(folder / "tables" / f"{table.name}.csv", csv_of(table))
+        write_text(folder / "tables" / f"{table.name}.tex", latex_of(table))
+    lines = [line for table in tables for line in text_of(table)]
+    plots: dict[str, bytes] = {}
+    try:
+        plots = draw(result)
+    except UsageProblem as problem:
+        lines.append(str(problem))
+    for name, data in plots.items():
+        write_bytes(folder / "plots" / name, data)
+    write_text(folder / "report.html", page_of(result, everything, plots))
+    return [*lines, f"result: {folder / NAME}, report.html, tables, plots beside it"]
 
 
 def read_study(folder: Path) -> StudyResult:

@@ -254,8 +254,15 @@ def make_bugs(folder: Path) -> Path:
 STUDY = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-vary=no", "-p", "no:randomly", "-v")
 
 
-def test_a_study_of_own_bugs_resumed(pytester: pytest.Pytester) -> None:
+def test_a_study_of_own_bugs_resumed(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_bugs(pytester.path)
+    # Without matplotlib everything but the plots is there.
+    missing = pytester.mkdir("missing")
+    text = "raise ImportError('not here', name='matplotlib')"
+    (missing / "matplotlib.py").write_text(text, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(missing))
     result = pytester.runpytest_subprocess(*STUDY)
     result.stdout.fnmatch_lines(
         [
@@ -264,6 +271,7 @@ def test_a_study_of_own_bugs_resumed(pytester: pytest.Pytester) -> None:
             "*issue.md::lost-reproduce FAILED*",
             "*the true fix does not apply*",
             "*  2 * 0 * 1 * 1 * 1",
+            "plots need a package that is missing: matplotlib (pip install 'pytest-brt?eval?')",
         ]
     )
     assert result.ret == 1

@@ -1,0 +1,252 @@
+"""The plots of a study, as SVG and PNG: the same data gives the same bytes.
+
+Told apart by marks, lines and hatching, so that they can be read in grey. matplotlib (the extra
+`eval`) is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.evaluate.metrics import COLUMNS, mean_columns, threshold_curve
+from pytest_brt.evaluate.rates import (
+    behaviour,
+    done,
+    mixed,
+    patch_orders,
+    shares,
+    strategies_of,
+)
+from pytest_brt.evaluate.record import StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Rankers that are drawn: more lines cannot be told apart.
+DRAWN = ("weighted+guard+property", "weighted", "epr", "random")
+_LINES = (("o", "-", "0.0"), ("s", "--", "0.25"), ("^", "-.", "0.45"), ("x", ":", "0.6"))
+_BARS = (
+    ("0.75", ""),
+    ("0.5", "//"),
+    ("0.85", ".."),
+    ("1.0", "xx"),
+    ("0.7", "--"),
+    ("0.4", "\\\\"),
+)
+#: Actions that have a bar of their own; the rest is "other".
+_ACTIONS = 5
+
+_RC: dict[str, Any] = {
+    "svg.hashsalt": "pytest-brt",
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": 150,
+    "path.simplify": False,
+}
+
+Draw = Callable[["Axes", StudyResult], None]
+
+
+def draw(result: StudyResult) -> dict[str, bytes]:
+    """Return the files of all plots that the result has something for, by their names.
+
+    Raises:
+        UsageProblem: matplotlib is missing.
+    """
+    return {
+        name: data
+        for stem, paint in _plots(result)
+        for name, data in _files(stem, paint, result).items()
+    }
+
+
+def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
+    if done(result):
+        yield "rates", _rates
+        yield "seconds", _seconds
+    if mixed(result):
+        yield "top-k", _top_k
+        yield "thresholds", _thresholds
+    for strategy in strategies_of(result):
+        if behaviour(done(result), strategy).by_step:
+            yield f"actions-{strategy}", lambda axes, r, s=strategy: _actions(axes, r, s)  # type: ignore[misc]
+            yield f"steps-{strategy}", lambda axes, r, s=strategy: _steps(axes, r, s)  # type: ignore[misc]
+
+
+def _files(stem: str, paint: Draw, result: StudyResult) -> dict[str, bytes]:
+    with _figure() as figure:
+        axes = figure.add_subplot()
+        paint(axes, result)
+        found = {}
+        for kind, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+            out = io.BytesIO()
+            figure.savefig(out, format=kind, metadata=metadata)
+            found[f"{stem}.{kind}"] = out.getvalue()
+    return found
+
+
+@contextmanager
+def _figure() -> Iterator[Any]:
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageProblem(
+            f"plots need a package that is missing: {error.name} (pip install 'pytest-brt[eval]')"
+        ) from None
+    with mpl.rc_context():
+        mpl.rcdefaults()  # whatever the user's own style is
+        settings: Any = mpl.rcParams
+        settings.update(_RC)
+        yield Figure(figsize=(6, 3.6), layout="constrained")
+
+
+def _rates(axes: Axes, result: StudyResult) -> None:
+    """Draw RQ1: the shares of bugs, with where they lie with 95 %."""
+    bugs = done(result)
+    names = ("candidate", "plausible", "first", "swt")
+    titles = ("candidate (F→X)", "plausible (F→P)", "best is plausible", "SWT-bench's rule")
+    strategies = strategies_of(result)
+    width = 0.8 / len(strategies)
+    for at, strategy in enumerate(strategies):
+        found = [shares(bugs, strategy).rates[name] for name in names]
+        means = [gap.mean for gap in found]
+        ends = [[g.mean - g.low for g in found], [g.high - g.mean for g in found]]
+        places = [place + (at - (len(strategies) - 1) / 2) * width for place in range(len(names))]
+        colour, hatch = _BARS[at % len(_BARS)]
+        look: dict[str, Any] = {
+            "color": colour,
+            "hatch": hatch,
+            "edgecolor": "0.0",
+            "label": strategy,
+        }
+        axes.bar(places, means, width * 0.9, edgecolor="0.0", **look)
+        axes.errorbar(places, means, yerr=ends, fmt="none", ecolor="0.0", capsize=3)
+    axes.set_xticks(range(len(names)), titles)
+    axes.set_ylim(0, 1)
+    axes.set_ylabel(f"share of {len(bugs)} bugs")
+    if len(strategies) > 1:
+        axes.legend(frameon=False)
+    axes.set_title(f"bugs reproduced ({', '.join(strategies)})", loc="left")
+
+
+def _seconds(axes: Axes, result: StudyResult) -> None:
+    """Draw how the tool's seconds are distributed over bugs."""
+    stages = {
+        "reproduce": [bug.seconds for bug in done(result)],
+        "rank": [bug.seconds for bug in result.ranked if not bug.problem],
+    }
+    for (name, seconds), style in zip(stages.items(), _LINES, strict=False):
+        if seconds:
+            values = sorted(seconds)
+            shares_ = [(at + 1) / len(values) for at in range(len(values))]
+            _line(axes, values, shares_, f"{name} ({len(values)} bugs)", style)
+    axes.set_ylim(0, 1.05)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("seconds per bug")
+    axes.set_ylabel("share of bugs done within")
+    axes.legend(frameon=False, loc="lower right")
+    axes.set_title("cost", loc="left")
+
+
+def _top_k(axes: Axes, result: StudyResult) -> None:
+    """Draw precision against recall for the best K, K from 1 to 5."""
+    orders = patch_orders(mixed(result))
+    for ranker, style in zip(DRAWN, _LINES, strict=True):
+        if ranker in orders:
+            means = mean_columns(orders[ranker])
+            recall = [means[name] for name in COLUMNS if name[0] == "r" and name[1:].isdigit()]
+            precision = [means[name] for name in COLUMNS if name[0] == "p"]
+            _line(axes, recall, precision, ranker, style)
+            for text, at in (("K=1", 0), ("5", -1)):
+                place = (recall[at], precision[at])
+                beside: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
+                axes.annotate(text, place, fontsize=7, color="0.3", **beside)
+    axes.set_xlim(0, 1.02)
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("recall")
+    axes.set_ylabel("precision")
+    axes.legend(frameon=False, loc="lower left")
+    axes.set_title(f"the best K patches, {len(mixed(result))} bugs", loc="left")
+
+
+def _thresholds(axes: Axes, result: StudyResult) -> None:
+    """Draw precision and recall over thresholds of EPR, in steps of 0.01 (paper 001)."""
+    pools = [
+        [(patch.epr, patch.right) for patch in bug.patches if patch.right is not None]
+        for bug in mixed(result)
+    ]
+    curve = threshold_curve(pools, 100)
+    at = [point.threshold for point in curve]
+    for name, values, (_, line, colour) in (
+        ("precision", [point.precision for point in curve], _LINES[0]),
+        ("recall", [point.recall for point in curve], _LINES[1]),
+        ("F1", [point.f1 for point in curve], _LINES[3]),
+    ):
+        axes.plot(at, values, linestyle=line, color=colour, label=name)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("Ensemble Pass Rate from which a patch is selected")
+    axes.legend(frameon=False, loc="lower left")
+    axes.set_title(f"selecting by a threshold, {len(pools)} bugs", loc="left")
+
+
+def _actions(axes: Axes, result: StudyResult, strategy: str) -> None:
+    """Draw which actions are taken at each step."""
+    found = behaviour(done(result), strategy)
+    named = [name for name, _ in found.actions[:_ACTIONS]]
+    bottom = [0.0] * len(found.by_step)
+    for name, (colour, hatch) in zip((*named, "other"), _BARS, strict=False):
+        heights = []
+        for step in found.by_step:
+            total = sum(count for _, count in step)
+            mine = sum(
+                count
+                for action, count in step
+                if action == name or (name == "other" and action not in named)
+            )
+            heights.append(mine / total)
+        axes.bar(
+            range(1, len(heights) + 1),
+            heights,
+            0.9,
+            bottom=bottom,
+            color=colour,
+            hatch=hatch,
+            edgecolor="0.0",
+            linewidth=0.5,
+            label=name,
+        )
+        bottom = [one + other for one, other in zip(bottom, heights, strict=True)]
+    axes.set_xlabel("step")
+    axes.set_ylabel("share of the runs that come so far")
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.set_title(f"actions by step, {found.runs} runs of {strategy}", loc="left")
+
+
+def _steps(axes: Axes, result: StudyResult, strategy: str) -> None:
+    """Draw how many steps the runs take."""
+    lengths = [
+        len(run.actions)
+        for bug in done(result)
+        for run in bug.runs
+        if run.strategy == strategy and run.ending
+    ]
+    most = max(lengths)
+    axes.hist(lengths, bins=[at + 0.5 for at in range(most + 1)], color="0.6", edgecolor="0.0")
+    axes.set_xlabel("steps")
+    axes.set_ylabel("runs")
+    axes.set_title(f"steps of {len(lengths)} runs of {strategy}", loc="left")
+
+
+def _line(
+    axes: Axes, xs: Sequence[float], ys: Sequence[float], label: str, style: tuple[str, str, str]
+) -> None:
+    mark, line, colour = style
+    axes.plot(xs, ys, marker=mark, markersize=4, linestyle=line, color=colour, label=label)

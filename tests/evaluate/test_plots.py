@@ -1,0 +1,86 @@
+"""Plots and the page: there, complete, and the same for the same data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.evaluate.record import (
+    PatchOutcome,
+    Ranked,
+    RankedBy,
+    Reproduced,
+    Settings,
+    StudyResult,
+    TestOutcome,
+    Told,
+)
+from pytest_brt.evaluate.written import read_study, write_study
+from pytest_brt.types import Verdict
+
+# Here, so that a test of pytester's does not unload what cannot be loaded again.
+pytest.importorskip("matplotlib.figure")
+
+
+def patch(name: str, right: bool) -> PatchOutcome:
+    return PatchOutcome(
+        name=name, system="s", applies=True, right=right, same_as_fix=False, epr=1.0, score=0.5
+    )
+
+
+def study() -> StudyResult:
+    test = TestOutcome(
+        strategy="agent", index=0, name="t", rule="no-raise", confidence=1.0, after=Verdict.PASS
+    )
+    told = Told(
+        strategy="agent",
+        index=0,
+        considered=1,
+        candidates=1,
+        actions=("search", "edit", "<test>"),
+        ending="finish",
+    )
+    ranked = Ranked(
+        instance="a",
+        repo="r",
+        tests=1,
+        patches=(patch("x", True), patch("y", False)),
+        orders=(RankedBy(ranker="epr", groups=(("x",), ("y",))),),
+    )
+    return StudyResult(
+        version="1",
+        dataset="d & co",
+        settings=Settings(strategies=("agent",)),
+        instances=(("a", "r"), ("b", "r")),
+        extents=("single-line", "multi-file"),
+        reproduced=(
+            Reproduced(instance="a", repo="r", tests=(test,), runs=(told,), seconds=1.0),
+            Reproduced(instance="b", repo="r", problem="no <clone>"),
+        ),
+        ranked=(ranked,),
+    )
+
+
+def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
+    lines = write_study(study(), tmp_path / "one")
+    assert read_study(tmp_path / "one") == study()
+    write_study(read_study(tmp_path / "one"), tmp_path / "two")
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
+    plots = {path.name for path in files if path.parent.name == "plots"}
+    stems = ("rates", "seconds", "top-k", "thresholds", "actions-agent", "steps-agent")
+    assert plots == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")}
+    for path in files:
+        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
+    page = (tmp_path / "one/report.html").read_text("utf-8")
+    assert "no &lt;clone&gt;" in page
+    assert page.count("data:image/svg+xml") == len(stems)
+    assert "http" not in page
+    assert any("no <clone>" in line for line in lines)
+
+
+def test_an_empty_study_is_written_too(tmp_path: Path) -> None:
+    nothing = replace(study(), reproduced=(), ranked=())
+    assert "bugs" in write_study(nothing, tmp_path)
+    assert not (tmp_path / "plots").exists()
