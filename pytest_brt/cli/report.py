@@ -1,4 +1,7 @@
-"""``pytest-brt report DIR``: what was said in the dialogues of a recorded run."""
+"""``pytest-brt report DIR``: what was said in the dialogues of a recorded run.
+
+``pytest-brt report A B``, with the results of two studies, says what changed between them.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,20 @@ def register(commands: Any) -> None:
     """Add the command to `commands`, as `argparse` made it."""
     parser = commands.add_parser(
         "report",
-        help="read the dialogues of a recorded run",
+        help="read the dialogues of a recorded run, or compare two studies",
         description="Show the dialogues with a model that `--brt-record DIR` kept, those of "
-        "interrupted runs too: one line each, or one of them step by step.",
+        "interrupted runs too: one line each, or one of them step by step. With the results of "
+        "two studies (`--brt-evaluate`), say what changed between them.",
     )
-    parser.add_argument("folder", metavar="DIR", help="folder written by --brt-record")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a dialogue, as in agent-03")
+    parser.add_argument(
+        "folder", metavar="DIR", help="folder written by --brt-record, or by a study"
+    )
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="a dialogue, as in agent-03, or another study",
+    )
     parser.add_argument("--html", metavar="FILE", help="write all of them as one HTML page")
     parser.add_argument("-v", "--verbose", action="store_true", help="leave nothing out")
     parser.set_defaults(command=_report)
@@ -30,6 +41,8 @@ def _report(arguments: argparse.Namespace) -> int:
     from pytest_brt.store import write_text
 
     folder = Path(arguments.folder)
+    if arguments.name and (folder / "result.json").is_file():
+        return _compare(folder, Path(arguments.name))
     found = [
         Told(
             name=kept.name,
@@ -60,6 +73,16 @@ def _report(arguments: argparse.Namespace) -> int:
         last = heading(told.steps[-1]) if told.steps else "nothing"
         _print(f"{told.name}: {len(told.steps)} steps, {told.ended}; last: {last}")
     print(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
+    return 0
+
+
+def _compare(one: Path, other: Path) -> int:
+    from pytest_brt.evaluate.compare import comparison
+    from pytest_brt.evaluate.tables import text_of
+    from pytest_brt.evaluate.written import read_study
+
+    for table in comparison(read_study(one), read_study(other)):
+        _print("\n".join(text_of(table)))
     return 0
 
 

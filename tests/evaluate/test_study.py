@@ -254,6 +254,7 @@ def make_bugs(folder: Path) -> Path:
 STUDY = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-vary=no", "-p", "no:randomly", "-v")
 
 
+@pytest.mark.slow
 def test_a_study_of_own_bugs_resumed(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,150 @@
+"""What changed between two studies: per bug, and how likely such a change is by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from pytest_brt.evaluate.bootstrap import mean_interval, paired_p
+from pytest_brt.evaluate.metrics import COLUMNS
+from pytest_brt.evaluate.rates import RATES, done, mixed, of_strategy, patch_orders, strategies_of
+from pytest_brt.evaluate.record import Ranked, Reproduced, StudyResult
+from pytest_brt.evaluate.tables import Cell, Table
+
+#: Measures of rankings that are compared.
+MEASURES = ("p1", "p3", "r3", "mrr", "f1", "auc")
+
+
+def comparison(one: StudyResult, other: StudyResult) -> tuple[Table, ...]:
+    """Return what `other` does differently from `one`, over the bugs that both have.
+
+    Pairs of strategies are compared that have the same name, or the only ones where each
+    study has one. A p is for the difference of the means of all pairs, by flipping signs.
+    """
+    tables = [_about(one, other)]
+    for name, another in _pairs(one, other):
+        tables += [_rates(one, other, name, another), _changed(one, other, name, another)]
+    tables += [_rankers(one, other), _seconds(one, other)]
+    return tuple(table for table in tables if table.rows)
+
+
+def _pairs(one: StudyResult, other: StudyResult) -> list[tuple[str, str]]:
+    mine, theirs = strategies_of(one), strategies_of(other)
+    if len(mine) == len(theirs) == 1:
+        return [(mine[0], theirs[0])]
+    return [(name, name) for name in mine if name in theirs]
+
+
+def _about(one: StudyResult, other: StudyResult) -> Table:
+    names = [{bug.instance for bug in done(result)} for result in (one, other)]
+    rows: list[tuple[Cell, ...]] = [
+        ("data set", one.dataset, other.dataset),
+        ("version", one.version, other.version),
+        ("bugs studied", str(len(names[0])), str(len(names[1]))),
+        ("in this one only", str(len(names[0] - names[1])), str(len(names[1] - names[0]))),
+    ]
+    for field in fields(one.settings):
+        values = [getattr(result.settings, field.name) for result in (one, other)]
+        if values[0] != values[1]:
+            rows.append((field.name, str(values[0]), str(values[1])))
+    return Table(name="about", title="what is compared", columns=("", "A", "B"), rows=tuple(rows))
+
+
+def _both(one: StudyResult, other: StudyResult) -> list[tuple[Reproduced, Reproduced]]:
+    theirs = {bug.instance: bug for bug in done(other)}
+    return [(bug, theirs[bug.instance]) for bug in done(one) if bug.instance in theirs]
+
+
+def _rates(one: StudyResult, other: StudyResult, name: str, another: str) -> Table:
+    pairs = _both(one, other)
+    rows: list[tuple[Cell, ...]] = []
+    for rate, holds in RATES.items():
+        a = [float(holds(of_strategy(bug, name))) for bug, _ in pairs]
+        b = [float(holds(of_strategy(bug, another))) for _, bug in pairs]
+        if pairs:
+            gap = mean_interval([y - x for x, y in zip(a, b, strict=True)])
+            gained = sum(y > x for x, y in zip(a, b, strict=True))
+            lost = sum(y < x for x, y in zip(a, b, strict=True))
+            rows.append((rate, int(sum(a)), int(sum(b)), gained, lost, gap, paired_p(b, a)))
+    return Table(
+        name=f"rates-{another}",
+        title=f"bugs reproduced, {len(pairs)} in both: {name} in A, {another} in B",
+        columns=("rate", "A", "B", "gained", "lost", "B - A", "p"),
+        rows=tuple(rows),
+    )
+
+
+def _changed(one: StudyResult, other: StudyResult, name: str, another: str) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for mine, theirs in _both(one, other):
+        a, b = (_words(bug, way) for bug, way in ((mine, name), (theirs, another)))
+        if a != b:
+            rows.append((mine.instance, a, b))
+    return Table(
+        name=f"changed-{another}",
+        title="bugs whose outcome changed",
+        columns=("bug", "A", "B"),
+        rows=tuple(rows),
+    )
+
+
+def _words(bug: Reproduced, strategy: str) -> str:
+    tests = of_strategy(bug, strategy)
+    if not tests:
+        return "no candidate"
+    first = next((at for at, test in enumerate(tests, 1) if test.plausible), 0)
+    return f"plausible at {first} of {len(tests)}" if first else f"{len(tests)} candidates"
+
+
+def _rankers(one: StudyResult, other: StudyResult) -> Table:
+    mine, theirs = ({bug.instance: bug for bug in mixed(result)} for result in (one, other))
+    names = [name for name in mine if name in theirs and _pool(mine[name]) == _pool(theirs[name])]
+    a = patch_orders(mine[name] for name in names)
+    b = patch_orders(theirs[name] for name in names)
+    rows: list[tuple[Cell, ...]] = []
+    for ranker in (ranker for ranker in a if ranker in b):
+        for measure in MEASURES:
+            xs = [COLUMNS[measure](order) for order in a[ranker]]
+            ys = [COLUMNS[measure](order) for order in b[ranker]]
+            gaps = [y - x for x, y in zip(xs, ys, strict=True)]
+            if any(gaps):
+                sides = (sum(xs) / len(xs), sum(ys) / len(ys))
+                rows.append((ranker, measure, *sides, mean_interval(gaps), paired_p(ys, xs)))
+    return Table(
+        name="rankers",
+        title=f"rankings that changed, {len(names)} bugs with the same patches in both",
+        columns=("ranker", "measure", "A", "B", "B - A", "p"),
+        rows=tuple(rows),
+    )
+
+
+def _pool(bug: Ranked) -> set[tuple[str, bool | None]]:
+    return {(patch.name, patch.right) for patch in bug.patches}
+
+
+def _seconds(one: StudyResult, other: StudyResult) -> Table:
+    pairs = _both(one, other)
+    ranked = {bug.instance: bug for bug in other.ranked if not bug.problem}
+    both = [
+        (bug.seconds, ranked[bug.instance].seconds)
+        for bug in one.ranked
+        if not bug.problem and bug.instance in ranked
+    ]
+    rows = (
+        *_cost("reproduce", [(a.seconds, b.seconds) for a, b in pairs]),
+        *_cost("rank", both),
+    )
+    return Table(
+        name="seconds",
+        title="seconds of the tool per bug, means",
+        columns=("stage", "A", "B", "B - A", "p"),
+        rows=rows,
+    )
+
+
+def _cost(stage: str, pairs: Sequence[tuple[float, float]]) -> list[tuple[Cell, ...]]:
+    a, b = ([pair[at] for pair in pairs] for at in (0, 1))
+    if not a:
+        return []
+    gap = mean_interval([y - x for x, y in zip(a, b, strict=True)])
+    return [(stage, sum(a) / len(a), sum(b) / len(b), gap, paired_p(b, a))]
