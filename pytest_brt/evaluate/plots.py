@@ -126,7 +126,7 @@ def _rates(axes: Axes, result: StudyResult) -> None:
             "edgecolor": "0.0",
             "label": strategy,
         }
-        axes.bar(places, means, width * 0.9, edgecolor="0.0", **look)
+        axes.bar(places, means, width * 0.9, **look)
         axes.errorbar(places, means, yerr=ends, fmt="none", ecolor="0.0", capsize=3)
     axes.set_xticks(range(len(names)), titles)
     axes.set_ylim(0, 1)
