@@ -139,7 +139,6 @@ class StudySession:
             self._cluster = open_cluster(options.executor)
             carry = Remote(self._cluster, self.folder)
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt-study")
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.study = Study(plan, self.executor, carry, Ledger(self.folder, setting_of(settings)))
         self.closing: list[str] = []
 
@@ -192,6 +191,8 @@ class StudySession:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if not self.config.option.collectonly:
+            # Workers that find it on their disk keep their results there.
+            self.folder.mkdir(parents=True, exist_ok=True)
             for item in session.items:
                 if isinstance(item, StageItem):
                     self.study.stage(item.instance, item.stage)

@@ -232,9 +232,9 @@ def test_a_job_survives_its_way_to_a_worker() -> None:
 # -- the whole of it ----------------------------------------------------------------------
 
 
-def make_bugs(folder: Path) -> Path:
-    """Make a folder of two bugs, the second of which cannot be set up."""
-    for name in ("clamp", "lost"):
+def make_bugs(folder: Path, names: tuple[str, ...] = ("clamp", "lost")) -> Path:
+    """Make a folder of bugs; the one called "lost" cannot be set up."""
+    for name in names:
         place = folder / "bugs" / name
         (place / "tree/interval").mkdir(parents=True)
         (place / "tree/interval/__init__.py").write_text(SOURCE, "utf-8")
@@ -247,7 +247,8 @@ def make_bugs(folder: Path) -> Path:
     candidates.mkdir()
     for name in FIXES:
         (candidates / f"{name}.diff").write_text(fix(name), "utf-8")
-    (folder / "bugs/lost/fix.diff").write_text(fix("a-right").replace("value", "x"), "utf-8")
+    if "lost" in names:
+        (folder / "bugs/lost/fix.diff").write_text(fix("a-right").replace("value", "x"), "utf-8")
     return folder / "bugs"
 
 
