@@ -11,7 +11,11 @@ from types import ModuleType
 
 import pytest
 
+from pytest_brt.codec import to_json
+from pytest_brt.store import write_text
 from tests.conftest import CLAMP_ISSUE
+from tests.evaluate.test_compare import ONE
+from tests.evaluate.test_study import make_bugs
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -57,7 +61,12 @@ def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -
             (project.path / "fixed.py").write_text(block["text"], "utf-8")
     if "--brt-issue" not in command and "--brt-tests" not in command and "rank" in command:
         project.runpytest_subprocess("--brt-issue=issue.md")
-    if command.startswith("pytest-brt report"):
+    if page == "evaluate.md":
+        make_bugs(project.path, ("clamp",))
+        if command.startswith("pytest-brt report"):
+            for name in shlex.split(command)[2:]:
+                write_text(project.path / name / "result.json", to_json(ONE))
+    elif command.startswith("pytest-brt report"):
         record = next(other for where, other in commands() if where == page and "-record" in other)
         project.runpytest_subprocess(*shlex.split(record)[1:])
     program, *arguments = shlex.split(command)
