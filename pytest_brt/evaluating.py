@@ -8,7 +8,7 @@ of the results, so that an interrupted study goes on where it was.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,11 @@ from pytest_brt.evaluate.written import write_study
 from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.extensions import gather
 from pytest_brt.inputs import absolutepath, chosen_strategies, open_chosen_models
-from pytest_brt.items import Missed, result_of
+from pytest_brt.items import result_of
 from pytest_brt.options import Options, read_options
+from pytest_brt.ours import Missed, OurFiles, OurItem
 from pytest_brt.progress import PROGRESS, Progress
 from pytest_brt.reproduce.known import STRATEGIES
-from pytest_brt.syntax import PARSING
 
 
 def open_study(config: pytest.Config) -> StudySession:
@@ -49,7 +49,7 @@ def open_study(config: pytest.Config) -> StudySession:
         raise pytest.UsageError(str(error)) from None
 
 
-class StageItem(pytest.Item):
+class StageItem(OurItem):
     """One stage of one bug."""
 
     def __init__(self, *, study: Study, instance: Instance, stage: Stage, **kwargs: Any) -> None:
@@ -57,8 +57,6 @@ class StageItem(pytest.Item):
         self.study = study
         self.instance = instance
         self.stage = stage
-        #: What the stage took; waiting for others does not count.
-        self.seconds: float | None = None
 
     def runtest(self) -> None:
         """Wait for the stage; raise Missed when it found nothing."""
@@ -72,17 +70,6 @@ class StageItem(pytest.Item):
             raise Missed("no candidate test")
         if isinstance(result, Ranked) and not result.tests:
             raise Missed("no evidence: no candidate test to rank by")
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show our own errors as one line, and anything else in full: it is a defect."""
-        if isinstance(excinfo.value, BrtError):
-            return str(excinfo.value)
-        with PARSING:
-            return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Return the heading of a failure."""
-        return self.path, None, self.name
 
 
 class StudyFile(pytest.File):
@@ -103,7 +90,7 @@ class StudyFile(pytest.File):
                 )
 
 
-class StudySession:
+class StudySession(OurFiles):
     """The plugin of a run with --brt-evaluate."""
 
     def __init__(self, config: pytest.Config, options: Options) -> None:
@@ -159,16 +146,9 @@ class StudySession:
         """Collect the data set and nothing else."""
         session.config.args[:] = [str(path) for path in self.files]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_ignore_collect(self, collection_path: Path) -> bool:
-        """Look at the data set and the folders above it only."""
-        path = collection_path
-        return not any(ours == path or path in ours.parents for ours in self.files)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector:
-        """Never a Package: that would import the project's ``__init__``."""
-        return pytest.Dir.from_parent(parent, path=path)
+    def our_paths(self) -> Collection[Path]:
+        """Return the data set, or the reports of its bugs."""
+        return self.files
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(
@@ -197,19 +177,6 @@ class StudySession:
                 if isinstance(item, StageItem):
                     self.study.stage(item.instance, item.stage)
         return (yield)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show a miss as ``x`` with its reason, and the seconds that the work took."""
-        report = yield
-        if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
-            report.outcome = "skipped"
-            report.wasxfail = str(call.excinfo.value)
-        if isinstance(item, StageItem) and call.when == "call" and item.seconds is not None:
-            report.duration = item.seconds
-        return report
 
     # -- the end ------------------------------------------------------------------------
 

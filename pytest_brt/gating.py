@@ -6,7 +6,7 @@ when at least one does and none fails with the change: exit codes 0 yes, 1 no, 5
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import pytest
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine
 from pytest_brt.inputs import open_project
-from pytest_brt.items import Missed
 from pytest_brt.options import Options, read_options
+from pytest_brt.ours import Missed, OurFiles, OurItem
 from pytest_brt.rank.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
 from pytest_brt.rank.history import History
 
@@ -45,8 +45,14 @@ def open_gate(config: pytest.Config) -> GateSession:
     return GateSession(config, options, gate, engine, tests, f"{base.short}..{head.short}")
 
 
-class GateItem(pytest.Item):
+class NotGreen(Exception):
+    """A test of the change fails with the change."""
+
+
+class GateItem(OurItem):
     """A test that the change adds or changes."""
+
+    told = (BrtError, NotGreen)
 
     def __init__(self, *, gate: Gate, test: ChangedTest, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -63,20 +69,6 @@ class GateItem(pytest.Item):
             raise NotGreen(f"{proof}: {after.verdict}, {after.reason}")
         if proof is not Proof.PROVEN:
             raise Missed(f"{proof}: {before.verdict}, {before.reason}")
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show what is wrong with the test, or the project, as one line."""
-        if isinstance(excinfo.value, BrtError | NotGreen):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Return the heading of a failure."""
-        return self.path, None, self.name
-
-
-class NotGreen(Exception):
-    """A test of the change fails with the change."""
 
 
 class GateFile(pytest.File):
@@ -95,7 +87,7 @@ class GateFile(pytest.File):
             yield GateItem.from_parent(self, name=name, gate=self.gate, test=test)
 
 
-class GateSession:
+class GateSession(OurFiles):
     """The plugin of a run with --brt-gate."""
 
     def __init__(
@@ -128,16 +120,9 @@ class GateSession:
         """Collect the changed test files and nothing else."""
         session.config.args[:] = [str(path) for path in self.files] or [str(self.config.rootpath)]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_ignore_collect(self, collection_path: Path) -> bool:
-        """Look at the changed test files and the folders above them only."""
-        path = collection_path
-        return not any(ours == path or path in ours.parents for ours in self.files)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector:
-        """Never a Package: that would import the project's ``__init__``."""
-        return pytest.Dir.from_parent(parent, path=path)
+    def our_paths(self) -> Collection[Path]:
+        """Return the changed test files."""
+        return self.files
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(
@@ -149,17 +134,6 @@ class GateSession:
         if not tests:
             return []
         return [GateFile.from_parent(parent, path=file_path, gate=self.gate, tests=tests)]
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show what is no proof as ``x`` with its reason."""
-        report = yield
-        if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
-            report.outcome = "skipped"
-            report.wasxfail = str(call.excinfo.value)
-        return report
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

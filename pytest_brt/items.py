@@ -12,28 +12,17 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_brt.codec import to_json
-from pytest_brt.errors import BrtError
+from pytest_brt.ours import Missed, OurItem
 from pytest_brt.progress import PROGRESS
 from pytest_brt.report.json import attempt_json, localised_json, repair_json, result_json
 from pytest_brt.run import AttemptKey, Case, Run
-from pytest_brt.syntax import PARSING
 from pytest_brt.types import Patch
 
 T = TypeVar("T")
 
 
-class Missed(Exception):
-    """The work was done and found nothing: an honest miss, shown as ``x``.
-
-    Not `pytest.xfail`, which ``--runxfail`` turns off.
-    """
-
-
-class Work(pytest.Item):
+class Work(OurItem):
     """An item that waits for a future and keeps what it found."""
-
-    #: Seconds that the work itself took; waiting for others does not count.
-    seconds: float | None = None
 
     def __init__(self, *, run: Run, **kwargs: Any) -> None:  # pytest's own arguments
         super().__init__(**kwargs)
@@ -53,17 +42,6 @@ class Work(pytest.Item):
     @abstractmethod
     def wait(self) -> None:
         """Wait for the work and record it."""
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show our own errors as one line, and anything else in full: it is a defect."""
-        if isinstance(excinfo.value, BrtError):
-            return str(excinfo.value)
-        with PARSING:  # pytest parses the source of every frame, while our threads parse too
-            return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Return the heading of a failure."""
-        return self.path, None, self.name
 
     def show(self) -> None:
         """Show, with ``-v``, what the work has said since."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,6 @@ from pytest_brt.items import (
     AttemptItem,
     IssueFile,
     LocaliseItem,
-    Missed,
     PatchFile,
     PatchItem,
     RepairItem,
@@ -36,6 +35,7 @@ from pytest_brt.items import (
 from pytest_brt.journal import Journal
 from pytest_brt.landing import plan_edits
 from pytest_brt.options import Mode, Options, Write, read_options
+from pytest_brt.ours import OurFiles
 from pytest_brt.run import Run
 from pytest_brt.store import add_spent, save_last_run, write_bytes
 from pytest_brt.summary import Summary
@@ -59,7 +59,7 @@ def open_session(config: pytest.Config, mode: Mode) -> Session:
         raise pytest.UsageError(str(error)) from None
 
 
-class Session:
+class Session(OurFiles):
     """The plugin of a run in one of our modes."""
 
     def __init__(
@@ -116,16 +116,9 @@ class Session:
             selected.append(f"{path}{separator}{node}")
         return selected
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_ignore_collect(self, collection_path: Path) -> bool:
-        """Look at our files and the folders above them only, whatever their names."""
-        path = collection_path
-        return not any(ours == path or path in ours.parents for ours in self.inputs.paths)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector:
-        """Never a Package: that would import the project's ``__init__``."""
-        return pytest.Dir.from_parent(parent, path=path)
+    def our_paths(self) -> Collection[Path]:
+        """Return the files of the issues and patches."""
+        return self.inputs.paths
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(
@@ -191,19 +184,6 @@ class Session:
             and repairing <= repaired
             and placing <= placed
         )
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show a miss as ``x`` with its reason, and the seconds that the work took."""
-        report = yield
-        if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
-            report.outcome = "skipped"
-            report.wasxfail = str(call.excinfo.value)
-        if isinstance(item, Work) and call.when == "call" and item.seconds is not None:
-            report.duration = item.seconds
-        return report
 
     # -- the end ------------------------------------------------------------------------
 
