@@ -10,7 +10,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.fingerprint import CODE, tree_hash
+from pytest_brt.execute.fingerprint import CODE, contents_of, hash_of
 from pytest_brt.execute.row import Limits
 from pytest_brt.options import Options
 from pytest_brt.rank.differ import difference_of
@@ -36,9 +36,10 @@ class Files:
         self._engine = engine
         self._key = _read_key(options.key)
         #: The project before the run: what is found is found of this tree.
-        self.tree = tree_hash(Path(engine.subject.root))
+        contents = contents_of(Path(engine.subject.root))
+        self.tree = hash_of(contents)
         # Logs of this very run may be written into the project: only code is watched.
-        self._code = tree_hash(Path(engine.subject.root), CODE)
+        self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
 
     def writers(self) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""
@@ -78,7 +79,7 @@ class Files:
         return f"{many} in {folder}{those}, not applied (git apply takes one)"
 
     def _changed(self, _record: RunRecord) -> str:
-        if tree_hash(Path(self._engine.subject.root), CODE) == self._code:
+        if contents_of(Path(self._engine.subject.root), CODE) == self._code:
             return ""
         return (
             "the project was changed while this ran: some results are about the old state and"

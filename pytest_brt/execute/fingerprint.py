@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
@@ -13,20 +13,31 @@ from pytest_brt.execute.layout import LEFT_OUT, is_environment
 CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
 
 
-def tree_hash(root: Path, endings: tuple[str, ...] = ("",)) -> str:
-    """Return the SHA-256 of every path, mode bit and byte below `root`, as hex digits.
+def contents_of(root: Path, endings: tuple[str, ...] = ("",)) -> dict[str, bytes]:
+    """Return a hash of each file below `root` whose name has one of the `endings`, by path.
 
-    Only files whose names have one of the `endings` count. Left out are version control, caches
-    of tools, environments and bytecode: what a copy of the tree does without. Files that cannot
-    be read count by their name.
+    It covers mode bit and bytes. Left out are version control, caches of tools, environments and
+    bytecode: what a copy of the tree does without. Files that cannot be read are all alike.
     """
+    return {
+        path.relative_to(root).as_posix(): _content(path)
+        for path in files_of(root)
+        if path.name.endswith(endings)
+    }
+
+
+def hash_of(contents: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of what `contents_of` found, as hex digits."""
     digest = hashlib.sha256()
-    for path in files_of(root):
-        if not path.name.endswith(endings):
-            continue
-        digest.update(path.relative_to(root).as_posix().encode("utf-8", "surrogateescape"))
-        digest.update(_content(path))
+    for path, content in contents.items():
+        digest.update(path.encode("utf-8", "surrogateescape"))
+        digest.update(content)
     return digest.hexdigest()
+
+
+def tree_hash(root: Path) -> str:
+    """Return the SHA-256 of every path, mode bit and byte below `root`; see `contents_of`."""
+    return hash_of(contents_of(root))
 
 
 def files_of(root: Path) -> Iterator[Path]:
