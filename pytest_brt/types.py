@@ -94,6 +94,11 @@ class Raised:
     #: Variables of the last frame of the project: names and values in a few words.
     values: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def in_project(self) -> Frame | None:
+        """The last frame of the project, None when it came through none."""
+        return next((frame for frame in reversed(self.frames) if frame.project), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:

@@ -45,8 +45,8 @@ def signature(judged: JudgedTest) -> tuple[str, ...]:
     raised = runs[0].raised if runs else None
     if raised is None:
         return ("", judged.test.id)
-    project = [frame for frame in raised.frames if frame.project]
-    place = (project[-1].path, project[-1].function) if project else ("", "")
+    last = raised.in_project
+    place = (last.path, last.function) if last else ("", "")
     message = _ADDRESS.sub("0x", raised.message.strip())[:400]
     if not message:
         return ("", judged.test.id)

@@ -151,8 +151,8 @@ def _means_something(entry: _Kept, run: TestRun) -> bool:
 
 def _place(run: TestRun) -> tuple[str, str]:
     """Return the deepest project frame of a failure."""
-    frames = [frame for frame in run.raised.frames if frame.project] if run.raised else []
-    return (frames[-1].path, frames[-1].function) if frames else ("", "")
+    last = run.raised.in_project if run.raised else None
+    return (last.path, last.function) if last else ("", "")
 
 
 def _seconds(judged: JudgedTest) -> float:

@@ -145,8 +145,8 @@ def _right_reason(test: CandidateTest, raised: Raised | None) -> str:
         return "fails"
     if test.expects is not None:
         name = raised.type.rsplit(".", 1)[-1]
-        project = [frame for frame in raised.frames if frame.project]
-        where = f" in {project[-1].path}, {project[-1].function}" if project else ""
+        last = raised.in_project
+        where = f" in {last.path}, {last.function}" if last else ""
         return f"raises {name}{where}"
     return f"{test.oracle.kind} fails"
 

@@ -37,8 +37,8 @@ def cluster_key(item: JudgedTest) -> tuple[str, str, str]:
     raised = run.raised if run else None
     if item.test.oracle.kind is not OracleKind.NO_RAISE or raised is None:
         return (item.test.oracle.kind, "", item.test.id)
-    project = [frame for frame in raised.frames if frame.project]
-    place = f"{project[-1].path}:{project[-1].function}" if project else ""
+    last = raised.in_project
+    place = f"{last.path}:{last.function}" if last else ""
     return (item.test.oracle.kind, raised.type, place + re.sub(r"\d+", "0", raised.message[:80]))
 
 

@@ -90,7 +90,7 @@ def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
     """Return what a smaller test must have in common with the one it was made from."""
     if run.raised is None:
         return (run.verdict, "", "", "")
-    project = [frame for frame in run.raised.frames if frame.project]
-    place = f"{project[-1].path}:{project[-1].function}" if project else ""
+    last = run.raised.in_project
+    place = f"{last.path}:{last.function}" if last else ""
     message = re.sub(r"0x[0-9a-f]+", "0x", run.raised.message)
     return (run.verdict, run.raised.type, message, place)

@@ -153,9 +153,9 @@ def failure_key(run: TestRun) -> str:
         return f"{run.verdict}:{run.reason}"
     message = re.sub(r"\b0x[0-9a-fA-F]+\b", "0x", first_line(raised))
     message = re.sub(r"\btest_\w+|\bTest\w+", "test", message)
-    project = [frame for frame in raised.frames if frame.project]
+    last = raised.in_project
     crashed = simple(raised.type) not in CLAIMS
-    place = f"{project[-1].path}:{project[-1].function}" if project and crashed else ""
+    place = f"{last.path}:{last.function}" if last and crashed else ""
     return f"{raised.type}|{message}|{place}"
 
 
@@ -167,8 +167,8 @@ def told(run: TestRun) -> str:
     name = simple(raised.type)
     if name in CLAIMS:
         return f"fails: {first_line(raised)[:160]}" if raised.message.strip() else "its claim fails"
-    project = [frame for frame in raised.frames if frame.project]
-    where = f" in {project[-1].path}, {project[-1].function}" if project else ""
+    last = raised.in_project
+    where = f" in {last.path}, {last.function}" if last else ""
     return f"raises {name}{where}"
 
 

@@ -115,9 +115,9 @@ def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
     raised = run.raised
     if raised is None:
         return (run.verdict, "", "", "")
-    project = [frame for frame in raised.frames if frame.project]
+    last = raised.in_project
     crashed = simple(raised.type) not in CLAIMS
-    place = f"{project[-1].path}:{project[-1].function}" if project and crashed else ""
+    place = f"{last.path}:{last.function}" if last and crashed else ""
     message = re.sub(r"0x[0-9a-f]+", "0x", raised.message)
     return (run.verdict, raised.type, message, place)
 
