@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -12,10 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.examples import EXAMPLES, NAMES, unpack
 from tests.conftest import tree_hash
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/example.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +73,5 @@ def test_every_kind_of_oracle_is_at_work(reports: dict[str, dict[str, Any]]) -> 
 @pytest.mark.usefixtures("reports")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tree_is_left_as_it_was(name: str, folder: Path, tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("brt_examples_run", EXAMPLES / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    run = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = run
-    spec.loader.exec_module(run)
-    fresh = run.unpack(EXAMPLES / name, tmp_path)
+    fresh = unpack(EXAMPLES / name, tmp_path)
     assert tree_hash(folder / name / fresh.name) == tree_hash(fresh)

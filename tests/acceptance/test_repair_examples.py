@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.examples import EXAMPLES, unpack
 from tests.conftest import tree_hash
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 pytestmark = pytest.mark.slow
 
 TABULATE = """\
@@ -80,22 +79,11 @@ tidx, token = get_next_comment(idx=tidx + 1)
 """
 
 
-def unpack(name: str, into: Path) -> Path:
-    spec = importlib.util.spec_from_file_location("brt_examples_run", EXAMPLES / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    run = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = run
-    spec.loader.exec_module(run)
-    root: Path = run.unpack(EXAMPLES / name, into)
-    return root
-
-
 def repaired(
     name: str, replies: str, strategy: str, tmp_path: Path
 ) -> tuple[dict[str, Any], str, Path]:
     """Repair an example; return its report, the patch that was written, and the tree."""
-    root = unpack(name, tmp_path)
+    root = unpack(EXAMPLES / name, tmp_path)
     before = tree_hash(root)
     (tmp_path / "replies.txt").write_text(replies, encoding="utf-8")
     command = [

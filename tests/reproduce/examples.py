@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -20,24 +16,12 @@ from pytest_brt.patches import apply_patch
 from pytest_brt.rank.matrix import target_of
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue, JudgedTest, Patch
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@functools.cache
-def _run() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("brt_examples_run", EXAMPLES / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+from tests.acceptance.examples import EXAMPLES, unpack
 
 
 def open_example(name: str, into: Path) -> Engine:
     """Return an engine on a fresh tree of the example called `name`."""
-    tree = _run().unpack(EXAMPLES / name, into)
+    tree = unpack(EXAMPLES / name, into)
     return open_engine(find_subject(tree, python=None, env={}), limits=Limits(seconds=20))
 
 

@@ -17,7 +17,8 @@ from pytest_brt.reproduce.context import Cut
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import LibroSettings, libro
-from tests.reproduce.examples import EXAMPLES, bench_for, issue_of, open_example
+from tests.acceptance.examples import EXAMPLES
+from tests.reproduce.examples import bench_for, issue_of, open_example
 
 pytest.importorskip("llama_cpp")
 pytestmark = pytest.mark.slow
