@@ -16,7 +16,7 @@ from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
-from pytest_brt.execute.views import Folders, View
+from pytest_brt.execute.views import Folders, View, encode
 from pytest_brt.execute.worker import Reply, Worker, WorkerGone, WorkerSilent, ended
 from pytest_brt.types import FileChange, TestRun, Verdict
 
@@ -98,9 +98,12 @@ class Conversation:
         imports: Sequence[str] = (),
         touched: Sequence[TouchedFile] = (),
         args: Sequence[str] = (),
+        tests: Sequence[FileChange] = (),
         keep: bool = False,
     ) -> Reply:
         """Start the process and return what it says first; it is over unless "row_ready".
+
+        `tests` are the files that its cells will bring, to have their asserts rewritten once.
 
         Raises:
             WorkerGone: it said nothing in time.
@@ -114,6 +117,7 @@ class Conversation:
                 "imports": list(imports),
                 "touched": [file.plain() for file in touched],
                 "args": list(args),
+                "tests": encode(tests),
                 "keep": keep,
                 "limits": setting.rlimits(),
                 "env": setting.environment(self.view.row_folders),
@@ -288,6 +292,7 @@ class RowRun:
                 imports=imports,
                 touched=self.touched,
                 args=[folder, *pytest_options(self.setting.subject, talk.view.tree)],
+                tests=[file for target in targets for file in target_files(target)],
             )
             if reply.event == "row_ready":
                 self.modules.update(talk.modules)

@@ -284,6 +284,7 @@ def run_pytest(row, touched):
     args = row.request["args"]
     sys.argv[:] = ["pytest"] + args
     row.probe = probe
+    row.zygote.rewritten.install()
     code = int(pytest.main(list(args), plugins=[probe, make_server(row)]))
     if row.cell is not None:
         row.cell.leave(code, touched)

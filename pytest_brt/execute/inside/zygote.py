@@ -53,6 +53,7 @@ class Zygote:
         self.load = load
         self.config = config
         self.sweep = load("sweep")
+        self.rewritten = load("rewriting").Rewritten(config["root"])
         self.shielded = self.is_shielded()
 
     def is_shielded(self):
@@ -93,6 +94,8 @@ class Zygote:
 
     def fork_row(self, request):
         """Fork a row, wait for its end, and end what it left."""
+        if request["kind"] == "fork":
+            self.rewritten.learn(request["tests"])
         me = os.getpid()
         pid = os.fork()
         if pid == 0:
