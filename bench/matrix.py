@@ -8,6 +8,9 @@
 * floor: the lower bound without isolation: one process that has pytest and the libraries
   loaded, a fork of it for each patch, which imports the project once and runs all tests.
 
+All start from trees with the bytecode that a developer's has: of all but the patched file, and
+the tests, which are new. Who compiles these first may keep what came of it.
+
 With --scale: the engine's cost per cell from 10 to 1,000 cells, and its memory. The projects'
 releases are fetched with pip, by version and sha256, into the user's cache folder. The last
 line is one JSON object.
@@ -175,19 +178,25 @@ class Bench:
             for index, source in enumerate(self.sources):
                 (tree / f"tests/test_brt_{index}.py").write_text(source, encoding="utf-8")
             self.trees.append(tree)
-        for index in range(len(self.trees)):
-            self._pytest(index, self._tests(), write=True)
+        self.run_patches()
+
+    def forget(self) -> None:
+        """Remove the bytecode of what a patch and its tests bring."""
+        for tree, change in zip(self.trees, self.changes, strict=True):
+            for path in (change.path, *self._tests()):
+                folder, name = (tree / path).parent, (tree / path).stem
+                for compiled in folder.glob(f"__pycache__/{name}.*"):
+                    compiled.unlink()
 
     def _tests(self) -> list[str]:
         return [f"tests/test_brt_{index}.py" for index in range(len(self.sources))]
 
-    def _pytest(self, index: int, tests: list[str], *, write: bool = False) -> None:
+    def _pytest(self, index: int, tests: list[str]) -> None:
         tree = self.trees[index]
         env = {
             "PATH": os.defpath,
             "PYTHONPATH": os.pathsep.join([str(tree / self.project.source), str(tree)]),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTHONDONTWRITEBYTECODE": "" if write else "1",
         }
         options = ["-q", "-p", "no:cacheprovider", "-o", "addopts="]
         command = [str(self.python), "-m", "pytest", *options, *tests]
@@ -210,7 +219,6 @@ class Bench:
         work = [(str(tree), self.project.source, self._tests()) for tree in self.trees]
         command = [str(self.python), "-c", FLOOR, json.dumps(work)]
         env = {"PATH": os.defpath, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        env["PYTHONDONTWRITEBYTECODE"] = "1"
         subprocess.run(command, env=env, capture_output=True, check=True)
 
     def open(self) -> Engine:
@@ -269,6 +277,7 @@ def measure(bench: Bench, rounds: int) -> dict[str, float | bool]:
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, action in ways.items():
+            bench.forget()
             seconds[way].append(spent(action))
     figures = {way: round(median(found), 3) for way, found in seconds.items()}
     return {
