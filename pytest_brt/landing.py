@@ -10,7 +10,8 @@ from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.index import open_index
 from pytest_brt.code.marks import mark_xfail
 from pytest_brt.errors import EditProblem
-from pytest_brt.options import Options, Write
+from pytest_brt.option_values import Write
+from pytest_brt.options import Options
 from pytest_brt.types import CandidateTest, Issue, RunRecord
 
 

@@ -34,7 +34,8 @@ from pytest_brt.items import (
 )
 from pytest_brt.journal import Journal
 from pytest_brt.landing import plan_edits
-from pytest_brt.options import Mode, Options, Write, read_options
+from pytest_brt.option_values import Write
+from pytest_brt.options import Mode, Options, read_options
 from pytest_brt.ours import OurFiles
 from pytest_brt.run import Run
 from pytest_brt.store import add_spent, save_last_run, write_bytes

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_brt.code.edits import Edit
 from pytest_brt.inputs import Inputs
-from pytest_brt.options import Options, Write
+from pytest_brt.option_values import Write
+from pytest_brt.options import Options
 from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.standing import verdict_of

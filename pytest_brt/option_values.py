@@ -1,0 +1,134 @@
+"""How one option is spelt, explained and read from text.
+
+Imported by every pytest start, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Write(StrEnum):
+    """What becomes of the tests that were found."""
+
+    NO = "no"
+    #: Shown as a diff, nothing written.
+    DIFF = "diff"
+    #: Written as a new test file.
+    NEW = "new"
+    #: The best one added to the test file where it belongs.
+    INTO = "into"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One row of the table: how an option is spelt, explained and read."""
+
+    flag: str
+    help: str
+    #: Text → value; raises ValueError saying what was expected.
+    read: Callable[[str], object] = str
+    metavar: str | None = None
+    default: object = None
+    repeat: bool = False
+    #: Whether there is an ini twin.
+    ini: bool = True
+    #: Environment variable that sets it, or "".
+    variable: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def dest(self) -> str:
+        """The attribute on pytest's namespace, and the ini key."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+def at_least(least: float, kind: type[int | float]) -> Callable[[str], object]:
+    """Return a reader of numbers that are not below `least`."""
+
+    def read(text: str) -> object:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not value >= least:  # so that nan is refused as well
+            raise ValueError(f"expected a number of at least {least:g}")
+        return value
+
+    return read
+
+
+def one_of(*words: str) -> Callable[[str], object]:
+    """Return a reader of one of `words`."""
+
+    def read(text: str) -> object:
+        if text not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def guard(text: str) -> object:
+    """Read how long regressions are looked for."""
+    if text in ("auto", "no"):
+        return text
+    try:
+        return at_least(0, float)(text)
+    except ValueError:
+        raise ValueError("expected auto, no or a number of seconds") from None
+
+
+def seconds(text: str) -> object:
+    """Read a time, as in "90", "90s", "15m" or "1.5h".
+
+    >>> seconds("15m")
+    900.0
+    """
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:].lower())
+    try:
+        seconds = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise ValueError("expected a time, as in 90s, 15m or 1h")
+    return seconds
+
+
+def share(text: str) -> object:
+    """Read a number from 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:  # so that nan is refused as well
+        raise ValueError("expected a number from 0 to 1")
+    return value
+
+
+def pair(text: str) -> object:
+    """Read NAME=VALUE."""
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError("expected NAME=VALUE")
+    return (name, value)
+
+
+def names(text: str) -> object:
+    """Read words with commas between them."""
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise ValueError("expected one or more names, separated by commas")
+    return found
+
+
+def parts(text: str) -> object:
+    """Read parts of the repair agent that can be left out."""
+    found = names(text)
+    known = ("search", "states", "memory", "place")
+    if not isinstance(found, tuple) or any(name not in known for name in found):
+        raise ValueError(f"expected some of {', '.join(known)}")
+    return found
