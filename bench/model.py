@@ -173,25 +173,25 @@ def overhead_of(engine: Engine, prompt: Prompt) -> float:
 
 
 def conversation_of(engine: Engine) -> float:
-    """Return tokens evaluated / new tokens over a conversation of ten steps."""
+    """Return tokens evaluated / tokens there are, over a conversation of ten steps."""
     messages = [Message(role=Role.USER, text="the report says that it fails " * 8)]
-    before, new, known = engine.evaluated, 0, 0
+    before = engine.evaluated
     for step in range(STEPS):
         (done,) = ask(engine, Prompt(messages=tuple(messages), sampling=Sampling(max_tokens=24)))
-        # The last token of an answer that was cut is evaluated with the next prompt.
-        length = done.prompt_tokens + done.tokens - (done.finish is Finish.LENGTH)
-        new += length - known
-        known = length
         messages += [
             Message(role=Role.ASSISTANT, text=done.text),
             Message(role=Role.USER, text=f"step {step}: the test failed as before"),
         ]
-    return (engine.evaluated - before) / new
+    # The last token of an answer that was cut would be evaluated with the next prompt.
+    length = done.prompt_tokens + done.tokens - (done.finish is Finish.LENGTH)
+    return (engine.evaluated - before) / length
 
 
 def measure(name: str, folder: Path) -> dict[str, float]:
     """Measure one shape."""
     llama_cpp: Any = importlib.import_module("llama_cpp")
+    quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)
+    llama_cpp.llama_log_set(quiet, None)
     path = folder / f"{name}.gguf"
     if not path.exists():
         write_shape(name, path)
