@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.dialogue.tool import Outcome, Tool
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -28,19 +25,17 @@ from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.model.recording import RecordedModel
 from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
+from pytest_brt.plan import Case, Plan
 from pytest_brt.progress import PROGRESS, Progress
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.repair.repairagent import Without
-from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
-from pytest_brt.repairing import RepairPlan
+from pytest_brt.repair_inputs import buggy_places, repair_plan
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.run import Case, Plan
 from pytest_brt.store import load_last_run, load_spent
-from pytest_brt.types import Cost, Issue, JudgedTest, Patch, Step
+from pytest_brt.types import Cost, Issue, JudgedTest, Patch
 
 
 def absolutepath(path: str | Path) -> Path:
@@ -81,8 +76,8 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     engine = open_project(config, options)
     try:
         given = _given(config, options, engine)
-        buggy = _buggy(options.buggy, Path(engine.subject.root))
-        repairs = _repairs(config, options, cases, buggy)
+        buggy = buggy_places(options.buggy, Path(engine.subject.root))
+        repairs = repair_plan(config, options, cases, buggy)
     except UsageProblem:
         engine.close()
         raise
@@ -179,71 +174,6 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
         return model, None if editor is model else editor
     recorded = RecordedModel(model, str(options.record))
     return recorded, None if editor is model else RecordedModel(editor, str(options.record))
-
-
-def _buggy(paths: tuple[str, ...], root: Path) -> tuple[str, ...]:
-    """Return the places that the user named, as in "pkg/a.py:3-9", relative to the project."""
-    found = []
-    for text in paths:
-        path, colon, span = text.partition(":")
-        file = root / path
-        if not file.is_file() or not file.resolve().is_relative_to(root.resolve()):
-            raise UsageProblem(
-                f"--brt-buggy-file: no such file in the project: {path!r} (give its path from "
-                f"{str(root)!r})"
-            )
-        if colon and not re.fullmatch(r"\d+(-\d+)?", span):
-            raise UsageProblem(
-                f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {text!r}"
-            )
-        found.append(file.resolve().relative_to(root.resolve()).as_posix() + colon + span)
-    return tuple(found)
-
-
-def _repairs(
-    config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
-) -> RepairPlan:
-    """Return what is to be repaired; the plan of a run that repairs nothing has no issue."""
-    strategies: dict[str, RepairStrategy] = {}
-    if options.repair and options.model == "none":
-        raise UsageProblem(
-            "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
-            "'pytest-brt models')"
-        )
-    for name in options.repair_strategies if options.repair else ():
-        strategy = named("--brt-repair-strategy", name, BUILT_IN)
-        if options.samples is not None:
-            strategy = replace(strategy, runs=options.samples)
-        strategies[name] = strategy
-    wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
-    return RepairPlan(
-        issues=frozenset(wanted),
-        strategies=strategies,
-        variants=options.variants,
-        without=frozenset(Without(name) for name in options.without),
-        given=buggy,
-        guard=options.guard,
-        jobs=options.jobs,
-        tools=_tools(config, str(config.rootpath)) if options.repair else {},
-    )
-
-
-def _tools(config: pytest.Config, root: str) -> dict[str, Tool]:
-    """Return the tools that plugins give to the repair agent."""
-    added: dict[str, Callable[[str, str], str]] = gather(config, "pytest_brt_tools", {})
-    return {name: _tool(name, answer, root) for name, answer in added.items()}
-
-
-def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
-    about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
-    spec = ActionSpec(
-        name=name, about=about, parameters=(Parameter(name="question", about="what to look for"),)
-    )
-
-    def run(action: Action, _steps: Sequence[Step]) -> Outcome:
-        return Outcome(observation=str(answer(action["question"], root)))
-
-    return Tool(spec=spec, run=run)
 
 
 def open_project(config: pytest.Config, options: Options) -> Engine:

@@ -13,9 +13,10 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.ours import Missed, OurItem
+from pytest_brt.plan import AttemptKey, Case
 from pytest_brt.progress import PROGRESS
 from pytest_brt.report.json import attempt_json, localised_json, repair_json, result_json
-from pytest_brt.run import AttemptKey, Case, Run
+from pytest_brt.run import Run
 from pytest_brt.types import Patch
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import TypeVar
 
@@ -19,20 +19,18 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.journal import Journal
 from pytest_brt.model.metered import Meter, MeteredModel
-from pytest_brt.rank.epr import Ranker
+from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.varying import Varying
 from pytest_brt.repair.patch import distinct
 from pytest_brt.repairing import Repairing, RepairPlan
 from pytest_brt.reproduce.agreement import agreed
-from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import (
     Attempt,
-    CandidateTest,
     Issue,
     JudgedTest,
-    Judgement,
     Localised,
     Patch,
     PatchResult,
@@ -42,74 +40,6 @@ from pytest_brt.types import (
 )
 
 T = TypeVar("T")
-
-#: Says whether a candidate is accepted; None when there is no opinion.
-Accept = Callable[[Issue, CandidateTest, Judgement], bool | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptKey:
-    """Names one run of one strategy on one issue."""
-
-    issue: str
-    strategy: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """An issue, or only its tests, with the patches meant for it."""
-
-    #: None when tests were given instead.
-    issue: Issue | None
-    patches: tuple[Patch, ...] = ()
-
-    @property
-    def issue_id(self) -> str:
-        """The issue's id, or "" without one."""
-        return self.issue.id if self.issue else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is to be done, decided before anything runs."""
-
-    cases: tuple[Case, ...]
-    #: In the order in which they are tried.
-    strategies: Mapping[str, Strategy]
-    #: Finds and judges the tests that were given; called once, when first needed.
-    given: Callable[[], tuple[JudgedTest, ...]] | None
-    rank: Ranker
-    accept: Accept
-    #: Seconds for running existing tests on the patches; 0 is none, None as long as the
-    #: ranking itself takes.
-    guard: float | None = 0.0
-    #: Whether candidates are run with changed inputs too, on patches that pass them.
-    vary: bool = False
-    #: Wall-clock seconds, from the first attempt on, in which models may be asked.
-    budget: float = math.inf
-    repairs: RepairPlan | None = None
-
-    def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:
-        """Return the repairs of `case`, in order."""
-        plan = self.repairs
-        if plan is None or case.issue_id not in plan.issues:
-            return ()
-        return tuple(
-            AttemptKey(issue=case.issue_id, strategy=name, index=index)
-            for name, strategy in plan.strategies.items()
-            for index in range(strategy.runs)
-        )
-
-    def keys(self, case: Case) -> tuple[AttemptKey, ...]:
-        """Return the attempts at `case`, in order."""
-        if case.issue is None:
-            return ()
-        return tuple(
-            AttemptKey(issue=case.issue.id, strategy=name, index=index)
-            for name, strategy in self.strategies.items()
-            for index in range(strategy.runs)
-        )
 
 
 class Run:

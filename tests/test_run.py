@@ -19,10 +19,11 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
+from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.reproduce.given import judge_runs
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.run import AttemptKey, Case, Plan, Run
+from pytest_brt.run import Run
 from pytest_brt.types import (
     Attempt,
     CandidateTest,

@@ -37,11 +37,12 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
+from pytest_brt.plan import Case, Plan
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.run import Case, Plan, Run
+from pytest_brt.run import Run
 from pytest_brt.types import Attempt, JudgedTest, PatchResult
 
 

@@ -1,0 +1,80 @@
+"""What one invocation is to do, decided before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pytest_brt.rank.epr import Ranker
+from pytest_brt.repairing import RepairPlan
+from pytest_brt.reproduce.strategy import Strategy
+from pytest_brt.types import CandidateTest, Issue, JudgedTest, Judgement, Patch
+
+#: Says whether a candidate is accepted; None when there is no opinion.
+Accept = Callable[[Issue, CandidateTest, Judgement], bool | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptKey:
+    """Names one run of one strategy on one issue."""
+
+    issue: str
+    strategy: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """An issue, or only its tests, with the patches meant for it."""
+
+    #: None when tests were given instead.
+    issue: Issue | None
+    patches: tuple[Patch, ...] = ()
+
+    @property
+    def issue_id(self) -> str:
+        """The issue's id, or "" without one."""
+        return self.issue.id if self.issue else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done, decided before anything runs."""
+
+    cases: tuple[Case, ...]
+    #: In the order in which they are tried.
+    strategies: Mapping[str, Strategy]
+    #: Finds and judges the tests that were given; called once, when first needed.
+    given: Callable[[], tuple[JudgedTest, ...]] | None
+    rank: Ranker
+    accept: Accept
+    #: Seconds for running existing tests on the patches; 0 is none, None as long as the
+    #: ranking itself takes.
+    guard: float | None = 0.0
+    #: Whether candidates are run with changed inputs too, on patches that pass them.
+    vary: bool = False
+    #: Wall-clock seconds, from the first attempt on, in which models may be asked.
+    budget: float = math.inf
+    repairs: RepairPlan | None = None
+
+    def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:
+        """Return the repairs of `case`, in order."""
+        plan = self.repairs
+        if plan is None or case.issue_id not in plan.issues:
+            return ()
+        return tuple(
+            AttemptKey(issue=case.issue_id, strategy=name, index=index)
+            for name, strategy in plan.strategies.items()
+            for index in range(strategy.runs)
+        )
+
+    def keys(self, case: Case) -> tuple[AttemptKey, ...]:
+        """Return the attempts at `case`, in order."""
+        if case.issue is None:
+            return ()
+        return tuple(
+            AttemptKey(issue=case.issue.id, strategy=name, index=index)
+            for name, strategy in self.strategies.items()
+            for index in range(strategy.runs)
+        )
