@@ -1,0 +1,42 @@
+"""The words of this project as values: frozen, slotted, keyword-only.
+
+Everything here is text, numbers, enums and tuples of them, so that each value can be
+hashed, compared, sent to another process and written as JSON (`codec`). Ids are content
+hashes; paths are POSIX strings relative to the root of the project under test.
+"""
+
+from pytest_brt.types.attempt import Attempt as Attempt
+from pytest_brt.types.attempt import Cost as Cost
+from pytest_brt.types.attempt import Ending as Ending
+from pytest_brt.types.attempt import Step as Step
+from pytest_brt.types.attempt import Trajectory as Trajectory
+from pytest_brt.types.candidate import CandidateTest as CandidateTest
+from pytest_brt.types.candidate import JudgedTest as JudgedTest
+from pytest_brt.types.candidate import Judgement as Judgement
+from pytest_brt.types.candidate import Oracle as Oracle
+from pytest_brt.types.candidate import OracleKind as OracleKind
+from pytest_brt.types.candidate import Origin as Origin
+from pytest_brt.types.fix import FoundFix as FoundFix
+from pytest_brt.types.fix import Localised as Localised
+from pytest_brt.types.fix import Place as Place
+from pytest_brt.types.fix import Repair as Repair
+from pytest_brt.types.outcome import Frame as Frame
+from pytest_brt.types.outcome import Raised as Raised
+from pytest_brt.types.outcome import TestRun as TestRun
+from pytest_brt.types.outcome import Verdict as Verdict
+from pytest_brt.types.patch import AppliedPatch as AppliedPatch
+from pytest_brt.types.patch import FileChange as FileChange
+from pytest_brt.types.patch import Patch as Patch
+from pytest_brt.types.rank import Difference as Difference
+from pytest_brt.types.rank import Rank as Rank
+from pytest_brt.types.rank import Standing as Standing
+from pytest_brt.types.record import RunRecord as RunRecord
+from pytest_brt.types.report import Block as Block
+from pytest_brt.types.report import BlockKind as BlockKind
+from pytest_brt.types.report import Issue as Issue
+from pytest_brt.types.row import Cell as Cell
+from pytest_brt.types.row import Exposure as Exposure
+from pytest_brt.types.row import Guarded as Guarded
+from pytest_brt.types.row import PatchResult as PatchResult
+from pytest_brt.types.row import Regression as Regression
+from pytest_brt.types.row import Varied as Varied

@@ -1,0 +1,77 @@
+"""What happens when a test runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Verdict(StrEnum):
+    """What one test did on one tree."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    #: The test itself is wrong: collection, fixture, import or name error in its own frame.
+    BROKEN = "BROKEN"
+    TIMEOUT = "TIMEOUT"
+    CRASH = "CRASH"
+    #: What the test process reported contradicts what it did.
+    TAMPERED = "TAMPERED"
+    SKIP = "SKIP"
+    XFAIL = "XFAIL"
+    FLAKY = "FLAKY"
+    #: The cell says nothing: other code was imported, or the patch did not apply.
+    INVALID = "INVALID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One level of a stack, outermost first in a tuple of them."""
+
+    #: Relative to the project when `project`, else as the interpreter names it.
+    path: str
+    line: int
+    function: str
+    #: Whether the code belongs to the project under test (tests and libraries do not).
+    project: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """An exception that was seen."""
+
+    #: Qualified name, as in "ValueError" or "pkg.errors.ParseError".
+    type: str
+    message: str
+    #: Qualified names of its base classes, nearest first.
+    bases: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    #: Variables of the last frame of the project: names and values in a few words.
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def in_project(self) -> Frame | None:
+        """The last frame of the project, None when it came through none."""
+        return next((frame for frame in reversed(self.frames) if frame.project), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
+    """What one test did, once, on one tree."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    test: str
+    #: pytest's own name of the item below its file, as in "TestX::test_y[1]".
+    node: str
+    verdict: Verdict
+    #: One line.
+    reason: str
+    raised: Raised | None = None
+    seconds: float = 0.0
+    #: The end of what it printed.
+    output: str = ""
+    #: False when the patched lines or modules were not reached; None when not known.
+    exercised: bool | None = None
