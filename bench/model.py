@@ -225,7 +225,9 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     print(f"{name} JSON: {theirs:.2f} s for {made} tokens; batch {ours:.2f} s for {count}")
 
     result["overhead"] = overhead_of(engine, prompt)
-    result["reeval"] = conversation_of(engine)
+    fresh = engine_of(weights)
+    result["reeval"] = conversation_of(fresh)
+    fresh.context.close()
     first = Prompt(messages=prompt.messages, sampling=Sampling(max_tokens=1, top_k=40))
     fresh = engine_of(weights)
     prefill, _ = cpu(lambda: ask(fresh, first))
