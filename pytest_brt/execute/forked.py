@@ -13,13 +13,14 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.canary import Canary
+from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
 from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.plain import STARTUP, observation, statement_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
-from pytest_brt.execute.rowrun import CellOrder, Conversation, RowDied, RowRun, Setting
+from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject

@@ -1,183 +1,26 @@
-"""One row on one worker: the conversation with its process, and the verdicts it leads to."""
+"""One row, taken through conversations with workers to a verdict for every target."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
 from pytest_brt.execute.imports import common_imports
-from pytest_brt.execute.places import Places
-from pytest_brt.execute.plain import resource_limits, test_deadlines
-from pytest_brt.execute.process import Deadlines, Ended
-from pytest_brt.execute.row import Limits, Row, TestTarget, limits_of
+from pytest_brt.execute.plain import test_deadlines
+from pytest_brt.execute.row import Row, TestTarget, limits_of
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.touched import TouchedFile, touched_files
+from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
-from pytest_brt.execute.views import Folders, View, encode
-from pytest_brt.execute.worker import Reply, Worker, WorkerGone, WorkerSilent, ended
+from pytest_brt.execute.views import View
+from pytest_brt.execute.worker import Worker, WorkerGone, WorkerSilent
 from pytest_brt.types import FileChange, TestRun, Verdict
 
-#: Seconds past a test's own deadlines after which its row is held to be dead.
-GRACE = 20.0
 #: How often the rest of a file is tried again after a test that ended its process.
 RESTARTS = 200
-
-
-class RowDied(Exception):
-    """The row's process ended where it should have gone on; the zygote lives."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What is the same for all rows of an engine."""
-
-    subject: Subject
-    limits: Limits
-    level: str
-    #: Processes that one test may have; None for no limit.
-    processes: int | None = None
-
-    def rlimits(self) -> dict[str, int]:
-        """Return the resource limits of one process, by the names of `resource.RLIMIT_*`."""
-        if self.level == "none":
-            return {"CORE": 0}
-        found = resource_limits(self.limits)
-        if self.processes is not None:
-            found["NPROC"] = self.processes
-        return found
-
-    def environment(self, folders: Folders) -> dict[str, str]:
-        """Return what the folders of a test change in its environment."""
-        given = dict(self.subject.env)
-        return {name: value for name, value in folders.env().items() if name not in given}
-
-    def places(self, tree: str) -> Places:
-        """Return the map from paths as processes name them to the project's own."""
-        return Places(tree=tree, root=self.subject.root, libraries=self.subject.paths)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellOrder:
-    """What one cell is to do."""
-
-    deadlines: Deadlines
-    #: Files of the tree, and of the working directory.
-    files: Sequence[FileChange] = ()
-    work: Sequence[FileChange] = ()
-    #: For pytest, in a row that was forked.
-    args: Sequence[str] = ()
-    #: The file of tests, relative to the tree.
-    target: str = ""
-    deselect: Sequence[str] = ()
-    #: For a new interpreter, in a row that was not.
-    script: str = ""
-    spec: dict[str, object] | None = None
-    in_work: bool = False
-    keep: bool = False
-    env: tuple[tuple[str, str], ...] = ()
-
-
-class Conversation:
-    """A row's process on a worker, from its start to its end."""
-
-    def __init__(self, worker: Worker, view: View, setting: Setting) -> None:
-        self.worker = worker
-        self.view = view
-        self.setting = setting
-        #: Libraries that importing the project loaded, for the next zygote.
-        self.modules: tuple[str, ...] = ()
-
-    def begin(
-        self,
-        *,
-        kind: str,
-        changes: Sequence[FileChange],
-        imports: Sequence[str] = (),
-        touched: Sequence[TouchedFile] = (),
-        args: Sequence[str] = (),
-        tests: Sequence[FileChange] = (),
-        keep: bool = False,
-    ) -> Reply:
-        """Start the process and return what it says first; it is over unless "row_ready".
-
-        `tests` are the files that its cells will bring, to have their asserts rewritten once.
-
-        Raises:
-            WorkerGone: it said nothing in time.
-        """
-        setting = self.setting
-        self.worker.send(
-            {
-                "op": "row",
-                "kind": kind,
-                "changes": self.view.begin_row(changes),
-                "imports": list(imports),
-                "touched": [file.plain() for file in touched],
-                "args": list(args),
-                "tests": encode(tests),
-                "keep": keep,
-                "limits": setting.rlimits(),
-                "env": setting.environment(self.view.row_folders),
-            }
-        )
-        reply = self.worker.reply(test_deadlines(setting.limits).start + GRACE)
-        if reply.event == "row_ready":
-            self.modules = reply.modules
-        elif reply.event != "row_end":
-            self.worker.reply(GRACE)
-        return reply
-
-    @staticmethod
-    def expect(reply: Reply) -> None:
-        """Go on only if the row's process is ready.
-
-        Raises:
-            WorkerGone: it is not, and what it said of that.
-        """
-        if reply.event != "row_ready":
-            raise WorkerGone(f"said: {reply.text or reply.tail or reply.event}")
-
-    def cell(self, order: CellOrder) -> Ended:
-        """Run one cell to its end.
-
-        Raises:
-            RowDied: the row's process ended first.
-            WorkerGone: so did the zygote, or nothing was heard in time.
-        """
-        setting = self.setting
-        with self.view.cell(order.files, order.work) as (folders, files, work):
-            self.worker.send(
-                {
-                    "op": "cell",
-                    "allow": order.deadlines.plain(),
-                    "args": list(order.args),
-                    "deselect": list(order.deselect),
-                    "target": order.target,
-                    "files": files,
-                    "work": work,
-                    "folders": folders.plain(),
-                    "cwd": folders.work if order.in_work else self.view.tree,
-                    "env": {**setting.environment(folders), **dict(order.env)},
-                    "limits": setting.rlimits(),
-                    "script": order.script,
-                    "spec": {**(order.spec or {}), "limits": setting.rlimits()},
-                    "keep": order.keep,
-                }
-            )
-            events, reply = self.worker.follow(order.deadlines.total + GRACE)
-        if reply.event != "cell_end":
-            if reply.event != "row_end":
-                self.worker.reply(GRACE)
-            raise RowDied(reply.text or "it ended")
-        return ended(events, reply)
-
-    def end(self) -> None:
-        """Have the process end, and all it left."""
-        self.worker.send({"op": "end"})
-        self.worker.reply(GRACE)
 
 
 class RowRun:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute import plain, rowrun
+from pytest_brt.execute import conversation, plain
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.row import Row, TestTarget
@@ -41,7 +41,7 @@ def test_a_patch_that_hangs_while_imported_is_a_timeout(
 ) -> None:
     run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
     monkeypatch.setattr(plain, "STARTUP", 2.0)
-    monkeypatch.setattr(rowrun, "GRACE", 1.0)
+    monkeypatch.setattr(conversation, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
         for number in range(3)
