@@ -102,9 +102,8 @@ class PlainEngine:
         return [merge(runs, target)] if target.node and len(runs) > 1 else runs
 
     def _pytest(self, tree: TreeCopy, row: Row, target: TestTarget, skip: Sequence[str]) -> Ended:
-        node = f"{target.path}::{target.node}" if target.node else target.path
         args = [
-            node, "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler",
+            *target.arguments, "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler",
             "--rootdir", str(tree.place), "--confcutdir", str(tree.place),
             "--tb=short", "-q", *self.subject.pytest_args,
             *(f"--deselect={name}" for name in skip),

@@ -22,7 +22,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestTarget:
-    """One test, or one file of tests, to be run."""
+    """One test, some tests of a file, or one file of tests, to be run in one process."""
 
     #: pytest must not take this for a test class.
     __test__: ClassVar[bool] = False
@@ -32,8 +32,16 @@ class TestTarget:
     path: str
     #: Content to put at `path` first; None when the tree already holds it.
     source: str | None = None
-    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them.
+    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them, or for `nodes`.
     node: str = ""
+    #: The nodes that are meant, where there are several.
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What pytest is to be given."""
+        names = self.nodes or ((self.node,) if self.node else ())
+        return tuple(f"{self.path}::{name}" for name in names) or (self.path,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +60,8 @@ class Row:
 class RowResult:
     """What the tests of a row did, in the order of its targets.
 
-    A target with a `node`, or one that could not be collected, has one run; a whole file
-    has one run per test found in it.
+    A target with a `node`, or one that could not be collected, has one run; a whole file,
+    and `nodes`, have one run per test found in it.
     """
 
     runs: tuple[TestRun, ...]

@@ -197,7 +197,6 @@ class RowRun:
     def _order(
         self, talk: Conversation, target: TestTarget, skip: Sequence[str], fork: bool
     ) -> CellOrder:
-        node = f"{target.path}::{target.node}" if target.node else target.path
         deadlines = test_deadlines(self.limits)
         left = max(1.0, self.last - time.monotonic())
         order = CellOrder(
@@ -206,10 +205,10 @@ class RowRun:
             target=target.path,
         )
         if fork:
-            return replace(order, args=[node], deselect=skip)
+            return replace(order, args=target.arguments, deselect=skip)
         options = pytest_options(self.setting.subject, talk.view.tree)
         spec: dict[str, object] = {
-            "args": [node, *options, *(f"--deselect={name}" for name in skip)],
+            "args": [*target.arguments, *options, *(f"--deselect={name}" for name in skip)],
             "packages": self.setting.subject.packages,
             "target": target.path,
             "root": talk.view.tree,

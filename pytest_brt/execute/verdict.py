@@ -89,14 +89,21 @@ def _verified(scene: Scene, ended: Ended, run: TestRun) -> TestRun:
         if state == "other":
             where = _line(scene.places.text(origin))
             return _invalid(run, f"other code than the patched {path} was imported: {where}")
+    exercised: bool | None = told.lines
     if not any(state == "patched" for _, state, _ in told.states):
-        exercised: bool | None = False
-    else:
-        exercised = told.lines
+        exercised = False
+    elif exercised and not scene.target.node:
+        exercised = _own_lines(ended, run)
     reason = run.reason
     if exercised is False and run.verdict in (Verdict.PASS, Verdict.FAIL):
         reason = _line(f"{reason}; patch not exercised")
     return replace(run, exercised=exercised, reason=reason)
+
+
+def _own_lines(ended: Ended, run: TestRun) -> bool | None:
+    """Return whether a test, of several in one process, ran a changed line itself."""
+    ends = (event for event in ended.events if event.event == "item_end")
+    return next((end.lines for end in ends if end.node.partition("::")[2] == run.node), None)
 
 
 def _invalid(run: TestRun, why: str) -> TestRun:
@@ -105,8 +112,17 @@ def _invalid(run: TestRun, why: str) -> TestRun:
 
 def merge(runs: Sequence[TestRun], target: TestTarget) -> TestRun:
     """Return one run for all items of a target that names a single test."""
-    worst = min(runs, key=lambda run: _WORST.index(run.verdict))
-    return replace(worst, node=target.node or worst.node, seconds=sum(run.seconds for run in runs))
+    found = worst(runs)
+    return replace(found, node=target.node or found.node)
+
+
+def worst(runs: Sequence[TestRun]) -> TestRun:
+    """Return the run of several, as of one test with several parameters, that says most ill.
+
+    Its seconds are those of all.
+    """
+    found = min(runs, key=lambda run: _WORST.index(run.verdict))
+    return replace(found, seconds=sum(run.seconds for run in runs))
 
 
 def finished_nodes(ended: Ended) -> frozenset[str]:

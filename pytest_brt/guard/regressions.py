@@ -8,21 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.verdict import worst
 from pytest_brt.guard.choose import near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.guard.touched import Touched
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
 
 #: Tests of the first batch; each one is twice as large, for the clock is looked at in between.
-_BATCH = 12
+_BATCH = 24
 _LARGEST_BATCH = 100
 #: How much longer than the allowance looking for tests that pass may take.
 _LOOKING = 3.0
 #: Newly failing tests that are run a second time, with another hash seed.
 _CONFIRMED = 6
+#: How the reason begins where a file cannot even be imported.
+_UNCOLLECTED = "cannot be collected"
 #: Verdicts that, after a PASS, mean that something broke.
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 
@@ -163,7 +165,7 @@ class Guard:
                 shared = max(0.0, time.monotonic() - started - own) / len(new)
                 for test in new:
                     run = runs.get(test.name)
-                    if run and run.reason.startswith("cannot be collected"):
+                    if run and _is_uncollected(run):
                         self._uncollected.add(test.path)
                     self._base[test.name] = _Known(
                         verdict=run.verdict if run else Verdict.INVALID,
@@ -180,11 +182,11 @@ class Guard:
         """
         rest = frozenset(test.name for test in tests[_CONFIRMED:])
         tests = tests[:_CONFIRMED]
-        again = self._runs(changes, tests, seed=1)
+        again = self._runs(changes, tests, seed=1, alone=True)
         still = [
             test for test in tests if test.name in again and again[test.name].verdict in _BROKEN
         ]
-        base = self._runs((), still, seed=1)
+        base = self._runs((), still, seed=1, alone=True)
         return rest | {name for name, run in base.items() if run.verdict is Verdict.PASS}
 
     def _runs(
@@ -194,20 +196,45 @@ class Guard:
         *,
         seed: int = 0,
         limit: float | None = None,
+        alone: bool = False,
     ) -> dict[str, TestRun]:
+        """Return what tests do, by their names: those of a file in one process, or each alone.
+
+        Collecting a file of tests often costs more than running one of them.
+        """
         if not tests:
             return {}
-        targets = {content_id(test.name): test for test in tests}
+        files: dict[str, list[ExistingTest]] = {}
+        for test in tests:
+            files.setdefault(test.name if alone else test.path, []).append(test)
         row = Row(
             changes=changes,
             targets=tuple(
-                TestTarget(id=key, path=test.path, node=test.node) for key, test in targets.items()
+                TestTarget(id=str(number), path=group[0].path, nodes=tuple(t.node for t in group))
+                for number, group in enumerate(files.values())
             ),
             hash_seed=seed,
             test_seconds=limit,
         )
-        result = self._engine.run(row)
-        return {targets[run.test].name: run for run in result.runs}
+        groups = list(files.values())
+        found: dict[str, list[TestRun]] = {}
+        lost: list[ExistingTest] = []
+        for run in self._engine.run(row).runs:
+            group = groups[int(run.test)]
+            if run.node:
+                name = f"{group[0].path}::{run.node.partition('[')[0]}"
+                found.setdefault(name, []).append(run)
+            elif alone or run.verdict is not Verdict.BROKEN or _is_uncollected(run):
+                for test in group:
+                    found.setdefault(test.name, []).append(run)
+            else:  # pytest refuses all for one that it does not find
+                lost += group
+        done = {test.name: worst(found[test.name]) for test in tests if test.name in found}
+        return done | self._runs(changes, lost, seed=seed, limit=limit, alone=True)
+
+
+def _is_uncollected(run: TestRun) -> bool:
+    return run.reason.startswith(_UNCOLLECTED)
 
 
 def _reached(runs: Iterable[TestRun]) -> int | None:

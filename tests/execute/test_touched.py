@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.execute.touched import changed_lines, module_names, touched_files
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import CORE, make_project, open_on, run_one
+from tests.execute.subjects import environment
 
 CHANGED = FileChange(path="pkg/core.py", content=CORE.replace("a / b", "a // b").encode())
 
@@ -66,6 +70,33 @@ def test_a_patch_that_ran_is_known_where_python_can_tell(engine: Engine) -> None
 def test_a_patched_line_that_is_not_reached_is_known(engine: Engine) -> None:
     asks = "from pkg.core import Thing\ndef test_a(): assert Thing().name()\n"
     assert run_one(engine, asks, changes=(CHANGED,)).exercised is False
+
+
+@pytest.mark.slow
+def test_each_of_several_tests_in_a_process_is_known_by_itself(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    root = make_project(tmp_path / "project")
+    (root / "tests/test_both.py").write_text(
+        "from pkg.core import Thing, divide\n"
+        "def test_other(): assert Thing().name()\n"
+        "def test_divide(): assert divide(4, 2)\n"
+        "def test_again(): assert divide(4, 2)\n"
+        "def test_left_out(): assert divide(4, 2)\n",
+        encoding="utf-8",
+    )
+    python = environment("3.12", "pytest==9.0.0")
+    engine = open_engine(find_subject(root, python=str(python), env={}), limits=Limits())
+    nodes = ("test_other", "test_divide", "test_again")
+    try:
+        target = TestTarget(id="t", path="tests/test_both.py", nodes=nodes)
+        runs = engine.run(Row(targets=(target,), changes=(CHANGED,))).runs
+    finally:
+        engine.close()
+    assert {run.node: run.exercised for run in runs} == {
+        "test_other": False,
+        "test_divide": True,
+        "test_again": True,
+    }
 
 
 def test_other_code_than_the_patched_makes_a_cell_invalid(engine: Engine) -> None:

@@ -104,10 +104,12 @@ class Counting:
         self.level = engine.level
         self._engine = engine
         self.plain: list[str] = []
+        self.processes = 0
 
     def run(self, row: Row) -> RowResult:
         if not row.changes and not row.hash_seed:
-            self.plain += [target.node for target in row.targets]
+            self.plain += [name for target in row.targets for name in target.arguments]
+            self.processes += len(row.targets)
         return self._engine.run(row)
 
     def observe(self, program: object) -> object:
@@ -149,3 +151,36 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root
         broken.unlink()
     assert found.ran == 3
     assert 0 < len([node for node in counting.plain if "core" in node]) < 40
+
+
+def test_the_tests_of_a_file_share_a_process(engine: Engine, root: Path) -> None:
+    counting = Counting(engine)
+    found = check(Guard(counting), root, RIGHT)  # type: ignore[arg-type]
+    assert (found.ran, counting.processes) == (3, 1)
+
+
+def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(root: Path) -> None:
+    other = root / "tests" / "test_more.py"
+    other.write_text(
+        textwrap.dedent("""\
+            import pytest
+            from pkg.core import double
+
+            if double is None:
+                def test_double_is_never_defined():
+                    assert double(1)
+
+            @pytest.mark.parametrize("n", [0, 1, 2])
+            def test_double_of(n):
+                assert double(n) + 1 > 0
+            """),
+        encoding="utf-8",
+    )
+    fresh = open_on(root)
+    try:
+        found = check(Guard(fresh), root, BREAKING)
+    finally:
+        fresh.close()
+        other.unlink()
+    assert "tests/test_more.py::test_double_of" in {test.test for test in found.regressions}
+    assert found.ran == 4

@@ -26,6 +26,8 @@ class Probe:
         self.describe = describe
         self.packages = frozenset(packages)
         self.own_files = own_files
+        #: What sees whether the patched code ran, where there is a patch.
+        self.touched = None
 
     def ignores(self, path):
         """Return whether a path is off the way to the target; None where pytest may decide."""
@@ -90,10 +92,13 @@ class Probe:
     def pytest_runtest_logstart(self, nodeid, location):
         """Tell that an item starts: its deadline counts from here."""
         self.wire.send("item", node=nodeid)
+        if self.touched is not None:
+            self.touched.begin()
 
     def pytest_runtest_logfinish(self, nodeid, location):
         """Tell that an item is through with all its phases."""
-        self.wire.send("item_end", node=nodeid)
+        lines = None if self.touched is None else self.touched.reached()
+        self.wire.send("item_end", node=nodeid, lines=lines)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):

@@ -283,6 +283,7 @@ def run_pytest(row, touched):
     probe = row.load("probe").Probe(None, describe.describe, row.config["packages"], own_files)
     args = row.request["args"]
     sys.argv[:] = ["pytest"] + args
+    probe.touched = touched
     row.probe = probe
     row.zygote.rewritten.install()
     code = int(pytest.main(list(args), plugins=[probe, make_server(row)]))

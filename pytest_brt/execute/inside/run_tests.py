@@ -23,6 +23,7 @@ def main():
     probe.target = os.path.join(os.path.realpath(spec["root"]), spec["target"])
     touched = load("touched").Touched(spec["root"], spec["touched"])
     touched.watch()
+    probe.touched = touched
     sys.argv[:] = ["pytest"] + spec["args"]
     code = int(pytest.main(spec["args"], plugins=[probe]))
     if touched.files:

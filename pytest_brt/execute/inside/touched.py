@@ -20,6 +20,9 @@ class Touched:
         self.wanted = {}
         self.seen = {}
         self.watching = False
+        #: Whether a changed line ran before the first test, and whether one ever ran.
+        self.early = None
+        self.ever = False
 
     def at(self, path):
         """Return where a file of the project lies."""
@@ -57,6 +60,24 @@ class Touched:
             seen.add(line)
         return sys.monitoring.DISABLE
 
+    def begin(self):
+        """Begin a test: what is executed from here on is its own."""
+        if not self.watching:
+            return
+        self.ever = self.ever or self._any()
+        if self.early is None:
+            self.early = self.ever
+        for lines in self.seen.values():
+            lines.clear()
+        sys.monitoring.restart_events()
+
+    def reached(self):
+        """Return whether the test, or loading its file, ran a changed line; None if unknown."""
+        return (self.early or self._any()) if self.watching else None
+
+    def _any(self):
+        return any(self.seen[path] & self.wanted[path] for path in self.wanted)
+
     def report(self):
         """Return [path, state, origin] for each file, and whether a changed line ran.
 
@@ -66,7 +87,7 @@ class Touched:
         states = [self._state(path, names) for path, names, _, _ in self.files]
         if not self.watching:
             return states, None
-        return states, any(self.seen[path] & self.wanted[path] for path in self.wanted)
+        return states, self.ever or self._any()
 
     def _state(self, path, names):
         expected = self.at(path)
