@@ -32,11 +32,12 @@ from pytest_brt.reproduce.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Ending, Step
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
+from tests.rounds import rounds
 
 pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[2] / "bench"
-#: Of 100 runs; a third for each example.
-RUNS, DEEP = 18, 16
+#: A third of them all, for each example.
+RUNS, DEEP = rounds(18, least=4), rounds(16, least=4)
 STEPS = 8
 ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
 

@@ -16,13 +16,14 @@ import pytest
 from pytest_brt.execute.scratch import clear_stale
 from tests.execute.projects import make_project
 from tests.hostile.run_cases import digest
+from tests.rounds import rounds
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
 ]
 ROOT = Path(__file__).parents[2]
-TIMES = 50
+TIMES = rounds(50, least=12)
 #: Which process of a run is killed, by a word of its command line.
 VICTIMS = ("chaos_run", "launcher.py", "zygote.py")
 

@@ -17,13 +17,14 @@ from pytest_brt.repair.strategy import RepairBench, run_passerine
 from pytest_brt.types import Ending, Trajectory
 from tests.conftest import tree_hash
 from tests.repair.scenes import Scene
+from tests.rounds import rounds
 
-RUNS = 200
+RUNS = rounds(200)
 AT_ONCE = 16
 
 
 @pytest.mark.slow
-def test_two_hundred_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
+def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
     tiny.write_llama(tmp_path / "tiny.gguf", context=16_384)
     model = open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(jobs=1))
     before = tree_hash(scene.root)

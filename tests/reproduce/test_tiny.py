@@ -13,12 +13,13 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_model
-from pytest_brt.reproduce.context import Cut
+from pytest_brt.reproduce.cuts import Cut
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import LibroSettings, libro
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
+from tests.rounds import rounds
 
 pytest.importorskip("llama_cpp")
 pytestmark = pytest.mark.slow
@@ -48,7 +49,7 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
     name, engine = example
     bench = bench_for(engine, model)
     with open_index(Path(engine.subject.root)) as index:
-        for number in range(34):
+        for number in range(rounds(34, least=6)):
             settings = LibroSettings(
                 samples=2 + number % 3,
                 sampling=replace(LibroSettings().sampling, max_tokens=48),
