@@ -20,6 +20,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.local import LocalModel, open_gguf, open_pair
+from tests.rounds import rounds
 
 FAST = Settings(threads=1)
 
@@ -279,7 +280,6 @@ SCRIPT = """
 import signal, sys, threading
 from pytest_brt.model.base import *
 from pytest_brt.model.local import open_gguf
-from tests.rounds import rounds
 # Processes in the background of a script start with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 model = open_gguf({path!r}, Settings(threads=1, context=4096))
