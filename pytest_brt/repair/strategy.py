@@ -38,6 +38,8 @@ class RepairBench:
     #: Variants of a fix that fails.
     variants: int = 30
     without: frozenset[Without] = frozenset()
+    #: Whether a bug is repaired without any failing test too: existing tests alone judge then.
+    blind: bool = False
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts.
     deadline: float = math.inf
@@ -57,6 +59,8 @@ class RepairStrategy:
     attempt: Callable[[int, RepairBench], Repair]
     #: Independent runs per issue.
     runs: int = 1
+    #: Whether only every other run, from the first on, is given the failing test.
+    alternates: bool = False
 
 
 def run_repairagent(index: int, bench: RepairBench) -> Repair:
@@ -67,7 +71,7 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         SubjectProblem: the project's interpreter cannot be started.
     """
     site = bench.site
-    if not site.failing:
+    if not site.failing and not bench.blind:
         return Repair(
             issue=site.issue.id,
             strategy="repairagent",
@@ -99,7 +103,7 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         strategy="repairagent",
         index=index,
         fixes=tuple(fixes.values()),
-        brt=site.failing[0].test.name,
+        brt=site.failing[0].test.name if site.failing else "",
         notes=() if fixes else (f"{_count(tried, 'fix', 'fixes')} tried, none passes the tests",),
         trajectory=trajectory,
     )
@@ -149,7 +153,7 @@ def run_passerine(index: int, bench: RepairBench) -> Repair:
 
 BUILT_IN: Mapping[str, RepairStrategy] = {
     "repairagent": RepairStrategy(attempt=run_repairagent),
-    "passerine": RepairStrategy(attempt=run_passerine, runs=20),
+    "passerine": RepairStrategy(attempt=run_passerine, runs=20, alternates=True),
 }
 
 

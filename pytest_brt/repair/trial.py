@@ -46,7 +46,13 @@ class Trial:
     @property
     def plausible(self) -> bool:
         """Whether it passes the failing tests and breaks none of the others that were run."""
-        return self.passes and self.checked and not (self.guarded and self.guarded.regressions)
+        return self.passes and self.unrefuted
+
+    @property
+    def unrefuted(self) -> bool:
+        """Whether all that was run speaks for it; without a failing test it need not be right."""
+        judged = self.passes or not self.runs
+        return judged and self.checked and not (self.guarded and self.guarded.regressions)
 
     @property
     def failed(self) -> tuple[TestRun, ...]:

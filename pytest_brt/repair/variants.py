@@ -33,9 +33,9 @@ class Tried:
     cost: Cost
 
     @property
-    def plausible(self) -> tuple[Trial, ...]:
+    def good(self) -> tuple[Trial, ...]:
         """Those that pass the tests."""
-        return tuple(trial for trial in self.trials if trial.plausible)
+        return tuple(trial for trial in self.trials if trial.unrefuted)
 
 
 def try_variants(

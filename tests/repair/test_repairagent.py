@@ -239,3 +239,30 @@ def test_without_a_failing_test_nothing_is_tried(scene: Scene, tmp_path: Path) -
     done = run_repairagent(0, RepairBench(site=site, brt=None))
     assert done.fixes == ()
     assert "--brt-tests" in done.notes[0]
+
+
+def test_without_a_failing_test_existing_ones_judge_where_that_is_wanted(
+    scene: Scene, tmp_path: Path
+) -> None:
+    def fix(code: str) -> str:
+        changes = f'"changes": "{MODULE} replace {LINE}"'
+        head = f'{{"thought": "t", "action": "write_fix", {changes}}}'
+        return f"=== reply\n{head}\n```python\n    return {code}\n```\n"
+
+    done = '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
+    hypothesis = '{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}'
+    script = f"=== reply\n{hypothesis}\n" + fix("min(value, high)") + done
+    script += fix("max(low, min(value, high))") + done
+    site = scene.site(scripted(tmp_path, script), tests=False)
+    bench = RepairBench(site=site, brt=None, blind=True, variants=0)
+    repair = run_repairagent(0, bench)
+    assert repair.trajectory is not None
+    steps = repair.trajectory.steps
+    assert "breaks 2 of the existing tests" in steps[1].observation
+    assert "No fix passes" in steps[2].problem
+    assert "A fix passes the tests" in steps[3].observation
+    assert repair.trajectory.ending is Ending.FINISH
+    (found,) = repair.fixes
+    assert "max(low, min(value, high))" in found.patch.text
+    # Nobody says that it is plausible: no test failed before.
+    assert (found.plausible, found.total, repair.brt) == (False, 0, "")

@@ -52,7 +52,7 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
             raise FixProblem("the fix changes only comments or blank lines (change the code)")
         trial = site.trials.run(mended.changes)
         note = f"({'; '.join(mended.notes)})\n" if mended.notes else ""
-        if trial.plausible:
+        if trial.unrefuted:
             return _outcome(site, trial, None, note)
         try:
             tried = try_variants(
@@ -79,13 +79,13 @@ def _hypothesis(steps: Sequence[Step]) -> str:
 
 
 def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcome:
-    good = [(trial, "the agent")] if trial.plausible else []
-    good += [(variant, "a variant") for variant in (tried.plausible if tried else ())]
+    good = [(trial, "the agent")] if trial.unrefuted else []
+    good += [(variant, "a variant") for variant in (tried.good if tried else ())]
     facts: list[tuple[str, str]] = []
     for one, source in good:
         facts += [(PATCH, canonical_diff(one.changes, site.root)), (SOURCE, source)]
     lines = [note + _told(site, trial)]
-    if not trial.plausible:
+    if not trial.unrefuted:
         lines.append("The fix was taken back: the code is as it was before.")
     if tried and tried.asked:
         lines.append(_told_variants(site, tried))
@@ -120,9 +120,9 @@ def _told(site: Site, trial: Trial) -> str:
 def _told_variants(site: Site, tried: Tried) -> str:
     """Return what came of the variants: the one that works, or how they fail."""
     count = len(tried.trials)
-    if tried.plausible:
-        diff = canonical_diff(tried.plausible[0].changes, site.root)
+    if tried.good:
+        diff = canonical_diff(tried.good[0].changes, site.root)
         lines = [line for line in diff.splitlines() if line.startswith(("+", "-"))]
         body = "\n".join(line for line in lines if not line.startswith(("+++ ", "--- ")))
-        return f"Of {count} variants, {len(tried.plausible)} pass all tests. The first:\n{body}"
+        return f"Of {count} variants, {len(tried.good)} pass all tests. The first:\n{body}"
     return f"{count} different variants of it were tried, and none passes."
