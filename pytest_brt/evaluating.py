@@ -16,23 +16,33 @@ from typing import Any
 import pytest
 
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.errors import BrtError, SubjectProblem
+from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import read_environments
+from pytest_brt.evaluate.job import Kit
 from pytest_brt.evaluate.ledger import Ledger
 from pytest_brt.evaluate.predictions import read_predictions
-from pytest_brt.evaluate.record import Ranked, Reproduced, Settings, Stage
+from pytest_brt.evaluate.record import (
+    Repaired,
+    RepairSettings,
+    Reproduced,
+    Settings,
+    Stage,
+    Studied,
+)
 from pytest_brt.evaluate.remote import Remote, check_strategies
 from pytest_brt.evaluate.study import Carry, Study, StudyPlan, setting_of
-from pytest_brt.evaluate.work import Kit, carry_out
+from pytest_brt.evaluate.wording import read_wording
+from pytest_brt.evaluate.work import carry_out
 from pytest_brt.evaluate.written import write_study
 from pytest_brt.execute.remote import Cluster, open_cluster
-from pytest_brt.extensions import gather
+from pytest_brt.extensions import gather, named
 from pytest_brt.inputs import absolutepath, chosen_strategies, open_chosen_models
 from pytest_brt.items import result_of
 from pytest_brt.options import Options, read_options
 from pytest_brt.ours import Missed, OurFiles, OurItem
 from pytest_brt.progress import PROGRESS, Progress
+from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.known import STRATEGIES
 
 
@@ -66,10 +76,21 @@ class StageItem(OurItem):
         if result.problem:
             raise SubjectProblem(result.problem)
         self.seconds = result.setup + result.seconds + result.judging
-        if isinstance(result, Reproduced) and not result.tests:
-            raise Missed("no candidate test")
-        if isinstance(result, Ranked) and not result.tests:
-            raise Missed("no evidence: no candidate test to rank by")
+        missed = _missed(result)
+        if missed:
+            raise Missed(missed)
+
+
+def _missed(result: Studied) -> str:
+    """Return what a stage did not find, or ""."""
+    if isinstance(result, Repaired):
+        found = any(fix.kept for run in result.runs for fix in run.fixes)
+        return "" if found else "no fix that passes the tests"
+    if result.tests:
+        return ""
+    if isinstance(result, Reproduced):
+        return "no candidate test"
+    return "no evidence: no candidate test to rank by"
 
 
 class StudyFile(pytest.File):
@@ -108,7 +129,7 @@ class StudySession(OurFiles):
         self._models = (model, editor)
         self._cluster: Cluster | None = None
         tables = read_environments(options.environments) if options.environments else {}
-        settings = _settings(options, tuple(chosen))
+        settings = _settings(options, tuple(chosen), read_wording(options.prompts))
         plan = StudyPlan(
             dataset=path.name,
             instances=instances,
@@ -116,6 +137,7 @@ class StudySession(OurFiles):
             predictions=read_predictions(Path(name) for name in options.predictions),
             repos=options.repos,
             settings=settings,
+            asked=tuple(Stage(name) for name in options.stages),
         )
         progress = config.stash.setdefault(PROGRESS, Progress())
         prompts = Prompts(options.prompts)
@@ -211,7 +233,33 @@ class StudySession(OurFiles):
             self._cluster.close()
 
 
-def _settings(options: Options, strategies: tuple[str, ...]) -> Settings:
+def _repair_settings(options: Options) -> RepairSettings | None:
+    """Return what to repair by; None where a study repairs nothing.
+
+    Raises:
+        UsageProblem: there is no model, no such strategy, or a part that no study has.
+    """
+    if Stage.REPAIR not in options.stages:
+        return None
+    if options.model == "none":
+        raise UsageProblem(
+            "--brt-stages: fixes are written by a model: 'repair' needs one (add --brt-model "
+            "gguf:FILE, or see 'pytest-brt models')"
+        )
+    if any("place" in parts for parts in options.without):
+        raise UsageProblem(
+            "--brt-without: 'place' means nothing in a study: no repair is told the place"
+        )
+    for name in options.repair_strategies:
+        named("--brt-repair-strategy", name, BUILT_IN)
+    return RepairSettings(
+        strategies=options.repair_strategies, without=options.without, variants=options.variants
+    )
+
+
+def _settings(
+    options: Options, strategies: tuple[str, ...], prompts: tuple[tuple[str, str], ...]
+) -> Settings:
     return Settings(
         strategies=strategies,
         model=options.model,
@@ -230,4 +278,6 @@ def _settings(options: Options, strategies: tuple[str, ...]) -> Settings:
         net=options.net,
         guard=options.guard,
         vary=options.vary,
+        prompts=prompts,
+        repairs=_repair_settings(options),
     )

@@ -13,9 +13,9 @@ from pytest_brt.option_values import (
     names,
     one_of,
     pair,
-    parts,
     seconds,
     share,
+    some_of,
 )
 
 #: In the order in which the help shows them.
@@ -130,10 +130,11 @@ SPECS = (
     Spec(
         flag="--brt-without",
         metavar="NAME[,NAME]",
-        read=parts,
+        read=some_of("search", "states", "memory", "place"),
         default=(),
+        repeat=True,
         help="switch parts of repairagent off, to see what they are worth: search, states, "
-        "memory, place",
+        "memory, place; repeatable, and in a study each is tried beside the whole",
     ),
     Spec(
         flag="--brt-out",
@@ -290,6 +291,14 @@ SPECS = (
         ini=False,
         help="study how well the tool does on the bugs of DATASET, a *.jsonl file in SWE-bench's "
         "format or a folder of bugs",
+    ),
+    Spec(
+        flag="--brt-stages",
+        metavar="NAME[,NAME]",
+        read=some_of("reproduce", "rank", "repair"),
+        default=("reproduce", "rank"),
+        help="what a study does with each bug: reproduce (always), rank its candidate patches, "
+        "repair it with and without the failing test (default: reproduce,rank)",
     ),
     Spec(
         flag="--brt-repos",

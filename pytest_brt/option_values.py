@@ -125,10 +125,13 @@ def names(text: str) -> object:
     return found
 
 
-def parts(text: str) -> object:
-    """Read parts of the repair agent that can be left out."""
-    found = names(text)
-    known = ("search", "states", "memory", "place")
-    if not isinstance(found, tuple) or any(name not in known for name in found):
-        raise ValueError(f"expected some of {', '.join(known)}")
-    return found
+def some_of(*known: str) -> Callable[[str], object]:
+    """Return a reader of some of the words `known`, with commas between them."""
+
+    def read(text: str) -> object:
+        found = names(text)
+        if not isinstance(found, tuple) or any(name not in known for name in found):
+            raise ValueError(f"expected some of {', '.join(known)}")
+        return found
+
+    return read

@@ -48,8 +48,8 @@ class Options:
     repair_strategies: tuple[str, ...]
     #: Variants of a fix that fails.
     variants: int
-    #: Parts of the repair agent that are switched off.
-    without: tuple[str, ...]
+    #: Parts of the repair agent that are switched off: as often as it was said, the parts.
+    without: tuple[tuple[str, ...], ...]
     #: Folder for the patches that are found; None for brt-patches/NAME of the report.
     out: Path | None
     patches: Path | None
@@ -100,6 +100,8 @@ class Options:
     gate: str
     #: Data set of a study, or "".
     evaluate: str
+    #: What it does with each bug.
+    stages: tuple[str, ...]
     #: Folder of clones; which interpreter and paths each bug has; patches of other systems.
     repos: Path | None
     environments: Path | None
@@ -165,7 +167,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         localise=localise,
         repair_strategies=_texts(values["brt_repair_strategy"]),
         variants=int(str(values["brt_variants"])),
-        without=_texts(values["brt_without"]),
+        without=tuple(_texts(parts) for parts in _several(values["brt_without"])),
         out=_path(values["brt_out"]),
         patches=Path(str(patches)) if patches else None,
         tests=_texts(values["brt_tests"]),
@@ -199,6 +201,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         threshold=_number(values["brt_threshold"], float),
         gate=str(values["brt_gate"]),
         evaluate=str(values["brt_evaluate"]),
+        stages=_texts(values["brt_stages"]),
         repos=_path(values["brt_repos"]),
         environments=_path(values["brt_environments"]),
         predictions=_texts(values["brt_predictions"]),
@@ -223,8 +226,12 @@ def _number(value: object, kind: type[N]) -> N | None:
     return None if value is None else kind(str(value))
 
 
+def _several(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else ()
+
+
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(part) for part in value) if isinstance(value, list | tuple) else ()
+    return tuple(str(part) for part in _several(value))
 
 
 def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> object:

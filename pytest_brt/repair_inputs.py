@@ -60,7 +60,7 @@ def repair_plan(
         issues=frozenset(wanted),
         strategies=strategies,
         variants=options.variants,
-        without=frozenset(Without(name) for name in options.without),
+        without=frozenset(Without(name) for parts in options.without for name in parts),
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
@@ -14,6 +15,18 @@ class Stage(StrEnum):
 
     REPRODUCE = "reproduce"
     RANK = "rank"
+    REPAIR = "repair"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairSettings:
+    """All that repairs depend on besides the bugs and what reproduces them."""
+
+    strategies: tuple[str, ...]
+    #: Parts of repairagent that are switched off, a set for each further way beside the whole.
+    without: tuple[tuple[str, ...], ...] = ()
+    #: Variants of a fix that fails.
+    variants: int = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +52,10 @@ class Settings:
     #: Seconds of existing tests per bug; 0 for none, None for as long as ranking takes.
     guard: float | None = None
     vary: bool = True
+    #: The user's own prompts: the path of each below their folder, and its text.
+    prompts: tuple[tuple[str, str], ...] = ()
+    #: None where nothing is repaired.
+    repairs: RepairSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +100,24 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Covered:
+    """How much of what the true fix changes all candidates of a strategy run (SWT-bench)."""
+
+    strategy: str
+    #: Lines that the fix takes away or adds, and that its own tests run.
+    lines: int
+    #: Those of them that the candidates run.
+    reached: int
+    #: Why it could not be seen, or "".
+    problem: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """Part of the lines that is reached; None where there is none to reach."""
+        return self.reached / self.lines if self.lines else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
     """What the strategies made of one bug."""
 
@@ -91,6 +126,8 @@ class Reproduced:
     #: The candidates of each strategy, best first.
     tests: tuple[TestOutcome, ...] = ()
     runs: tuple[Told, ...] = ()
+    #: Per strategy.
+    covered: tuple[Covered, ...] = ()
     #: The candidates themselves, for the ranking; not in the result that is written.
     judged: tuple[JudgedTest, ...] = ()
     #: Wall-clock seconds: the tool's own, making the tree, and judging.
@@ -141,6 +178,82 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FixOutcome:
+    """A tree that a repair wrote, and what it is worth."""
+
+    #: 1-based step of the run that wrote it.
+    step: int
+    #: As in "the agent" or "a variant".
+    source: str
+    #: Whether the run kept it as a fix.
+    kept: bool
+    #: Whether it passes the failing tests that the tool made; None where there is none.
+    own: bool | None
+    #: Whether it passes the hidden tests: what the papers call plausible.
+    right: bool
+    #: Equal to the true fix but for layout, comments and local names.
+    same_as_fix: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairRun:
+    """How one run of one repair strategy went."""
+
+    strategy: str
+    #: Parts that were switched off.
+    without: tuple[str, ...] = ()
+    index: int
+    #: Name of the failing test that it was given, or "".
+    brt: str = ""
+    #: Whether it executed that test, or read its file.
+    used: bool = False
+    #: In the order in which they were written.
+    fixes: tuple[FixOutcome, ...] = ()
+    #: Names of the actions in order, and why the dialogue ended; "" when it did not begin.
+    actions: tuple[str, ...] = ()
+    ending: str = ""
+    seconds: float = 0.0
+    cost: Cost = field(default_factory=Cost)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether a fix that it kept is right."""
+        return any(fix.kept and fix.right for fix in self.fixes)
+
+    @property
+    def first_right(self) -> int | None:
+        """The step that wrote the first right fix, kept or not; None where none did."""
+        return min((fix.step for fix in self.fixes if fix.right), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired:
+    """What the repair strategies made of one bug."""
+
+    instance: str
+    repo: str
+    #: Candidate tests that there were to give.
+    tests: int = 0
+    runs: tuple[RepairRun, ...] = ()
+    #: Wall-clock seconds: the tool's own, making the tree, and judging.
+    seconds: float = 0.0
+    setup: float = 0.0
+    judging: float = 0.0
+    #: Why there is no result, or "".
+    problem: str = ""
+
+
+#: What a stage makes of a bug.
+Studied = Reproduced | Ranked | Repaired
+#: What comes of each stage.
+KINDS: Mapping[Stage, type[Studied]] = {
+    Stage.REPRODUCE: Reproduced,
+    Stage.RANK: Ranked,
+    Stage.REPAIR: Repaired,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyResult:
     """A study, as it is written to ``result.json``."""
 
@@ -154,3 +267,4 @@ class StudyResult:
     extents: tuple[str, ...]
     reproduced: tuple[Reproduced, ...] = ()
     ranked: tuple[Ranked, ...] = ()
+    repaired: tuple[Repaired, ...] = ()

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
+from pytest_brt.evaluate.job import Job, Kit
 from pytest_brt.evaluate.ledger import Ledger
-from pytest_brt.evaluate.record import Ranked, Reproduced, Settings, Stage
+from pytest_brt.evaluate.record import KINDS, Settings, Studied
 from pytest_brt.evaluate.study import names_of, setting_of
-from pytest_brt.evaluate.work import Job, Kit, carry_out
+from pytest_brt.evaluate.wording import prompts_of
+from pytest_brt.evaluate.work import carry_out
 from pytest_brt.execute.remote import Cluster
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models
@@ -36,15 +38,13 @@ class Remote:
         self._cluster = cluster
         self._folder = str(folder.resolve())
 
-    def __call__(self, job: Job) -> Reproduced | Ranked:
+    def __call__(self, job: Job) -> Studied:
         """Do a job on a worker; when that dies, on another, or once it is back."""
         error: Exception | None = None
-        kind: type[Reproduced | Ranked]
-        kind = Reproduced if job.stage is Stage.REPRODUCE else Ranked
         for _ in range(3):
             try:
                 future = self._cluster.executor.submit(run_job, to_json(job), self._folder)
-                return from_json(future.result(), kind)
+                return from_json(future.result(), KINDS[job.stage])
             except BrtError:
                 raise
             except Exception as dead:  # whatever the executor raises for a worker that is gone
@@ -79,4 +79,9 @@ def _kit(text: str) -> Kit:
     settings = from_json(text, Settings)
     given = ModelSettings(context=settings.context, jobs=os.cpu_count() or 1)
     model, editor = open_models(settings.model, settings.edit_model, given)
-    return Kit(strategies=STRATEGIES, model=model, editor=None if editor is model else editor)
+    return Kit(
+        strategies=STRATEGIES,
+        model=model,
+        editor=None if editor is model else editor,
+        prompts=prompts_of(settings.prompts),
+    )

@@ -13,14 +13,24 @@ from pytest_brt.codec import content_id, to_json
 from pytest_brt.errors import BrtError
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Entry, environment_of
+from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.ledger import Ledger
 from pytest_brt.evaluate.predictions import Prediction
-from pytest_brt.evaluate.record import Ranked, Reproduced, Settings, Stage, StudyResult
+from pytest_brt.evaluate.record import (
+    KINDS,
+    Ranked,
+    Repaired,
+    Reproduced,
+    Settings,
+    Stage,
+    Studied,
+    StudyResult,
+)
 from pytest_brt.evaluate.truth import extent_of
-from pytest_brt.evaluate.work import Job, failed, light
+from pytest_brt.evaluate.work import failed, light
 
 #: Does a job, here or on another machine.
-Carry = Callable[[Job], Reproduced | Ranked]
+Carry = Callable[[Job], Studied]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +44,8 @@ class StudyPlan:
     predictions: Mapping[str, tuple[Prediction, ...]]
     repos: Path | None
     settings: Settings
+    #: Those asked for; the first one is always done.
+    asked: tuple[Stage, ...] = (Stage.REPRODUCE, Stage.RANK)
 
     def pool(self, instance: Instance) -> tuple[Prediction, ...]:
         """Return the candidate patches for a bug: those of other systems, and its own."""
@@ -45,12 +57,18 @@ class StudyPlan:
 
     def stages(self, instance: Instance) -> tuple[Stage, ...]:
         """Return what is done with a bug: patches are ranked where there are any."""
-        return tuple(Stage) if self.pool(instance) else (Stage.REPRODUCE,)
+        left_out = {stage for stage in Stage if stage not in self.asked}
+        if not self.pool(instance):
+            left_out.add(Stage.RANK)
+        return tuple(stage for stage in Stage if stage not in left_out - {Stage.REPRODUCE})
 
 
 def setting_of(settings: Settings) -> str:
-    """Return a name for all that results of a study depend on besides its bugs."""
-    return content_id(__version__, to_json(settings))
+    """Return a name for all that results of a study depend on besides its bugs.
+
+    How bugs are repaired is in the names of the repairs alone: the other stages stay as they are.
+    """
+    return content_id(__version__, to_json(replace(settings, repairs=None)))
 
 
 class Study:
@@ -62,11 +80,12 @@ class Study:
         self._executor = executor
         self._carry = carry
         self._lock = Lock()
-        self._futures: dict[tuple[str, Stage], Future[Reproduced | Ranked]] = {}
+        self._futures: dict[tuple[str, Stage], Future[Studied]] = {}
 
-    def stage(self, instance: Instance, stage: Stage) -> Future[Reproduced | Ranked]:
-        """Return the future of one stage; ranking pulls the reproduction first."""
-        first = self.stage(instance, Stage.REPRODUCE) if stage is Stage.RANK else None
+    def stage(self, instance: Instance, stage: Stage) -> Future[Studied]:
+        """Return the future of one stage; the others pull the reproduction first."""
+        is_first = stage is Stage.REPRODUCE
+        first = None if is_first else self.stage(instance, Stage.REPRODUCE)
         key = (instance.id, stage)
         with self._lock:
             if key not in self._futures:
@@ -89,11 +108,10 @@ class Study:
             extents=tuple(extent_of(one.patch) for one in self.plan.instances),
             reproduced=tuple(one for one in found if isinstance(one, Reproduced)),
             ranked=tuple(one for one in found if isinstance(one, Ranked)),
+            repaired=tuple(one for one in found if isinstance(one, Repaired)),
         )
 
-    def _do(
-        self, instance: Instance, stage: Stage, first: Future[Reproduced | Ranked] | None
-    ) -> Reproduced | Ranked:
+    def _do(self, instance: Instance, stage: Stage, first: Future[Studied] | None) -> Studied:
         made = first.result() if first is not None else None
         plan = self.plan
         job = Job(
@@ -108,9 +126,8 @@ class Study:
             if made.problem:
                 return failed(stage, instance, made.problem)
             job = replace(job, tests=made.judged)
-        kind: type[Reproduced | Ranked] = Reproduced if stage is Stage.REPRODUCE else Ranked
         names = names_of(job)
-        kept: Reproduced | Ranked | None = self.ledger.get(kind, *names)
+        kept: Studied | None = self.ledger.get(KINDS[stage], *names)
         if kept is not None:
             return kept
         result = self._carry(job)
@@ -121,13 +138,12 @@ class Study:
 
 def names_of(job: Job) -> tuple[str, ...]:
     """Return what finished work is called by in the ledger."""
-    about = replace(job, settings=Settings(strategies=()), repos="")
+    by = job.settings.repairs if job.stage is Stage.REPAIR else None
+    about = replace(job, settings=Settings(strategies=(), repairs=by), repos="")
     return (job.stage, job.instance.id, content_id(to_json(about)))
 
 
-def _told(
-    future: Future[Reproduced | Ranked], instance: Instance, stage: Stage
-) -> Reproduced | Ranked:
+def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
     error = future.exception()
     if error is not None:
         text = str(error) if isinstance(error, BrtError) else f"{type(error).__name__}: {error}"

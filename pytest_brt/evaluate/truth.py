@@ -95,14 +95,9 @@ class HiddenTests:
         """
         self._engine = engine
         root = Path(engine.subject.root)
-        self._tests = _test_changes(instance, root)
+        self._tests, files = hidden_files(instance, root)
+        self._targets = tuple(TestTarget(id=path, path=path) for path in files)
         named = (*instance.fail_to_pass, *instance.pass_to_pass)
-        files = {name.partition("::")[0] for name in named if "::" in name}
-        if not files:
-            files = {change.path for change in self._tests if _is_test_file(change)}
-        if not files:
-            raise SubjectProblem("there are no hidden tests that could judge a patch")
-        self._targets = tuple(TestTarget(id=path, path=path) for path in sorted(files))
         fixed = self._passing(fix_changes(instance, root))
         wanted = _names(instance.fail_to_pass, fixed)
         if not named:
@@ -123,6 +118,10 @@ class HiddenTests:
             changes = apply_patch(patch, Path(self._engine.subject.root)).changes
         except PatchProblem:
             return False
+        return self.are_right(changes)
+
+    def are_right(self, changes: tuple[FileChange, ...]) -> bool:
+        """Say whether all tests that should pass do with `changes`."""
         return self._wanted <= self._passing(changes)
 
     def _passing(self, changes: tuple[FileChange, ...]) -> set[Name]:
@@ -131,6 +130,22 @@ class HiddenTests:
         made = tuple(change for change in changes if change.path not in own) + self._tests
         runs = self._engine.run(Row(changes=made, targets=self._targets)).runs
         return {(run.test, run.node) for run in runs if run.verdict is Verdict.PASS}
+
+
+def hidden_files(instance: Instance, root: Path) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
+    """Return what the hidden tests change, and the files of tests that they are in.
+
+    Raises:
+        SubjectProblem: there are none, or they cannot be applied.
+    """
+    changes = _test_changes(instance, root)
+    named = (*instance.fail_to_pass, *instance.pass_to_pass)
+    files = {name.partition("::")[0] for name in named if "::" in name}
+    if not files:
+        files = {change.path for change in changes if _is_test_file(change)}
+    if not files:
+        raise SubjectProblem("there are no hidden tests that could judge a patch")
+    return changes, tuple(sorted(files))
 
 
 def _test_changes(instance: Instance, root: Path) -> tuple[FileChange, ...]:

@@ -17,6 +17,7 @@ from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.bootstrap import Gap
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
+from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.ledger import Ledger
 from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, shares
 from pytest_brt.evaluate.record import (
@@ -32,7 +33,6 @@ from pytest_brt.evaluate.record import (
 )
 from pytest_brt.evaluate.tables import Table, csv_of, latex_of, tables_of, text_of
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of
-from pytest_brt.evaluate.work import Job
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject

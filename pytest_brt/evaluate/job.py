@@ -1,0 +1,104 @@
+"""A job of a study, and what carrying it out begins with: the bug's tree, an engine, a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.evaluate.checkout import make_tree
+from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.environments import Environment
+from pytest_brt.evaluate.predictions import Prediction
+from pytest_brt.evaluate.record import Settings, Stage
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.model.base import Model
+from pytest_brt.model.opening import NoModel
+from pytest_brt.plan import Plan
+from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.run import Run
+from pytest_brt.types import JudgedTest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A stage of one bug, and all that a worker must know for it."""
+
+    stage: Stage
+    instance: Instance
+    environment: Environment
+    settings: Settings
+    #: Folder of clones, or "".
+    repos: str = ""
+    predictions: tuple[Prediction, ...] = ()
+    #: The candidates: what patches are ranked by, and repairs are given.
+    tests: tuple[JudgedTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What a process has at hand for its jobs."""
+
+    strategies: Mapping[str, Strategy]
+    model: Model = field(default_factory=NoModel)
+    editor: Model | None = None
+    prompts: Prompts = field(default_factory=Prompts)
+    say: Callable[[str], None] = lambda _: None
+
+
+@contextmanager
+def open_tree(job: Job, scratch: Path) -> Iterator[tuple[Engine, float]]:
+    """Make the bug's tree and an engine on it; say how long that took."""
+    started = time.perf_counter()
+    repos = Path(job.repos) if job.repos else None
+    root = make_tree(job.instance, job.environment, repos, scratch)
+    env = dict(job.environment.env)
+    if job.environment.pythonpath:
+        parts = (str((root / part).resolve()) for part in job.environment.pythonpath)
+        env["PYTHONPATH"] = os.pathsep.join(parts)
+    settings = job.settings
+    subject = find_subject(root, python=job.environment.python or None, env=env)
+    limits = Limits(seconds=settings.timeout, memory_mb=settings.memory)
+    engine = open_engine(subject, sandbox=settings.sandbox, net=settings.net, limits=limits)
+    try:
+        yield engine, time.perf_counter() - started
+    finally:
+        engine.close()
+
+
+@contextmanager
+def open_run(plan: Plan, workbench: Workbench) -> Iterator[Run]:
+    """Open a run of `plan`."""
+    # One thread: what a bug needs is done in order, and bugs are done side by side.
+    with ThreadPoolExecutor(1, thread_name_prefix="brt-bug") as executor:
+        run = Run(plan, workbench, executor)
+        try:
+            yield run
+        finally:
+            run.close()
+
+
+def bench_of(job: Job, kit: Kit, engine: Engine) -> Workbench:
+    """Return what the job's strategies may use."""
+    settings = job.settings
+    return Workbench(
+        engine=engine,
+        repeat=settings.repeat,
+        keep=settings.keep,
+        model=kit.model,
+        editor=kit.editor,
+        say=lambda text: kit.say(f"{job.instance.id}: {text}"),
+        prompts=kit.prompts,
+        samples=settings.samples,
+        steps=settings.steps,
+        agree=settings.agree,
+        seed=settings.seed,
+    )

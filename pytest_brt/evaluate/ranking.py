@@ -1,0 +1,97 @@
+"""The second stage of a study: candidate patches ranked, and judged by the hidden tests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_brt.evaluate.job import Job, Kit, bench_of, open_run, open_tree
+from pytest_brt.evaluate.orders import RANKERS
+from pytest_brt.evaluate.record import PatchOutcome, Ranked, RankedBy
+from pytest_brt.evaluate.truth import HiddenTests, patch_of
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.load import read_issue
+from pytest_brt.plan import Case, Plan
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.types import PatchResult
+
+
+def rank(job: Job, kit: Kit, scratch: Path) -> Ranked:
+    """Return what the rankers make of the patches for the job's bug.
+
+    Raises:
+        BrtError: the bug cannot be set up, or its hidden tests cannot judge.
+    """
+    instance, settings = job.instance, job.settings
+    pool = job.predictions
+    patches = tuple(patch_of(one.text, one.name) for one in pool)
+    case = Case(issue=read_issue(instance.issue, f"{instance.id}.md"), patches=patches)
+    plan = Plan(
+        cases=(case,),
+        strategies={},
+        given=lambda: job.tests,
+        rank=rank_by_epr,
+        accept=lambda *_: None,
+        guard=settings.guard,
+        vary=settings.vary,
+    )
+    with (
+        open_tree(job, scratch) as (engine, setup),
+        open_run(plan, bench_of(job, kit, engine)) as run,
+    ):
+        started = time.perf_counter()
+        rows = tuple(future.result() for future in [run.row(case, patch) for patch in patches])
+        ranked = time.perf_counter()
+        labels = _labels(job, engine)
+        fix = run_patch(patch_of(instance.patch, "fix"), case.issue_id, (), engine)
+    return Ranked(
+        instance=instance.id,
+        repo=instance.repo,
+        tests=len(job.tests),
+        patches=_patches(rows, job, labels, fix.normal),
+        orders=tuple(
+            RankedBy(
+                ranker=name,
+                groups=tuple(
+                    tuple(row.patch.name for row in group) for group in order(rows, job.tests)
+                ),
+            )
+            for name, order in RANKERS.items()
+        ),
+        seconds=ranked - started,
+        setup=setup,
+        judging=time.perf_counter() - ranked,
+    )
+
+
+def _labels(job: Job, engine: Engine) -> dict[str, bool]:
+    """Return which patches are right: as their file says, or by the hidden tests."""
+    labels = {one.name: one.plausible for one in job.predictions if one.plausible is not None}
+    unknown = [one for one in job.predictions if one.plausible is None]
+    if unknown:
+        hidden = HiddenTests(job.instance, engine)
+        for one in unknown:
+            labels[one.name] = hidden.is_right(patch_of(one.text, one.name))
+    return labels
+
+
+def _patches(
+    rows: tuple[PatchResult, ...], job: Job, labels: Mapping[str, bool], normal: str
+) -> tuple[PatchOutcome, ...]:
+    plain = {rank.result.patch.name: rank.epr for rank in rank_by_epr(rows, job.tests)}
+    scores = {rank.result.patch.name: rank.score for rank in rank_by_weight(rows, job.tests)}
+    return tuple(
+        PatchOutcome(
+            name=one.name,
+            system=one.system,
+            applies=row.applies,
+            right=labels.get(one.name),
+            same_as_fix=bool(normal) and row.normal == normal,
+            epr=plain.get(one.name),
+            score=scores.get(one.name),
+        )
+        for one, row in zip(job.predictions, rows, strict=True)
+    )

@@ -1,0 +1,227 @@
+"""The third stage of a study: repairs with and without the failing test (paper 001, RQ2).
+
+A run is given the tests that the first stage made, or nothing but the report and the tree: no
+failing test then leads to the place of the bug either, and only existing tests judge. What each
+run wrote is judged afterwards, by the hidden tests and against the true fix.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.code.normal import patch_key
+from pytest_brt.dialogue.tool import changed_files
+from pytest_brt.errors import PatchProblem
+from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
+from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings
+from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of
+from pytest_brt.execute.engine import Engine
+from pytest_brt.guard import Guard
+from pytest_brt.issue.load import read_issue
+from pytest_brt.patches import apply_patch
+from pytest_brt.repair.memory import patches_in
+from pytest_brt.repair.repairagent import Without
+from pytest_brt.repair.scene import trusted
+from pytest_brt.repair.states import Tool
+from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
+from pytest_brt.repair.trial import Trials
+from pytest_brt.repairing import Repairing, RepairPlan
+from pytest_brt.types import FileChange, JudgedTest, Repair
+
+#: Actions that execute the failing test or show it, whatever they are given.
+_USING = frozenset({Tool.EXTRACT_TESTS, Tool.RUN_TESTS, Tool.WRITE_FIX})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way of repairing a bug."""
+
+    strategy: str
+    #: Whether it is given the failing tests.
+    given: bool
+    #: Parts that are switched off.
+    without: tuple[str, ...] = ()
+
+
+def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Way, ...]:
+    """Return how a bug is repaired.
+
+    Args:
+        settings: what was asked for.
+        tested: whether there is a failing test to give; without one a repair has none.
+    """
+    ways: list[Way] = []
+    for strategy in settings.strategies:
+        if tested:
+            ways.append(Way(strategy=strategy, given=True))
+        ways.append(Way(strategy=strategy, given=False))
+        if tested and strategy == "repairagent":
+            ways += [Way(strategy=strategy, given=True, without=off) for off in settings.without]
+    return tuple(ways)
+
+
+def repair(job: Job, kit: Kit, scratch: Path) -> Repaired:
+    """Return what the repair strategies make of the job's bug.
+
+    Raises:
+        BrtError: the bug cannot be set up, its hidden tests cannot judge, or there is no model.
+    """
+    settings = job.settings.repairs
+    assert settings is not None, "asked for with what to repair by"
+    instance = job.instance
+    with open_tree(job, scratch) as (engine, setup):
+        # First, so that no hours are spent on what nobody can judge.
+        begun = time.perf_counter()
+        judge = _Judge(job, engine)
+        started = time.perf_counter()
+        tried = [
+            (way, done)
+            for way in ways_of(settings, tested=bool(job.tests))
+            for done in _repairs(way, job, kit, engine, scratch / "code")
+        ]
+        ended = time.perf_counter()
+        runs = tuple(judge.told(way, done) for way, done in tried)
+        judging = time.perf_counter() - ended + started - begun
+    return Repaired(
+        instance=instance.id,
+        repo=instance.repo,
+        tests=len(job.tests),
+        runs=runs,
+        seconds=ended - started,
+        setup=setup,
+        judging=judging,
+    )
+
+
+def _repairs(way: Way, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[Repair]:
+    """Carry out all runs of one way; each way has the whole budget for itself."""
+    settings = job.settings.repairs
+    assert settings is not None, "asked for with what to repair by"
+    issue = read_issue(job.instance.issue, f"{job.instance.id}.md")
+    strategy = BUILT_IN[way.strategy]
+    plan = RepairPlan(
+        issues=frozenset({issue.id}),
+        strategies={way.strategy: strategy},
+        variants=settings.variants,
+        without=frozenset(Without(name) for name in way.without),
+        blind=not way.given,
+        guard=job.settings.guard,
+        cache=cache,
+    )
+    deadline = time.monotonic() + job.settings.budget
+    repairing = Repairing(plan, bench_of(job, kit, engine), Guard(engine), None)
+    try:
+        return [
+            repairing.repair(
+                issue,
+                way.strategy,
+                index,
+                attempts=(),
+                given=job.tests if way.given else (),
+                deadline=deadline,
+            )
+            for index in indices(strategy, job.settings.samples, given=way.given)
+        ]
+    finally:
+        repairing.close()
+
+
+def indices(strategy: RepairStrategy, runs: int | None, *, given: bool) -> range:
+    """Return the numbers of the runs of one way.
+
+    A strategy that gives the test to every other run has its own number of runs in both ways
+    together; `runs` is for each of them.
+    """
+    if not strategy.alternates:
+        return range(runs or strategy.runs)
+    count = runs or (strategy.runs + 1) // 2
+    return range(0 if given else 1, 2 * count, 2)
+
+
+class _Judge:
+    """Says what the trees are worth that repairs wrote; each is judged once."""
+
+    def __init__(self, job: Job, engine: Engine) -> None:
+        """Run the hidden tests on the true fix.
+
+        Raises:
+            SubjectProblem: they cannot judge.
+        """
+        self._root = Path(engine.subject.root)
+        self._hidden = HiddenTests(job.instance, engine)
+        self._tests = trusted(job.tests)
+        self._trials = Trials(engine, self._tests, lambda _: None)
+        self._truth = patch_key(fix_changes(job.instance, self._root), self._read)
+        self._nothing = patch_key((), self._read)
+        self._right: dict[str, bool] = {}
+
+    def told(self, way: Way, done: Repair) -> RepairRun:
+        """Return a run with its fixes judged."""
+        trajectory = done.trajectory
+        steps = trajectory.steps if trajectory else ()
+        return RepairRun(
+            strategy=way.strategy,
+            without=way.without,
+            index=done.index,
+            brt=done.brt,
+            used=is_used(done, self._tests),
+            fixes=self._fixes(done),
+            actions=tuple(step.action for step in steps),
+            ending=str(trajectory.ending) if trajectory else "",
+            seconds=done.seconds,
+            cost=done.cost,
+        )
+
+    def _fixes(self, done: Repair) -> tuple[FixOutcome, ...]:
+        kept = {fix.key for fix in done.fixes}
+        found: dict[str, FixOutcome] = {}
+        for number, source, changes in written(done, self._root):
+            key = patch_key(changes, self._read)
+            if key in found or key == self._nothing:
+                continue
+            found[key] = FixOutcome(
+                step=number,
+                source=source,
+                kept=key in kept,
+                own=self._trials.run(changes).passes if self._tests else None,
+                right=self._is_right(key, changes),
+                same_as_fix=key == self._truth,
+            )
+        return tuple(found.values())
+
+    def _is_right(self, key: str, changes: tuple[FileChange, ...]) -> bool:
+        if key not in self._right:
+            self._right[key] = self._hidden.are_right(changes)
+        return self._right[key]
+
+    def _read(self, path: str) -> bytes | None:
+        place = self._root / path
+        return place.read_bytes() if place.is_file() else None
+
+
+def written(done: Repair, root: Path) -> Iterator[tuple[int, str, tuple[FileChange, ...]]]:
+    """Yield the trees that a run wrote: step, source, and what differs from the buggy tree."""
+    steps = done.trajectory.steps if done.trajectory else ()
+    for at, step in enumerate(steps, 1):
+        if step.changes:
+            files = changed_files(steps[:at])
+            yield step.number, "the agent", tuple(files[path] for path in sorted(files))
+    for diff, source, step in patches_in(steps):
+        try:
+            yield step.number, source, apply_patch(patch_of(diff, "fix.diff"), root).changes
+        except PatchProblem:  # no change of the product is left of it
+            continue
+
+
+def is_used(done: Repair, tests: Sequence[JudgedTest]) -> bool:
+    """Say whether a run that was given a failing test executed it, or read its file."""
+    if not done.brt or done.trajectory is None:
+        return False
+    paths = {judged.test.path for judged in tests if judged.test.name == done.brt}
+    return any(
+        not step.problem and (step.action in _USING or step.argument("path") in paths)
+        for step in done.trajectory.steps
+    )

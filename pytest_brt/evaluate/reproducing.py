@@ -1,0 +1,120 @@
+"""The first stage of a study: the strategies on one bug, and their tests on its true fix."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_brt.evaluate.coverage import cover
+from pytest_brt.evaluate.job import Job, Kit, bench_of, open_run, open_tree
+from pytest_brt.evaluate.record import Reproduced, Settings, TestOutcome, Told
+from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.load import read_issue
+from pytest_brt.plan import Case, Plan
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.reproduce.strategy import Strategy
+from pytest_brt.types import Attempt, CandidateTest, JudgedTest
+
+
+def reproduce(job: Job, kit: Kit, scratch: Path) -> Reproduced:
+    """Return what the strategies make of the job's bug.
+
+    Raises:
+        BrtError: the bug cannot be set up, or a strategy cannot work.
+    """
+    instance, settings = job.instance, job.settings
+    case = Case(issue=read_issue(instance.issue, f"{instance.id}.md"))
+    plan = Plan(
+        cases=(case,),
+        strategies={name: _asked(kit.strategies[name], settings) for name in settings.strategies},
+        given=None,
+        rank=rank_by_epr,
+        accept=lambda *_: None,
+        budget=settings.budget,
+    )
+    with (
+        open_tree(job, scratch) as (engine, setup),
+        open_run(plan, bench_of(job, kit, engine)) as run,
+    ):
+        fix_changes(instance, Path(engine.subject.root))  # one that does not apply judges nothing
+        for future in [run.attempt(key) for key in plan.keys(case)]:
+            future.result()  # what broke is told, not passed over
+        attempts = run.record().attempts
+        started = time.perf_counter()
+        tests = _outcomes(attempts, job, engine)
+        covered = cover(instance, engine, _by_strategy(attempts, settings))
+        judging = time.perf_counter() - started
+    return Reproduced(
+        instance=instance.id,
+        repo=instance.repo,
+        tests=tests,
+        runs=tuple(_told(attempt) for attempt in attempts),
+        covered=covered,
+        judged=tuple(judged for attempt in attempts for judged in _candidates(attempt)),
+        seconds=sum(attempt.seconds for attempt in attempts),
+        setup=setup,
+        judging=judging,
+    )
+
+
+def _asked(strategy: Strategy, settings: Settings) -> Strategy:
+    if settings.samples is None or strategy.runs == 1:
+        return strategy
+    return replace(strategy, runs=settings.samples)
+
+
+def _by_strategy(
+    attempts: tuple[Attempt, ...], settings: Settings
+) -> dict[str, list[CandidateTest]]:
+    found: dict[str, list[CandidateTest]] = {name: [] for name in settings.strategies}
+    for attempt in attempts:
+        found.setdefault(attempt.strategy, []).extend(
+            judged.test for judged in _candidates(attempt)
+        )
+    return found
+
+
+def _candidates(attempt: Attempt) -> tuple[JudgedTest, ...]:
+    return tuple(judged for judged in attempt.tests if judged.judgement.candidate)
+
+
+def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[TestOutcome, ...]:
+    found = [(attempt, judged) for attempt in attempts for judged in _candidates(attempt)]
+    runs = judge_tests([judged.test for _, judged in found], job.instance, engine)
+    outcomes = [
+        TestOutcome(
+            strategy=attempt.strategy,
+            index=attempt.index,
+            name=judged.test.name,
+            rule=str(judged.test.oracle.kind),
+            confidence=judged.judgement.confidence,
+            after=runs[judged.test.id].verdict,
+            reaches=runs[judged.test.id].exercised,
+            valid=is_valid(judged.test, engine),
+        )
+        for attempt, judged in found
+    ]
+    # Within a run they come best first; several runs are merged by confidence.
+    often = Counter(attempt.strategy for attempt in attempts)
+
+    def place(one: TestOutcome) -> tuple[str, float]:
+        return one.strategy, -one.confidence if often[one.strategy] > 1 else 0.0
+
+    return tuple(sorted(outcomes, key=place))
+
+
+def _told(attempt: Attempt) -> Told:
+    last = attempt.trajectories[-1] if attempt.trajectories else None
+    return Told(
+        strategy=attempt.strategy,
+        index=attempt.index,
+        considered=len(attempt.tests),
+        candidates=len(_candidates(attempt)),
+        actions=tuple(step.action for told in attempt.trajectories for step in told.steps),
+        ending=str(last.ending) if last else "",
+        seconds=attempt.seconds,
+        cost=attempt.cost,
+    )

@@ -1,0 +1,213 @@
+"""Repairs in a study: with and without the failing test, judged by what the tool never sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.codec import from_json
+from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.environments import Environment
+from pytest_brt.evaluate.job import Job
+from pytest_brt.evaluate.record import (
+    FixOutcome,
+    RepairSettings,
+    Settings,
+    Stage,
+    StudyResult,
+)
+from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
+from pytest_brt.evaluate.study import names_of, setting_of
+from pytest_brt.repair.strategy import BUILT_IN
+from pytest_brt.types import (
+    CandidateTest,
+    Ending,
+    FileChange,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Repair,
+    Step,
+    Trajectory,
+    Verdict,
+)
+from tests.conftest import SOURCE
+from tests.evaluate.test_study import make_bugs
+
+LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
+MODULE = "interval/__init__.py"
+
+
+def fix(code: str, known: str) -> str:
+    """Return what replies with `code` where a fix is due and the prompt says `known`."""
+    return (
+        f"=== always if: (?s){known}.*State: collect\n"
+        f'{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}\n'
+        f"```python\n    return {code}\n```\n"
+    )
+
+
+#: With the failing tests the right fix; without them one that breaks nothing and is wrong.
+AGENT = (
+    fix("max(low, min(value, high))", "tests fail:")
+    + fix("value if value > low else low", "There is no failing test")
+    + '=== always if: State: understand\n{"thought": "t", "action": '
+    + '"express_hypothesis", "hypothesis": "low is given twice"}\n'
+    + '=== always\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
+)
+STUDY = (
+    "--brt-evaluate=bugs",
+    "--brt-guard=auto",
+    "--brt-vary=no",
+    "--brt-strategy=replay",
+    "--brt-model=scripted:replies.txt",
+    "-p",
+    "no:randomly",
+    "-v",
+)
+
+
+def read(folder: Path) -> StudyResult:
+    return from_json((folder / "brt-results/bugs/result.json").read_bytes(), StudyResult)
+
+
+# -- what is done -------------------------------------------------------------------------
+
+
+def test_the_ways_of_repairing_a_bug() -> None:
+    settings = RepairSettings(
+        strategies=("repairagent", "passerine"), without=(("search",), ("states", "memory"))
+    )
+    found = [(way.strategy, way.given, way.without) for way in ways_of(settings, tested=True)]
+    assert found == [
+        ("repairagent", True, ()),
+        ("repairagent", False, ()),
+        ("repairagent", True, ("search",)),
+        ("repairagent", True, ("states", "memory")),
+        ("passerine", True, ()),
+        ("passerine", False, ()),
+    ]
+    blind = ways_of(settings, tested=False)
+    assert [(way.strategy, way.given) for way in blind] == [
+        ("repairagent", False),
+        ("passerine", False),
+    ]
+
+
+def test_a_strategy_that_mixes_runs_half_with_and_half_without() -> None:
+    passerine, agent = BUILT_IN["passerine"], BUILT_IN["repairagent"]
+    with_, without = (list(indices(passerine, None, given=given)) for given in (True, False))
+    assert sorted(with_ + without) == list(range(20))
+    assert all(number % 2 == 0 for number in with_)
+    assert len(with_) == len(without) == 10
+    assert list(indices(passerine, 1, given=False)) == [1]
+    assert list(indices(agent, None, given=False)) == [0]
+    assert list(indices(agent, 3, given=True)) == [0, 1, 2]
+
+
+def judged_test(name: str, path: str) -> JudgedTest:
+    test = CandidateTest(
+        id=name,
+        name=name,
+        issue="i",
+        origin=Origin(strategy="given"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        path=path,
+        source="",
+    )
+    judgement = Judgement(verdict=Verdict.FAIL, candidate=True, reason="", confidence=1.0)
+    return JudgedTest(test=test, judgement=judgement)
+
+
+def done(*steps: Step, brt: str = "test_it") -> Repair:
+    trajectory = Trajectory(steps=steps, ending=Ending.FINISH)
+    return Repair(
+        issue="i", strategy="passerine", index=0, fixes=(), brt=brt, trajectory=trajectory
+    )
+
+
+def test_what_a_run_wrote_is_each_tree_after_an_edit(tmp_path: Path) -> None:
+    def edit(number: int, path: str, text: str) -> Step:
+        change = FileChange(path=path, content=text.encode())
+        return Step(number=number, reply="", action="edit", changes=(change,))
+
+    steps = (edit(1, "a.py", "1"), Step(number=2, reply=""), edit(3, "b.py", "2"))
+    (one, first), (two, second) = [
+        (step, [(change.path, change.content) for change in changes])
+        for step, _, changes in written(done(*steps), tmp_path)
+    ]
+    assert (one, first) == (1, [("a.py", b"1")])
+    assert (two, second) == (3, [("a.py", b"1"), ("b.py", b"2")])
+
+
+def test_reading_or_running_the_test_is_using_it() -> None:
+    judged = judged_test("test_it", "tests/test_it.py")
+
+    def used(action: str, path: str, *, problem: str = "", brt: str = "test_it") -> bool:
+        arguments = (("path", path),) if path else ()
+        step = Step(number=1, reply="", action=action, arguments=arguments, problem=problem)
+        return is_used(done(step, brt=brt), [judged])
+
+    assert used("test", "tests/test_it.py")
+    assert used("cat", "tests/test_it.py")
+    assert used("write_fix", "")
+    assert not used("test", "tests/test_other.py")
+    assert not used("test", "tests/test_it.py", problem="refused")
+    assert not used("cat", "tests/test_it.py", brt="")
+    assert not used("express_hypothesis", "")
+
+
+def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
+    job = Job(
+        stage=Stage.REPRODUCE,
+        instance=Instance(id="x", repo="r", issue="i", patch="p"),
+        environment=Environment(),
+        settings=Settings(strategies=("replay",)),
+    )
+    repairs = RepairSettings(strategies=("passerine",))
+    other = replace(job, settings=replace(job.settings, repairs=repairs))
+    assert setting_of(job.settings) == setting_of(other.settings)
+    assert names_of(job) == names_of(other)
+    fewer = replace(repairs, variants=3)
+    one, two = (
+        replace(other, stage=Stage.REPAIR, settings=replace(job.settings, repairs=by))
+        for by in (repairs, fewer)
+    )
+    assert names_of(one) != names_of(two)
+    worded = replace(job.settings, prompts=(("libro/user.j2", "x"),))
+    assert setting_of(worded) != setting_of(job.settings)
+
+
+# -- a study ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Pytester) -> None:
+    make_bugs(pytester.path, ("clamp",))
+    (pytester.path / "replies.txt").write_text(AGENT, "utf-8")
+    result = pytester.runpytest_subprocess(
+        *STUDY, "--brt-stages=repair", "--brt-variants=0", "--brt-without=search"
+    )
+    result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
+    result.stdout.no_fnmatch_line("*clamp-rank*")
+    study = read(pytester.path)
+    (bug,) = study.repaired
+    runs = {(bool(run.brt), run.without): run for run in bug.runs}
+    assert set(runs) == {(True, ()), (False, ()), (True, ("search",))}
+    for way in ((True, ()), (True, ("search",))):
+        assert (runs[way].is_right, runs[way].used, runs[way].first_right) == (True, True, 2)
+        (found,) = runs[way].fixes
+        assert found == FixOutcome(
+            step=2, source="the agent", kept=True, own=True, right=True, same_as_fix=True
+        )
+    blind = runs[False, ()]
+    assert (blind.is_right, blind.used, blind.first_right) == (False, False, None)
+    (wrong,) = blind.fixes
+    # It passes the most trusted of our tests, and fails a hidden one.
+    assert (wrong.kept, wrong.own, wrong.right, wrong.same_as_fix) == (True, True, False, False)
+    assert blind.actions == ("express_hypothesis", "write_fix", "goal_accomplished")
+    assert (blind.ending, blind.cost.calls) == ("finish", 3)
