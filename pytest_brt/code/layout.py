@@ -105,14 +105,19 @@ class Layout:
         return ".".join(parts)
 
     def path_of(self, module: str) -> str | None:
-        """Return the file of `module`, or None when no file of the project is it."""
+        """Return the file of `module`, or None when no file of the project is it.
+
+        Of several one that is imported as `module` itself, and not by a shorter name.
+        """
         inner = module.replace(".", "/")
-        for root in self.roots:
-            prefix = f"{root}/" if root else ""
-            for candidate in (f"{prefix}{inner}/__init__.py", f"{prefix}{inner}.py"):
-                if candidate in self.files:
-                    return candidate
-        return None
+        found = [
+            path
+            for root in self.roots
+            for end in ("/__init__.py", ".py")
+            if (path := f"{root}/{inner}{end}".lstrip("/")) in self.files
+        ]
+        named = (path for path in found if self.module_of(path) == module)
+        return next(named, found[0] if found else None)
 
     def is_folder(self, module: str) -> bool:
         """Return whether `module` is a folder of Python files, with ``__init__.py`` or without."""

@@ -72,4 +72,4 @@ def test_a_module_name_leads_back_to_a_file_of_that_name(files: set[str]) -> Non
         found = layout.path_of(module) if module else path
         if layout.root_of(path) in layout.roots and module:
             assert found is not None
-            assert layout.module_of(found) == module or layout.root_of(found) in layout.roots
+            assert layout.module_of(found) == module
