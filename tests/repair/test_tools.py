@@ -11,7 +11,6 @@ from pytest_brt.errors import FixProblem
 from pytest_brt.repair.repairagent import AgentSettings, agent_loop
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
-from pytest_brt.repair.tools.search_code_base import subtokens
 from pytest_brt.types import Step
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 
@@ -75,15 +74,10 @@ def test_the_failing_test_is_shown(tools: dict[str, Tool], site: Site) -> None:
     assert name in use(tools, Name.EXTRACT_TESTS, name="test_of_nothing").problem
 
 
-def test_words_are_split_at_capitals_underscores_and_periods() -> None:
-    assert subtokens("moveTo percent_of")[:4] == ("move", "to", "percent", "of")
-    assert subtokens("pkg.clampIt") == ("pkg", "clamp", "it")
-
-
 def test_search_answers_file_class_method_and_words(tools: dict[str, Tool]) -> None:
     shown = use(tools, Name.SEARCH, keywords="moveTo").observation.splitlines()
     assert shown[0] == "interval/slider.py"
-    assert "  Slider → moveTo (line 12): move, to" in shown
+    assert "  Slider → moveTo (line 12): moveTo" in shown
     near = use(tools, Name.SEARCH, keywords="sliders").observation
     assert "Slider" in near
     assert "Nothing is called like" in use(tools, Name.SEARCH, keywords="quux").observation

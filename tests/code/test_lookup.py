@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.lookup import Found, find_definitions, sought
+
+FILES = {
+    "shop/__init__.py": "",
+    "shop/parse.py": (
+        "import re\n\nprice_desc_re = re.compile('x')\n\n\n"
+        "class Price:\n    unit = 'gram'\n\n    def handle(self, text):\n"
+        "        if not price_desc_re.match(text):\n"
+        "            raise ValueError('Malformed price description')\n"
+    ),
+    "shop/show.py": "".join(
+        f"def show_price_{n}(price):\n    return price\n\n\n" for n in range(9)
+    ),
+    "shop/other.py": "def description_of(thing):\n    return thing\n",
+    "tests/test_parse.py": (
+        "def test_malformed_price_description():\n    assert 'Malformed price description'\n"
+    ),
+    **{f"shop/more{n}.py": f"def price_{n}():\n    return {n}\n" for n in range(20)},
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    root = tmp_path_factory.mktemp("project")
+    write(root, FILES)
+    with open_index(root) as index:
+        yield index
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+
+
+def find(index: Index, text: str, **changed: str) -> list[Found]:
+    files = {path.replace("__", "/") + ".py": new for path, new in changed.items()}
+
+    def read(path: str) -> str:
+        return files[path] if path in files else index.source(path)
+
+    return list(find_definitions(sought(text), index, read=read, changed=files))
+
+
+def names(found: list[Found]) -> list[str]:
+    return [hit.definition.qualname for hit in found]
+
+
+def test_all_words_together_come_before_many_of_a_usual_one(index: Index) -> None:
+    found = find(index, "Malformed price description")
+    first = found[0]
+    assert (first.path, first.definition.qualname, first.line) == (
+        "shop/parse.py",
+        "Price.handle",
+        11,
+    )
+    assert first.complete
+    assert first.words == ("Malformed", "price", "description")
+
+
+def test_a_rare_word_beats_a_usual_one(index: Index) -> None:
+    assert names(find(index, "price description"))[:2] == ["Price.handle", "description_of"]
+
+
+def test_a_whole_identifier_comes_before_its_parts(index: Index) -> None:
+    found = find(index, "price_desc_re")
+    assert names(found)[:2] == ["price_desc_re", "Price.handle"]
+    assert {hit.words for hit in found[:2]} == {("price_desc_re",)}
+
+
+def test_no_part_has_fewer_than_three_letters(index: Index) -> None:
+    assert [one.words for one in sought("re x1 a_re go_to_it")] == [("a_re",), ("go_to_it",)]
+    assert [one.words for one in sought("desc_re of")] == [("desc_re", "desc")]
+
+
+def test_what_stands_in_a_class_itself_is_found(index: Index) -> None:
+    assert [(hit.definition.qualname, hit.line) for hit in find(index, "gram")] == [("Price", 7)]
+
+
+def test_tests_come_after_the_product(index: Index) -> None:
+    paths = [hit.path for hit in find(index, "malformed")]
+    assert paths == ["shop/parse.py", "tests/test_parse.py"]
+
+
+def test_files_are_read_as_they_are_now(index: Index) -> None:
+    new = "def wholly_new():\n    return 'Malformed'\n"
+    assert find(index, "wholly_new") == []
+    (hit,) = find(index, "wholly_new", shop__parse=new)
+    assert (hit.path, hit.definition.line) == ("shop/parse.py", 1)
+    assert "Price.handle" not in names(find(index, "malformed", shop__parse=new))
+
+
+def test_words_that_are_almost_alike_are_taken_for_each_other(index: Index) -> None:
+    assert "description_of" in names(find(index, "descriptions"))
+    assert find(index, "quux") == []
