@@ -62,7 +62,7 @@ def cut(text: str, most: int, count: Callable[[str], int]) -> str:
     """
     if count(text) <= most:
         return text
-    lines = [_short(line) for line in text.split("\n")]
+    lines = [short_line(line) for line in text.split("\n")]
     kept = len(lines)
     # The number of lines that fits, by halving: tokens grow with lines.
     low, high = 0, len(lines)
@@ -75,7 +75,8 @@ def cut(text: str, most: int, count: Callable[[str], int]) -> str:
     return _around(lines, low)
 
 
-def _short(line: str) -> str:
+def short_line(line: str) -> str:
+    """Return a line as it is, or the beginning and the end of one that is very long."""
     if len(line) <= _LINE:
         return line
     return f"{line[: _LINE - 100]} [… {len(line) - _LINE} characters left out …] {line[-100:]}"

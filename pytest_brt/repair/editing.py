@@ -14,7 +14,8 @@ from pytest_brt.model.base import Completion, Message, Model, Prompt, Sampling
 from pytest_brt.repair.fix import LineEdit, lines_of
 from pytest_brt.repair.form import parse_fix
 from pytest_brt.repair.mending import Mended, mend_fix
-from pytest_brt.repair.site import Site, listing
+from pytest_brt.repair.site import Site
+from pytest_brt.repair.window import shown_lines
 from pytest_brt.types import Cost
 
 #: Longest answer, in tokens.
@@ -118,7 +119,7 @@ def _messages(
             "repair/edit",
             report=report,
             path=path,
-            code=_shown(lines, wanted),
+            code=shown_lines(lines, wanted),
             task=task,
             form=SPEC.example(),
         )
@@ -149,20 +150,6 @@ def _windows(path: str, task: str, lines: tuple[str, ...], site: Site) -> Iterat
         for first, last in spans:
             shown.update(range(max(1, first), min(last, first + longest, len(lines)) + 1))
         yield frozenset(number for number in shown if number <= len(lines))
-
-
-def _shown(lines: tuple[str, ...], wanted: frozenset[int]) -> str:
-    """Return the wanted lines with their numbers, and a mark where lines are left out."""
-    out = []
-    before = 0
-    for number in sorted(wanted):
-        if number != before + 1:
-            out.append("  […]")
-        out.append(listing(lines, number, number))
-        before = number
-    if before < len(lines):
-        out.append("  […]")
-    return "\n".join(out)
 
 
 def _cost(completion: Completion) -> Cost:

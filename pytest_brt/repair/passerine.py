@@ -15,22 +15,23 @@ from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.model.base import Message, Model, Sampling
 from pytest_brt.patches.kinds import left_out_reason
+from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import NotEdited, edit_file, touched
 from pytest_brt.repair.fix import lines_of
-from pytest_brt.repair.site import Site, listing
+from pytest_brt.repair.site import Site
 from pytest_brt.repair.tools.extract_tests import source_of
 from pytest_brt.repair.tools.fault_localization import told_places
-from pytest_brt.repair.tools.run_tests import told_runs
 from pytest_brt.repair.tools.search_code_base import search_code_base
 from pytest_brt.repair.trial import Trial
+from pytest_brt.repair.window import Room, changed_lines, shown_lines, window
 from pytest_brt.repair.workspace import Workspace
-from pytest_brt.types import JudgedTest, Step, TestRun, Trajectory, Verdict
+from pytest_brt.types import FileChange, JudgedTest, Step, Trajectory
 
 #: Longest reply, in tokens; the code of an edit is written in another one.
 _REPLY = 400
 _OBSERVATION = 1500
-#: Lines of a file that are shown at a time.
-_CAT = 200
+#: Test files that are named after an edit.
+_TESTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,8 @@ def react(
     )
     most = room(site.model, sampling)
     counter = Counter(site.model)
-    tools = _tools(site, settings, budget)
+    observation = max(128, min(_OBSERVATION, most // 6))
+    tools = _tools(site, settings, budget, Room(most=observation, count=counter))
     opening = _opening(site, settings, [tool.spec for tool in tools.values()])
     paths = site.paths
     if settings.brt is not None:
@@ -85,7 +87,7 @@ def react(
         budget=budget,
         paths=paths,
         sampling=sampling,
-        observation=max(128, min(_OBSERVATION, most // 6)),
+        observation=observation,
         purpose="passerine",
         say=say,
     )
@@ -133,10 +135,10 @@ def _opening(
     )
 
 
-def _tools(site: Site, settings: PasserineSettings, budget: Budget) -> dict[str, Tool]:
+def _tools(site: Site, settings: PasserineSettings, budget: Budget, holds: Room) -> dict[str, Tool]:
     search = search_code_base(site)
     found = (
-        _cat(site, settings),
+        _cat(site, settings, holds),
         Tool(
             spec=ActionSpec(
                 name="code_search",
@@ -152,7 +154,7 @@ def _tools(site: Site, settings: PasserineSettings, budget: Budget) -> dict[str,
     return {tool.spec.name: tool for tool in found}
 
 
-def _cat(site: Site, settings: PasserineSettings) -> Tool:
+def _cat(site: Site, settings: PasserineSettings, holds: Room) -> Tool:
     brt = settings.brt
 
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
@@ -164,13 +166,18 @@ def _cat(site: Site, settings: PasserineSettings) -> Tool:
             return refused(f"There is no file {path!r}.")
         lines = lines_of(content)
         first = min(max(1, int(action["first"])), max(1, len(lines)))
-        last = min(first + _CAT - 1, len(lines))
-        head = f"{path}, lines {first} to {last} of {len(lines)}:"
-        return Outcome(observation=f"{head}\n{listing(lines, first, last)}")
+
+        def head(end: int) -> str:
+            return f"{path}, lines {first} to {end} of {len(lines)}:"
+
+        def more(start: int) -> str:
+            return f"[… go on with first {start} …]"
+
+        return Outcome(observation=window(lines, first, len(lines), holds, head=head, more=more))
 
     spec = ActionSpec(
         name="cat",
-        about=f"Show a file, {_CAT} lines from a line on.",
+        about=f"Show a file from a line on, about {holds.lines} lines at a time.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),
             Parameter(name="first", about="first line", kind=Kind.NUMBER, default="1"),
@@ -202,12 +209,10 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
             )
         mended = edited.mended
         lines = lines_of(mended.changes[0].content or b"")
-        first = max(1, min(edit.first for edit in mended.fix.edits) - 3)
-        added = sum(len(edit.lines) for edit in mended.fix.edits)
-        last = max(edit.last for edit in mended.fix.edits) + added + 3
+        around = changed_lines(lines_of(space.read(path) or b""), lines)
         text = (
             f"Edited {path}, lines {touched(mended.fix.edits)}. Now:\n"
-            f"{listing(lines, first, min(last, first + 60))}\nRun the tests."
+            f"{shown_lines(lines, around)}\n{_what_to_run(site, settings, mended.changes)}"
         )
         return Outcome(observation=text, changes=mended.changes, cost=edited.cost)
 
@@ -220,6 +225,13 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
         ),
     )
     return Tool(spec=spec, run=run)
+
+
+def _what_to_run(site: Site, settings: PasserineSettings, changes: tuple[FileChange, ...]) -> str:
+    """Return which tests are to be run after a change."""
+    given = (settings.brt.test.path,) if settings.brt else ()
+    paths = tuple(dict.fromkeys((*given, *site.tests_near(changes))))[:_TESTS]
+    return f"Run the tests: {', then '.join(paths)}." if paths else "Run the tests."
 
 
 def _test(site: Site, settings: PasserineSettings) -> Tool:
@@ -237,9 +249,14 @@ def _test(site: Site, settings: PasserineSettings) -> Tool:
             node=brt.test.name if ours and brt else "",
         )
         changes = Workspace.after(site, steps).changes
-        runs = site.trials.engine.run(Row(changes=changes, targets=(target,))).runs
-        text = told_runs(runs, {}) if runs else "No test was found in it."
-        return Outcome(observation=_named(text, runs), verdict=_worst(runs))
+        if not changes:
+            runs, before = site.trials.before(target), None
+        else:
+            runs = site.trials.engine.run(Row(changes=changes, targets=(target,))).runs
+            # Where all is well nothing is gained by the time for another run.
+            before = site.trials.before(target) if any(map(fails, runs)) else ()
+        text = told_runs(runs, {}, before) if runs else "No test was found in it."
+        return Outcome(observation=text, verdict=account(runs, before).verdict)
 
     spec = ActionSpec(
         name="test",
@@ -260,12 +277,3 @@ def _finish() -> Tool:
     return Tool(
         spec=ActionSpec(name="finish", about="End: the bug is repaired.", repeatable=True), run=run
     )
-
-
-def _named(text: str, runs: Sequence[TestRun]) -> str:
-    return f"{text} ({len(runs)} run)" if len(runs) == 1 else text
-
-
-def _worst(runs: Sequence[TestRun]) -> Verdict:
-    bad = [run.verdict for run in runs if run.verdict is not Verdict.PASS]
-    return bad[0] if bad else Verdict.PASS if runs else Verdict.INVALID

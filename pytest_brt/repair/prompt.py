@@ -15,12 +15,13 @@ from pytest_brt.dialogue.action import ActionSpec, describe
 from pytest_brt.dialogue.budget import Counter
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.budget import Part, Trim, fit
+from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State
 from pytest_brt.repair.tools.extract_tests import source_of
 from pytest_brt.repair.tools.fault_localization import told_places
-from pytest_brt.repair.tools.run_tests import names_of, told_runs
+from pytest_brt.repair.tools.run_tests import names_of
 from pytest_brt.types import Step
 
 #: What is left of the room after something had to go: everything after a change is evaluated

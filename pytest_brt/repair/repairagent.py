@@ -29,6 +29,7 @@ from pytest_brt.repair.tools.search_code_base import search_code_base
 from pytest_brt.repair.tools.similar_calls import similar_calls
 from pytest_brt.repair.tools.steering import accomplished, collect_more
 from pytest_brt.repair.tools.write_fix import write_fix
+from pytest_brt.repair.window import Room
 from pytest_brt.types import Step, Trajectory
 
 #: Most tokens of one observation, where the context has room for it.
@@ -97,7 +98,6 @@ def repair(
 def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) -> Loop:
     """Return the loop of one repair."""
     budget = Budget(steps=settings.steps, deadline=settings.deadline)
-    tools = _tools(site, settings, budget)
     sampling = Sampling(
         temperature=settings.temperature,
         top_p=0.95,
@@ -105,6 +105,9 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         max_tokens=min(settings.reply, site.model.context // 4),
     )
     most = room(site.model, sampling)
+    count = Counter(site.model)
+    observation = max(128, min(_OBSERVATION, most // 6))
+    tools = _tools(site, settings, budget, Room(most=observation, count=count))
     dynamic = DynamicPrompt(
         site=site,
         form=Form(
@@ -115,7 +118,7 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         # What the template puts around two messages is not in the count of their texts.
         room=most - 64,
         most=settings.steps,
-        count=Counter(site.model),
+        count=count,
     )
 
     def offered(steps: Sequence[Step]) -> tuple[str, ...]:
@@ -133,7 +136,7 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         paths=site.paths,
         sampling=sampling,
         allowed=offered,
-        observation=max(128, min(_OBSERVATION, most // 6)),
+        observation=observation,
         purpose="repair",
         say=say,
     )
@@ -153,11 +156,11 @@ def _allowed(
     return (*(name for name in names if name in tools), *more)
 
 
-def _tools(site: Site, settings: AgentSettings, budget: Budget) -> dict[str, Tool]:
+def _tools(site: Site, settings: AgentSettings, budget: Budget, holds: Room) -> dict[str, Tool]:
     found = (
-        read_range(site),
+        read_range(site, holds),
         classes_and_methods(site),
-        extract_method(site),
+        extract_method(site, holds),
         extract_tests(site),
         search_code_base(site),
         similar_calls(site),

@@ -75,13 +75,19 @@ def make_site(
     """
     known = given_places(given, index) if given else ()
 
+    root = Path(engine.subject.root)
+
+    def tests_near(changes: tuple[FileChange, ...]) -> tuple[str, ...]:
+        near = guard.near(touched_by(_applied(changes), root), hints)
+        return tuple(dict.fromkeys(test.path for test in near))
+
     @cache
     def places() -> tuple[Place, ...]:
         return known or localise(issue, engine, index, failing, guard).places
 
     return Site(
         issue=issue,
-        root=Path(engine.subject.root),
+        root=root,
         index=index,
         failing=tuple(failing),
         places=places,
@@ -89,7 +95,12 @@ def make_site(
         trials=Trials(engine, failing, _checker(engine, guard, allowance, pins, hints), jobs=jobs),
         model=model,
         prompts=prompts,
+        tests_near=tests_near,
     )
+
+
+def _applied(changes: tuple[FileChange, ...]) -> AppliedPatch:
+    return AppliedPatch(patch=Patch(id="", name="", text=""), changes=changes)
 
 
 def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
@@ -165,8 +176,7 @@ def _checker(
     def check(changes: tuple[FileChange, ...]) -> Guarded | None:
         if allowance <= 0:
             return None
-        patch = Patch(id="", name="", text="")
-        applied = AppliedPatch(patch=patch, changes=changes)
+        applied = _applied(changes)
         touched = touched_by(applied, root)
         pinned = pins(guard.near(touched, hints))
         return guard.check(applied, touched, allowance=allowance, hints=hints, pinned=pinned)

@@ -13,7 +13,7 @@ from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model
 from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.trial import Trials
-from pytest_brt.types import Issue, JudgedTest, Place
+from pytest_brt.types import FileChange, Issue, JudgedTest, Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,8 @@ class Site:
     trials: Trials
     model: Model
     prompts: Prompts
+    #: The existing test files that are nearest to changes, the nearest first.
+    tests_near: Callable[[tuple[FileChange, ...]], tuple[str, ...]]
 
     @property
     def paths(self) -> Paths:

@@ -72,6 +72,7 @@ class Trials:
         self._jobs = jobs
         self._lock = threading.Lock()
         self._known: dict[str, Trial] = {}
+        self._before: dict[TestTarget, tuple[TestRun, ...]] = {}
 
     def key(self, changes: Sequence[FileChange]) -> str:
         """Return what is equal for fixes that make equal trees; "" where only comments change.
@@ -89,6 +90,20 @@ class Trials:
         """Return what a fix of this key did, None when none was tried."""
         with self._lock:
             return self._known.get(key)
+
+    def before(self, target: TestTarget) -> tuple[TestRun, ...]:
+        """Return what a test, or a file of them, does on the unchanged tree; run once.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        with self._lock:
+            known = self._before.get(target)
+        if known is None:
+            known = self.engine.run(Row(targets=(target,))).runs
+            with self._lock:
+                self._before[target] = known
+        return known
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
         """Try a fix: the failing tests and, when it passes them, existing ones.

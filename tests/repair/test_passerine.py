@@ -84,8 +84,59 @@ def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
     assert "could not be read" in problems[4]
     assert problems[5] == ""
     assert "No test was run yet" in problems[6]
-    assert "2 of 3 tests fail" in done.trajectory.steps[7].observation
-    assert "All 3 tests pass" in done.trajectory.steps[9].observation
+    told = done.trajectory.steps[7].observation
+    assert told.startswith("2 new failures; 1 test passes:\ntest_clamp_below: AssertionError")
+    assert done.trajectory.steps[9].observation == "All 3 tests pass."
+
+
+def test_an_edit_shows_what_it_changed_and_names_the_nearest_tests(done: Repair) -> None:
+    assert done.trajectory is not None
+    shown = done.trajectory.steps[5].observation.splitlines()
+    assert shown[0] == f"Edited {MODULE}, lines {LINE}. Now:"
+    assert f"{LINE:5}|     return min(value, high)" in shown
+    # Numbered are the lines around it: five on each side, and nothing is left out between.
+    numbers = [int(line[:5]) for line in shown if line[5:6] == "|"]
+    assert numbers == list(range(max(1, LINE - 5), numbers[-1] + 1))
+    assert numbers[-1] <= LINE + 5
+    assert shown[-1] == f"Run the tests: {TEST}."
+
+
+def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_path: Path) -> None:
+    text = (
+        "=== reply if: What to change: rename\n"
+        f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
+        "```python\n    widest_bound = min(value, high)\n    return max(low, widest_bound)\n```\n"
+        '=== reply\n{"thought": "t", "action": "code_search", "keywords": "widest_bound"}\n'
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "rename"}}\n'
+        '=== reply\n{"thought": "t", "action": "code_search", "keywords": "widest_bound"}\n'
+    )
+    done = run_passerine(
+        1, RepairBench(site=scene.site(scripted(tmp_path, text)), brt=None, steps=3)
+    )
+    assert done.trajectory is not None
+    before, _, after = (step.observation for step in done.trajectory.steps)
+    assert before == "Nothing is called like widest_bound."
+    assert after == f"{MODULE}\n  clamp (line {LINE - 2}, see {LINE}): widest_bound"
+
+
+def test_a_long_file_is_shown_without_a_hole_and_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
+    path = "interval/long.py"
+    (scene.root / path).write_text("".join(f"X{n} = {n}\n" for n in range(1, 601)), "utf-8")
+    try:
+        ask = f'=== reply\n{{"thought": "t", "action": "cat", "path": "{path}", "first": '
+        site = scene.site(scripted(tmp_path, f"{ask}1}}\n{ask}590}}\n"))
+        done = run_passerine(1, RepairBench(site=site, brt=None, steps=2))
+    finally:
+        (scene.root / path).unlink()
+    assert done.trajectory is not None
+    first, rest = (step.observation.splitlines() for step in done.trajectory.steps)
+    last = len(first) - 2
+    assert 20 < last < 600
+    assert first[0] == f"{path}, lines 1 to {last} of 600:"
+    assert [int(line[:5]) for line in first[1:-1]] == list(range(1, last + 1))
+    assert first[-1] == f"[… go on with first {last + 1} …]"
+    assert rest[0] == f"{path}, lines 590 to 600 of 600:"
+    assert rest[-1] == "  600| X600 = 600"
 
 
 def test_the_indentation_of_an_edit_is_put_right(done: Repair) -> None:
@@ -111,7 +162,7 @@ def test_every_other_run_is_given_the_test(scene: Scene, tmp_path: Path) -> None
     given = with_brt(scene, scripted(tmp_path, text), 0)
     assert given.brt == name.name
     assert given.trajectory is not None
-    assert "The test fails" in given.trajectory.steps[0].observation
+    assert given.trajectory.steps[0].observation.startswith("The test fails:")
     assert f"def {name.name}" in given.trajectory.steps[1].observation
     other = with_brt(scene, scripted(tmp_path, text), 1)
     assert (other.brt, other.fixes) == ("", ())

@@ -9,32 +9,24 @@ from pytest_brt.code.index import Definition
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
 from pytest_brt.dialogue.mend import closest
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
-from pytest_brt.repair.site import Site, listing
+from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.window import Room, window
 from pytest_brt.types import Step
 
-#: Definitions of one name that are shown, and lines of each.
+#: Definitions of one name that are shown.
 _MOST = 4
-_LINES = 160
 
 
-def extract_method(site: Site) -> Tool:
-    """Return the tool."""
+def extract_method(site: Site, room: Room) -> Tool:
+    """Return the tool; `room` is what an observation holds."""
 
     def run(action: Action, _steps: Sequence[Step]) -> Outcome:
         path, name = action["path"], action["name"]
         found = methods_called(site, path, name)
         if not found:
             return refused(_missing(site, path, name))
-        lines = site.lines(path)
-        shown = []
-        for one in found[:_MOST]:
-            last = min(one.end_line, one.line + _LINES - 1)
-            shown.append(
-                f"{path}: {one.qualname}, lines {one.line} to {one.end_line}:\n"
-                + listing(lines, one.line, last)
-            )
-        return Outcome(observation="\n\n".join(shown))
+        return Outcome(observation=_shown(site.lines(path), path, found[:_MOST], room))
 
     spec = ActionSpec(
         name=Name.EXTRACT_METHOD.value,
@@ -45,6 +37,27 @@ def extract_method(site: Site) -> Tool:
         ),
     )
     return Tool(spec=spec, run=run)
+
+
+def _shown(lines: tuple[str, ...], path: str, found: Sequence[Definition], room: Room) -> str:
+    """Return the sources of definitions; what does not fit is named."""
+    shown: list[str] = []
+    for one in found:
+        where = f"{path}: {one.qualname}, lines {one.line} to {one.end_line}"
+        left = room.most - room.count("\n\n".join(shown))
+        if left < room.most // 4:
+            shown.append(f"{where}: no room here")
+            continue
+
+        def head(_end: int, where: str = where) -> str:
+            return f"{where}:"
+
+        def more(start: int, end: int = one.end_line) -> str:
+            return f"[… go on with read_range {path} {start} {end} …]"
+
+        part = Room(most=left, count=room.count)
+        shown.append(window(lines, one.line, one.end_line, part, head=head, more=more))
+    return "\n\n".join(shown)
 
 
 def methods_called(site: Site, path: str, name: str) -> tuple[Definition, ...]:

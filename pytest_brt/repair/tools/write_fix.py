@@ -8,12 +8,13 @@ from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.tool import Outcome, Tool
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.patches import canonical_diff
+from pytest_brt.repair.account import told_failing
 from pytest_brt.repair.form import parse_fix
 from pytest_brt.repair.memory import PATCH, SOURCE, recall
 from pytest_brt.repair.mending import mend_fix
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
-from pytest_brt.repair.tools.run_tests import names_of, told_runs
+from pytest_brt.repair.tools.run_tests import names_of
 from pytest_brt.repair.trial import Trial
 from pytest_brt.repair.variants import Tried, try_variants
 from pytest_brt.types import Cost, Step, Verdict
@@ -90,8 +91,10 @@ def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcom
     if tried and tried.asked:
         lines.append(_told_variants(site, tried))
     if good:
+        all_pass = any(not one.failed for one, _ in good)
+        which = "the tests" if all_pass else "the test that counts most"
         lines.append(
-            "A fix passes the tests and is kept. If it mends the cause for every input, call "
+            f"A fix passes {which} and is kept. If it mends the cause for every input, call "
             "goal_accomplished; if not, write a better one."
         )
     return Outcome(
@@ -104,7 +107,9 @@ def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcom
 
 def _told(site: Site, trial: Trial) -> str:
     """Return what the tests did with a fix."""
-    text = told_runs(trial.runs, names_of(site)) if trial.runs else "There is no failing test."
+    text = "There is no failing test."
+    if trial.runs:
+        text = told_failing(trial.runs, names_of(site), passes=trial.passes)
     if not trial.guarded:
         return text
     broken = trial.guarded.regressions
@@ -113,7 +118,7 @@ def _told(site: Site, trial: Trial) -> str:
         return f"{text}\nBut the fix breaks {len(broken)} of the existing tests:\n{shown}"
     if trial.guarded.ran:
         many = f"{trial.guarded.ran} existing tests near it pass"
-        text += f"\n{many if trial.guarded.ran > 1 else 'One existing test near it passes'} too."
+        text += f"\n{many if trial.guarded.ran > 1 else 'One existing test near it passes'}."
     return text
 
 
@@ -124,5 +129,6 @@ def _told_variants(site: Site, tried: Tried) -> str:
         diff = canonical_diff(tried.good[0].changes, site.root)
         lines = [line for line in diff.splitlines() if line.startswith(("+", "-"))]
         body = "\n".join(line for line in lines if not line.startswith(("+++ ", "--- ")))
-        return f"Of {count} variants, {len(tried.good)} pass all tests. The first:\n{body}"
+        which = "all tests" if not tried.good[0].failed else "the test that counts most"
+        return f"Of {count} variants, {len(tried.good)} pass {which}. The first:\n{body}"
     return f"{count} different variants of it were tried, and none passes."

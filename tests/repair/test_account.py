@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.repair.account import account, fails, told_failing, told_runs
+from pytest_brt.types import Raised, TestRun, Verdict
+
+
+def run(name: str, verdict: Verdict = Verdict.PASS, *types: str) -> TestRun:
+    raised = Raised(type=types[0], message=f"{name} is wrong", bases=types[1:]) if types else None
+    return TestRun(test="file", node=name, verdict=verdict, reason="r", raised=raised)
+
+
+def bad(name: str, *types: str) -> TestRun:
+    return run(name, Verdict.FAIL, *(types or ("ValueError", "Exception")))
+
+
+@pytest.mark.parametrize(
+    ("types", "is_failure"),
+    [
+        (("ValueError",), True),
+        (("pkg.testing.Skipped", "Exception"), False),
+        (("unittest.case.SkipTest",), False),
+        (("pkg.NotHere", "pkg.SkipTest"), False),
+        (("pkg.testing.XFail",), False),
+        (("pkg.SkipListError",), True),
+    ],
+)
+def test_exceptions_by_which_a_test_does_not_count(
+    types: tuple[str, ...], is_failure: bool
+) -> None:
+    assert fails(bad("a", *types)) is is_failure
+
+
+def test_skips_are_counted_apart() -> None:
+    runs = [run("a"), run("b", Verdict.SKIP), bad("c", "pkg.Skipped"), run("d", Verdict.XFAIL)]
+    assert told_runs(runs, {}) == "1 test passes, 3 are skipped."
+    assert account(runs).verdict is Verdict.PASS
+    assert told_runs(runs[1:], {}) == "All 3 tests are skipped."
+    assert account(runs[1:]).verdict is Verdict.SKIP
+    told = told_runs([*runs, bad("e")], {})
+    assert told == "1 of 5 tests fail, 3 are skipped:\ne: ValueError: e is wrong"
+
+
+def test_one_test_is_told_as_one() -> None:
+    assert told_runs([run("a")], {}) == "The test passes."
+    assert told_runs([run("a")], {}, [bad("a")]) == "The test passes. It failed before your change."
+    assert told_runs([bad("a")], {}) == "The test fails:\na: ValueError: a is wrong"
+    assert told_runs([bad("a")], {}, [bad("a")]).startswith(
+        "The test fails, as it did before your change:\na: "
+    )
+    assert told_runs([bad("a")], {}, [run("a")]).startswith(
+        "The test fails; it did not before your change:\na: "
+    )
+
+
+def test_what_failed_before_is_told_apart_from_what_fails_newly() -> None:
+    names = [f"old{n}" for n in range(15)]
+    before = [run("a"), run("b"), bad("c"), *map(bad, names)]
+    old = list(map(bad, names))
+    told = told_runs([run("a"), bad("b"), run("c"), *old], {}, before).splitlines()
+    assert told[0] == (
+        "1 new failure; 2 tests pass; 1 of them failed before your change; "
+        "15 fail as before your change:"
+    )
+    assert told[1] == "b: ValueError: b is wrong"
+    assert told[2].startswith("Fail as before: old0, old1, ")
+    assert told[2].endswith("old11 and 3 more")
+    assert len(told) == 3
+    assert account([bad("b"), *old], before).verdict is Verdict.FAIL
+
+
+def test_without_new_failures_it_is_shown_how_the_old_ones_fail() -> None:
+    told = told_runs([run("a"), bad("b")], {}, [bad("a"), bad("b")]).splitlines()
+    assert told[0].startswith("0 new failures; 1 test passes; 1 of them failed before")
+    assert told[1] == "b: ValueError: b is wrong"
+
+
+def test_all_pass_and_some_failed_before() -> None:
+    assert told_runs([run("a"), run("b")], {}, []) == "All 2 tests pass."
+    told = told_runs([run("a"), run("b")], {}, [bad("b"), run("a")])
+    assert told == "All 2 tests pass. Failed before your change: b."
+
+
+def test_failing_tests_of_which_only_some_pass_contradict_nothing() -> None:
+    assert told_failing([run("a")], {}, passes=True) == "The failing test passes now."
+    assert told_failing([run("a"), run("b")], {}, passes=True) == "All 2 failing tests pass now."
+    assert told_failing([bad("a"), bad("b")], {}, passes=False).startswith("2 of 2 tests fail:\n")
+    told = told_failing([run("a"), bad("b")], {}, passes=True).splitlines()
+    assert told == [
+        "1 of 2 failing tests passes now: a.",
+        "The other fails as before, and may demand something wrong:",
+        "b: ValueError: b is wrong",
+    ]
+    told = told_failing([run("a"), bad("b"), bad("c")], {}, passes=False).splitlines()
+    assert told[1] == "The other 2 fail as before:"
