@@ -1,6 +1,7 @@
 """``pytest-brt report DIR``: what was said in the dialogues of a recorded run.
 
-``pytest-brt report A B``, with the results of two studies, says what changed between them.
+``pytest-brt report A B``, with the results of two studies, says what changed between them, and
+with those of more shows them beside each other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def register(commands: Any) -> None:
         help="read the dialogues of a recorded run, or compare two studies",
         description="Show the dialogues with a model that `--brt-record DIR` kept, those of "
         "interrupted runs too: one line each, or one of them step by step. With the results of "
-        "two studies (`--brt-evaluate`), say what changed between them.",
+        "two studies (`--brt-evaluate`), say what changed between them; with those of more, show "
+        "them beside each other.",
     )
     parser.add_argument(
         "folder", metavar="DIR", help="folder written by --brt-record, or by a study"
@@ -27,8 +29,8 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        nargs="?",
-        help="a dialogue, as in agent-03, or another study",
+        nargs="*",
+        help="a dialogue, as in agent-03, or other studies",
     )
     parser.add_argument("--html", metavar="FILE", help="write all of them as one HTML page")
     parser.add_argument("-v", "--verbose", action="store_true", help="leave nothing out")
@@ -41,8 +43,9 @@ def _report(arguments: argparse.Namespace) -> int:
     from pytest_brt.store import write_text
 
     folder = Path(arguments.folder)
-    if arguments.name and (folder / "result.json").is_file():
-        return _compare(folder, Path(arguments.name))
+    names: list[str] = arguments.name
+    if names and (folder / "result.json").is_file():
+        return _compare([folder, *map(Path, names)])
     found = [
         Told(
             name=kept.name,
@@ -62,10 +65,10 @@ def _report(arguments: argparse.Namespace) -> int:
         write_text(Path(arguments.html), as_page(found))
         print(f"{len(found)} dialogues: {arguments.html}")
         return 0
-    chosen = [told for told in found if arguments.name in (None, told.name)]
+    chosen = [told for told in found if not names or told.name in names]
     if not chosen:
-        names = ", ".join(told.name for told in found)
-        raise UsageProblem(f"no dialogue is called {arguments.name!r} (there are: {names})")
+        known = ", ".join(told.name for told in found)
+        raise UsageProblem(f"no dialogue is called {names[0]!r} (there are: {known})")
     if len(chosen) == 1:
         _print("\n".join(as_text(chosen[0], whole=arguments.verbose)))
         return 0
@@ -76,12 +79,18 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _compare(one: Path, other: Path) -> int:
+def _compare(folders: list[Path]) -> int:
+    from pytest_brt.evaluate.beside import beside
     from pytest_brt.evaluate.compare import comparison
-    from pytest_brt.evaluate.tables import text_of
+    from pytest_brt.evaluate.table import text_of
     from pytest_brt.evaluate.written import read_study
 
-    for table in comparison(read_study(one), read_study(other)):
+    studies = [read_study(folder) for folder in folders]
+    if len(studies) == 2:
+        tables = comparison(*studies)
+    else:
+        tables = beside(dict(zip(map(str, folders), studies, strict=True)))
+    for table in tables:
         _print("\n".join(text_of(table)))
     return 0
 

@@ -37,6 +37,27 @@ def mean_interval(values: Sequence[float], rounds: int = 2000, seed: int = 0) ->
     )
 
 
+def ratio_interval(pairs: Sequence[tuple[int, int]], rounds: int = 2000, seed: int = 0) -> Gap:
+    """Return the share of hits with its interval, where a bug has several runs.
+
+    Args:
+        pairs: per bug, the hits and the runs; bugs are drawn again, each with all its runs.
+        rounds: how often.
+        seed: of the draws.
+    """
+    some = [pair for pair in pairs if pair[1]]
+    if not some:
+        return Gap(mean=0.0, low=0.0, high=0.0)
+    generator = random.Random(seed)
+
+    def share(drawn: Sequence[tuple[int, int]]) -> float:
+        return sum(hits for hits, _ in drawn) / sum(runs for _, runs in drawn)
+
+    shares = sorted(share(generator.choices(some, k=len(some))) for _ in range(rounds))
+    low, high = shares[int(0.025 * rounds)], shares[int(0.975 * rounds) - 1]
+    return Gap(mean=share(some), low=low, high=high, n=len(some))
+
+
 def paired_p(ones: Sequence[float], others: Sequence[float], rounds: int = 10000) -> float:
     """Return how likely a mean difference as large as that of the pairs is by chance alone.
 

@@ -1,16 +1,20 @@
-"""What changed between two studies: per bug, and how likely such a change is by chance."""
+"""What changed between two studies, per bug, and several studies beside each other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
 
+from pytest_brt.codec import content_id
 from pytest_brt.evaluate.bootstrap import mean_interval, paired_p
 from pytest_brt.evaluate.metrics import COLUMNS
 from pytest_brt.evaluate.rates import RATES, done, mixed, of_strategy, patch_orders, strategies_of
 from pytest_brt.evaluate.record import Ranked, Reproduced, StudyResult
-from pytest_brt.evaluate.tables import Cell, Table
+from pytest_brt.evaluate.repair_rates import RATES as REPAIR_RATES
+from pytest_brt.evaluate.repair_rates import difference, mended, ways_in
+from pytest_brt.evaluate.table import Cell, Table
 
+RIGHT = REPAIR_RATES["right"]
 #: Measures of rankings that are compared.
 MEASURES = ("p1", "p3", "r3", "mrr", "f1", "auc")
 
@@ -24,7 +28,7 @@ def comparison(one: StudyResult, other: StudyResult) -> tuple[Table, ...]:
     tables = [_about(one, other)]
     for name, another in _pairs(one, other):
         tables += [_rates(one, other, name, another), _changed(one, other, name, another)]
-    tables += [_rankers(one, other), _seconds(one, other)]
+    tables += [_rankers(one, other), _repairs(one, other), _seconds(one, other)]
     return tuple(table for table in tables if table.rows)
 
 
@@ -46,8 +50,16 @@ def _about(one: StudyResult, other: StudyResult) -> Table:
     for field in fields(one.settings):
         values = [getattr(result.settings, field.name) for result in (one, other)]
         if values[0] != values[1]:
-            rows.append((field.name, str(values[0]), str(values[1])))
+            rows.append((field.name, *map(_value, values)))
     return Table(name="about", title="what is compared", columns=("", "A", "B"), rows=tuple(rows))
+
+
+def _value(value: object) -> str:
+    """Return a setting in few words: of prompts, which ones there are and a short name."""
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        names = ", ".join(str(part[0]) for part in value if isinstance(part, tuple))
+        return f"{names} ({content_id(repr(value))})"
+    return str(value)
 
 
 def _both(one: StudyResult, other: StudyResult) -> list[tuple[Reproduced, Reproduced]]:
@@ -122,6 +134,29 @@ def _pool(bug: Ranked) -> set[tuple[str, bool | None]]:
     return {(patch.name, patch.right) for patch in bug.patches}
 
 
+def _repairs(one: StudyResult, other: StudyResult) -> Table:
+    mine, theirs = ({bug.instance: bug for bug in mended(result)} for result in (one, other))
+    names = [name for name in mine if name in theirs]
+    rows: list[tuple[Cell, ...]] = []
+    for which in ways_in(one):
+        pairs = [(which.runs(theirs[name]), which.runs(mine[name])) for name in names]
+        both = [(b, a) for b, a in pairs if a and b]
+        counts = [[RIGHT(runs) for runs in side] for side in zip(*both, strict=True)]
+        if counts:
+            gap = difference(both)
+            b, a = counts
+            gained = sum(y > x for x, y in zip(a, b, strict=True))
+            lost = sum(y < x for x, y in zip(a, b, strict=True))
+            figures = (len(both), sum(a), sum(b), gained, lost, gap.rates["right"], gap.p)
+            rows.append((which.title, *figures))
+    return Table(
+        name="repairs",
+        title="bugs with a right fix",
+        columns=("repaired by", "n", "A", "B", "gained", "lost", "B - A", "p"),
+        rows=tuple(rows),
+    )
+
+
 def _seconds(one: StudyResult, other: StudyResult) -> Table:
     pairs = _both(one, other)
     ranked = {bug.instance: bug for bug in other.ranked if not bug.problem}
@@ -130,9 +165,14 @@ def _seconds(one: StudyResult, other: StudyResult) -> Table:
         for bug in one.ranked
         if not bug.problem and bug.instance in ranked
     ]
+    fixed = {bug.instance: bug.seconds for bug in mended(other)}
+    mended_both = [
+        (bug.seconds, fixed[bug.instance]) for bug in mended(one) if bug.instance in fixed
+    ]
     rows = (
         *_cost("reproduce", [(a.seconds, b.seconds) for a, b in pairs]),
         *_cost("rank", both),
+        *_cost("repair", mended_both),
     )
     return Table(
         name="seconds",

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment
 
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.tables import Table, shown
+from pytest_brt.evaluate.table import Table, shown
 
 _TEMPLATE = Path(__file__).parent / "study.html.jinja"
 

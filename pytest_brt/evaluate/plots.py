@@ -9,37 +9,31 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.metrics import COLUMNS, mean_columns, threshold_curve
+from pytest_brt.evaluate.pen import LINES, draw_actions, draw_bars, draw_line, draw_steps
 from pytest_brt.evaluate.rates import (
+    Acted,
     behaviour,
     done,
     mixed,
     patch_orders,
+    runs_of,
     shares,
     strategies_of,
 )
 from pytest_brt.evaluate.record import StudyResult
+from pytest_brt.evaluate.repair_plots import draw_repairs, draw_steps_to_fix
+from pytest_brt.evaluate.repair_rates import mended, repairers_of, tried
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Rankers that are drawn: more lines cannot be told apart.
 DRAWN = ("weighted+guard+property", "weighted", "epr", "random")
-_LINES = (("o", "-", "0.0"), ("s", "--", "0.25"), ("^", "-.", "0.45"), ("x", ":", "0.6"))
-_BARS = (
-    ("0.75", ""),
-    ("0.5", "//"),
-    ("0.85", ".."),
-    ("1.0", "xx"),
-    ("0.7", "--"),
-    ("0.4", "\\\\"),
-)
-#: Actions that have a bar of their own; the rest is "other".
-_ACTIONS = 5
-
 _RC: dict[str, Any] = {
     "svg.hashsalt": "pytest-brt",
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -74,9 +68,19 @@ def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
         yield "top-k", _top_k
         yield "thresholds", _thresholds
     for strategy in strategies_of(result):
-        if behaviour(done(result), strategy).by_step:
-            yield f"actions-{strategy}", lambda axes, r, s=strategy: _actions(axes, r, s)  # type: ignore[misc]
-            yield f"steps-{strategy}", lambda axes, r, s=strategy: _steps(axes, r, s)  # type: ignore[misc]
+        yield from _dialogues(strategy, strategy, runs_of(done(result), strategy))
+    for strategy in repairers_of(result):
+        runs = tried(result, strategy)
+        if runs:
+            yield f"repairs-{strategy}", partial(draw_repairs, strategy=strategy)
+            yield f"repair-steps-{strategy}", partial(draw_steps_to_fix, strategy=strategy)
+        yield from _dialogues(f"repair-{strategy}", strategy, runs)
+
+
+def _dialogues(name: str, strategy: str, runs: Sequence[Acted]) -> Iterator[tuple[str, Draw]]:
+    if behaviour(runs).by_step:
+        yield f"actions-{name}", lambda axes, _: draw_actions(axes, runs, strategy)
+        yield f"steps-{name}", lambda axes, _: draw_steps(axes, runs, strategy)
 
 
 def _files(stem: str, paint: Draw, result: StudyResult) -> dict[str, bytes]:
@@ -113,26 +117,12 @@ def _rates(axes: Axes, result: StudyResult) -> None:
     names = ("candidate", "plausible", "first", "swt")
     titles = ("candidate (F→X)", "plausible (F→P)", "best is plausible", "SWT-bench's rule")
     strategies = strategies_of(result)
-    width = 0.8 / len(strategies)
-    for at, strategy in enumerate(strategies):
-        found = [shares(bugs, strategy).rates[name] for name in names]
-        means = [gap.mean for gap in found]
-        ends = [[g.mean - g.low for g in found], [g.high - g.mean for g in found]]
-        places = [place + (at - (len(strategies) - 1) / 2) * width for place in range(len(names))]
-        colour, hatch = _BARS[at % len(_BARS)]
-        look: dict[str, Any] = {
-            "color": colour,
-            "hatch": hatch,
-            "edgecolor": "0.0",
-            "label": strategy,
-        }
-        axes.bar(places, means, width * 0.9, **look)
-        axes.errorbar(places, means, yerr=ends, fmt="none", ecolor="0.0", capsize=3)
-    axes.set_xticks(range(len(names)), titles)
-    axes.set_ylim(0, 1)
+    groups = [
+        (strategy, [shares(bugs, strategy).rates[name] for name in names])
+        for strategy in strategies
+    ]
+    draw_bars(axes, groups, titles)
     axes.set_ylabel(f"share of {len(bugs)} bugs")
-    if len(strategies) > 1:
-        axes.legend(frameon=False)
     axes.set_title(f"bugs reproduced ({', '.join(strategies)})", loc="left")
 
 
@@ -141,12 +131,13 @@ def _seconds(axes: Axes, result: StudyResult) -> None:
     stages = {
         "reproduce": [bug.seconds for bug in done(result)],
         "rank": [bug.seconds for bug in result.ranked if not bug.problem],
+        "repair": [bug.seconds for bug in mended(result)],
     }
-    for (name, seconds), style in zip(stages.items(), _LINES, strict=False):
+    for (name, seconds), style in zip(stages.items(), LINES, strict=False):
         if seconds:
             values = sorted(seconds)
             shares_ = [(at + 1) / len(values) for at in range(len(values))]
-            _line(axes, values, shares_, f"{name} ({len(values)} bugs)", style)
+            draw_line(axes, values, shares_, f"{name} ({len(values)} bugs)", style)
     axes.set_ylim(0, 1.05)
     axes.set_xlim(left=0)
     axes.set_xlabel("seconds per bug")
@@ -158,12 +149,12 @@ def _seconds(axes: Axes, result: StudyResult) -> None:
 def _top_k(axes: Axes, result: StudyResult) -> None:
     """Draw precision against recall for the best K, K from 1 to 5."""
     orders = patch_orders(mixed(result))
-    for ranker, style in zip(DRAWN, _LINES, strict=True):
+    for ranker, style in zip(DRAWN, LINES, strict=True):
         if ranker in orders:
             means = mean_columns(orders[ranker])
             recall = [means[name] for name in COLUMNS if name[0] == "r" and name[1:].isdigit()]
             precision = [means[name] for name in COLUMNS if name[0] == "p"]
-            _line(axes, recall, precision, ranker, style)
+            draw_line(axes, recall, precision, ranker, style)
             for text, at in (("K=1", 0), ("5", -1)):
                 place = (recall[at], precision[at])
                 beside: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
@@ -185,9 +176,9 @@ def _thresholds(axes: Axes, result: StudyResult) -> None:
     curve = threshold_curve(pools, 100)
     at = [point.threshold for point in curve]
     for name, values, (_, line, colour) in (
-        ("precision", [point.precision for point in curve], _LINES[0]),
-        ("recall", [point.recall for point in curve], _LINES[1]),
-        ("F1", [point.f1 for point in curve], _LINES[3]),
+        ("precision", [point.precision for point in curve], LINES[0]),
+        ("recall", [point.recall for point in curve], LINES[1]),
+        ("F1", [point.f1 for point in curve], LINES[3]),
     ):
         axes.plot(at, values, linestyle=line, color=colour, label=name)
     axes.set_xlim(0, 1)
@@ -195,58 +186,3 @@ def _thresholds(axes: Axes, result: StudyResult) -> None:
     axes.set_xlabel("Ensemble Pass Rate from which a patch is selected")
     axes.legend(frameon=False, loc="lower left")
     axes.set_title(f"selecting by a threshold, {len(pools)} bugs", loc="left")
-
-
-def _actions(axes: Axes, result: StudyResult, strategy: str) -> None:
-    """Draw which actions are taken at each step."""
-    found = behaviour(done(result), strategy)
-    named = [name for name, _ in found.actions[:_ACTIONS]]
-    bottom = [0.0] * len(found.by_step)
-    for name, (colour, hatch) in zip((*named, "other"), _BARS, strict=False):
-        heights = []
-        for step in found.by_step:
-            total = sum(count for _, count in step)
-            mine = sum(
-                count
-                for action, count in step
-                if action == name or (name == "other" and action not in named)
-            )
-            heights.append(mine / total)
-        axes.bar(
-            range(1, len(heights) + 1),
-            heights,
-            0.9,
-            bottom=bottom,
-            color=colour,
-            hatch=hatch,
-            edgecolor="0.0",
-            linewidth=0.5,
-            label=name,
-        )
-        bottom = [one + other for one, other in zip(bottom, heights, strict=True)]
-    axes.set_xlabel("step")
-    axes.set_ylabel("share of the runs that come so far")
-    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    axes.set_title(f"actions by step, {found.runs} runs of {strategy}", loc="left")
-
-
-def _steps(axes: Axes, result: StudyResult, strategy: str) -> None:
-    """Draw how many steps the runs take."""
-    lengths = [
-        len(run.actions)
-        for bug in done(result)
-        for run in bug.runs
-        if run.strategy == strategy and run.ending
-    ]
-    most = max(lengths)
-    axes.hist(lengths, bins=[at + 0.5 for at in range(most + 1)], color="0.6", edgecolor="0.0")
-    axes.set_xlabel("steps")
-    axes.set_ylabel("runs")
-    axes.set_title(f"steps of {len(lengths)} runs of {strategy}", loc="left")
-
-
-def _line(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], label: str, style: tuple[str, str, str]
-) -> None:
-    mark, line, colour = style
-    axes.plot(xs, ys, marker=mark, markersize=4, linestyle=line, color=colour, label=label)

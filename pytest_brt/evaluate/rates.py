@@ -9,10 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 from pytest_brt.evaluate.bootstrap import Gap, mean_interval
 from pytest_brt.evaluate.metrics import Order
-from pytest_brt.evaluate.record import Ranked, RankedBy, Reproduced, StudyResult, TestOutcome
+from pytest_brt.evaluate.record import (
+    Covered,
+    Ranked,
+    RankedBy,
+    Reproduced,
+    StudyResult,
+    TestOutcome,
+    Told,
+)
 
 #: Says of one strategy's candidates for a bug, best first, whether something holds.
 Holds = Callable[[Sequence[TestOutcome]], bool]
@@ -112,7 +121,26 @@ def patch_orders(bugs: Iterable[Ranked]) -> dict[str, list[Order]]:
     return found
 
 
+def coverage_of(bugs: Iterable[Reproduced], strategy: str) -> list[Covered]:
+    """Return, per bug where it was looked at, what the candidates of a strategy run of its fix."""
+    return [one for bug in bugs for one in bug.covered if one.strategy == strategy]
+
+
 # -- behaviour ----------------------------------------------------------------------------
+
+
+class Acted(Protocol):
+    """A run that may have had a dialogue."""
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names in their order, "" for a reply without one."""
+        ...
+
+    @property
+    def ending(self) -> str:
+        """Why it ended; "" when there was none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,9 +155,14 @@ class Behaviour:
     endings: tuple[tuple[str, int], ...]
 
 
-def behaviour(bugs: Iterable[Reproduced], strategy: str) -> Behaviour:
-    """Return what the dialogues of one strategy did; replies without an action are "other"."""
-    told = [run for bug in bugs for run in bug.runs if run.strategy == strategy and run.ending]
+def runs_of(bugs: Iterable[Reproduced], strategy: str) -> list[Told]:
+    """Return the runs of one strategy."""
+    return [run for bug in bugs for run in bug.runs if run.strategy == strategy]
+
+
+def behaviour(runs: Iterable[Acted]) -> Behaviour:
+    """Return what the dialogues of `runs` did; replies without an action are "other"."""
+    told = [run for run in runs if run.ending]
     lines = [[action or "other" for action in run.actions] for run in told]
     longest = max(map(len, lines), default=0)
     steps = [Counter(line[at] for line in lines if at < len(line)) for at in range(longest)]

@@ -203,7 +203,8 @@ class RepairRun:
     #: Parts that were switched off.
     without: tuple[str, ...] = ()
     index: int
-    #: Name of the failing test that it was given, or "".
+    #: Whether it was given the failing tests, and the name of the one that it was shown.
+    given: bool
     brt: str = ""
     #: Whether it executed that test, or read its file.
     used: bool = False

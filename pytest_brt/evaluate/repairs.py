@@ -166,6 +166,7 @@ class _Judge:
             strategy=way.strategy,
             without=way.without,
             index=done.index,
+            given=way.given,
             brt=done.brt,
             used=is_used(done, self._tests),
             fixes=self._fixes(done),

@@ -1,14 +1,11 @@
-"""The tables of a study: as text, CSV and LaTeX."""
+"""The tables of a study."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from statistics import fmean, median
 
-from pytest_brt.evaluate.bootstrap import Gap
+from pytest_brt.evaluate.bootstrap import mean_interval
 from pytest_brt.evaluate.metrics import (
     COLUMNS,
     acc_at,
@@ -20,32 +17,23 @@ from pytest_brt.evaluate.metrics import (
 )
 from pytest_brt.evaluate.rates import (
     RATES,
+    Acted,
     behaviour,
     by_repo,
+    coverage_of,
     done,
     mixed,
     of_strategy,
     patch_orders,
+    runs_of,
     shares,
     strategies_of,
     test_orders,
 )
-from pytest_brt.evaluate.record import Ranked, Reproduced, StudyResult
-
-Cell = str | int | float | Gap | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Rows under a heading."""
-
-    #: For the names of files and labels.
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    #: How numbers are written: "share" as percent, "number" with two digits.
-    kind: str = "number"
+from pytest_brt.evaluate.record import Ranked, Studied, StudyResult
+from pytest_brt.evaluate.repair_rates import repairers_of, tried
+from pytest_brt.evaluate.repair_tables import repair_tables
+from pytest_brt.evaluate.table import Cell, Table
 
 
 def tables_of(result: StudyResult) -> tuple[Table, ...]:
@@ -56,10 +44,19 @@ def tables_of(result: StudyResult) -> tuple[Table, ...]:
         *(_rates(result, strategy) for strategy in strategies_of(result)),
         *(_effort(result, strategy) for strategy in strategies_of(result)),
         _rules(result),
+        _coverage(result),
         _rankers(result),
         _thresholds(result),
         _extents(result),
-        *(_behaviour(result, strategy) for strategy in strategies_of(result)),
+        *repair_tables(result),
+        *(
+            behaviour_table(strategy, strategy, runs_of(done(result), strategy))
+            for strategy in strategies_of(result)
+        ),
+        *(
+            behaviour_table(f"repair-{strategy}", strategy, tried(result, strategy))
+            for strategy in repairers_of(result)
+        ),
         _cost(result),
     )
     return tuple(table for table in tables if table.rows)
@@ -69,17 +66,20 @@ def _setup(result: StudyResult) -> Table:
     total = len(result.instances)
     tried = len(result.reproduced)
     failed = sum(bool(bug.problem) for bug in result.reproduced)
-    ranked = sum(not bug.problem for bug in result.ranked)
+    ranked, repaired = (
+        sum(not bug.problem for bug in bugs) for bugs in (result.ranked, result.repaired)
+    )
+    named = ("in the data set", "not run", "not set up", "studied", "with patches ranked")
     return Table(
         name="bugs",
         title="bugs",
-        columns=("in the data set", "not run", "not set up", "studied", "with patches ranked"),
-        rows=((total, total - tried, failed, tried - failed, ranked),),
+        columns=(*named, "with repairs tried"),
+        rows=((total, total - tried, failed, tried - failed, ranked, repaired),),
     )
 
 
 def _problems(result: StudyResult) -> Table:
-    found: list[Reproduced | Ranked] = [*result.reproduced, *result.ranked]
+    found: list[Studied] = [*result.reproduced, *result.ranked, *result.repaired]
     told: dict[tuple[str, str], None] = {(b.instance, b.problem): None for b in found if b.problem}
     return Table(
         name="problems",
@@ -144,6 +144,26 @@ def _rules(result: StudyResult) -> Table:
     )
 
 
+def _coverage(result: StudyResult) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for strategy in strategies_of(result):
+        bugs = done(result)
+        held = [bug for bug in bugs if RATES["swt"](of_strategy(bug, strategy))]
+        rest = [bug for bug in bugs if bug not in held]
+        for name, some in (("all", bugs), ("SWT-bench's rule holds", held), ("it does not", rest)):
+            shares_ = [one.share for one in coverage_of(some, strategy)]
+            seen = [share for share in shares_ if share is not None]
+            rows.append((f"{strategy}: {name}", len(some), len(seen), mean_interval(seen)))
+    known = any(one.lines for bug in done(result) for one in bug.covered)
+    return Table(
+        name="coverage",
+        title="lines that the true fix changes and the candidates run (after SWT-bench)",
+        columns=("bugs", "n", "with such lines", "changed lines run"),
+        rows=tuple(rows) if known else (),
+        kind="share",
+    )
+
+
 def _rankers(result: StudyResult) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for ranker, orders in patch_orders(mixed(result)).items():
@@ -195,8 +215,9 @@ def _extents(result: StudyResult) -> Table:
     )
 
 
-def _behaviour(result: StudyResult, strategy: str) -> Table:
-    found = behaviour(done(result), strategy)
+def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
+    """Return what the dialogues of one strategy did."""
+    found = behaviour(runs)
     rows: list[tuple[Cell, ...]] = []
     for what, counts in (
         ("action", found.actions),
@@ -206,7 +227,7 @@ def _behaviour(result: StudyResult, strategy: str) -> Table:
         total = sum(count for _, count in (found.bigrams if what == "two in a row" else counts))
         rows += [(what, name, count, count / total) for name, count in counts]
     return Table(
-        name=f"behaviour-{strategy}",
+        name=f"behaviour-{name}",
         title=f"what {found.runs} runs of {strategy} did",
         columns=("what", "name", "times", "share"),
         rows=tuple(rows),
@@ -216,7 +237,12 @@ def _behaviour(result: StudyResult, strategy: str) -> Table:
 
 def _cost(result: StudyResult) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for stage, bugs in (("reproduce", result.reproduced), ("rank", result.ranked)):
+    stages: dict[str, tuple[Studied, ...]] = {
+        "reproduce": result.reproduced,
+        "rank": result.ranked,
+        "repair": result.repaired,
+    }
+    for stage, bugs in stages.items():
         some = [bug for bug in bugs if not bug.problem]
         parts = {
             "the tool": [bug.seconds for bug in some],
@@ -227,10 +253,10 @@ def _cost(result: StudyResult) -> Table:
             if some:
                 figures = (fmean(seconds), median(seconds), max(seconds), sum(seconds))
                 rows.append((f"{stage}: {part}, seconds", len(some), *figures))
-    tokens = [float(_tokens(bug)) for bug in done(result)]
-    if any(tokens):
-        figures = (fmean(tokens), median(tokens), max(tokens), sum(tokens))
-        rows.append(("reproduce: tokens made", len(tokens), *figures))
+        tokens = [float(_tokens(bug)) for bug in some]
+        if any(tokens):
+            figures = (fmean(tokens), median(tokens), max(tokens), sum(tokens))
+            rows.append((f"{stage}: tokens made", len(tokens), *figures))
     return Table(
         name="cost",
         title="cost per bug",
@@ -239,8 +265,8 @@ def _cost(result: StudyResult) -> Table:
     )
 
 
-def _tokens(bug: Reproduced) -> int:
-    return sum(run.cost.tokens for run in bug.runs)
+def _tokens(bug: Studied) -> int:
+    return 0 if isinstance(bug, Ranked) else sum(run.cost.tokens for run in bug.runs)
 
 
 def per_bug(result: StudyResult) -> Table:
@@ -250,100 +276,11 @@ def per_bug(result: StudyResult) -> Table:
         for strategy in strategies_of(result):
             tests = of_strategy(bug, strategy)
             held = (int(holds(tests)) for holds in RATES.values())
-            rows.append((bug.instance, bug.repo, strategy, len(tests), *held, bug.problem))
+            ran = next((one.share for one in coverage_of([bug], strategy)), None)
+            rows.append((bug.instance, bug.repo, strategy, len(tests), *held, ran, bug.problem))
     return Table(
         name="per-bug",
         title="every bug",
-        columns=("bug", "repository", "strategy", "candidates", *RATES, "problem"),
+        columns=("bug", "repository", "strategy", "candidates", *RATES, "coverage", "problem"),
         rows=tuple(rows),
-    )
-
-
-# -- forms --------------------------------------------------------------------------------
-
-
-def shown(cell: Cell, kind: str) -> str:
-    """Return a cell as text; a mean comes with where it lies with 95 %."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, Gap):
-        if not cell.n:
-            return "–"
-        if kind == "share":
-            return f"{cell.mean:.0%} [{cell.low:.0%}, {cell.high:.0%}]"
-        return f"{cell.mean:.2f} [{cell.low:.2f}, {cell.high:.2f}]"
-    if isinstance(cell, float):
-        return f"{cell:.0%}" if kind == "share" else f"{cell:.2f}"
-    return str(cell)
-
-
-def text_of(table: Table) -> list[str]:
-    """Return a table for the terminal."""
-    lines = [[shown(cell, table.kind) for cell in row] for row in table.rows]
-    texts = [any(isinstance(row[at], str) for row in table.rows) for at in range(len(lines[0]))]
-    widths = [max(map(len, column)) for column in zip(table.columns, *lines, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        first, *rest = (
-            cell.ljust(width) if is_text else cell.rjust(width)
-            for cell, width, is_text in zip(cells, widths, texts, strict=True)
-        )
-        return "  ".join((first, *rest)).rstrip()
-
-    return ["", table.title, f"  {line(table.columns)}", *(f"  {line(cells)}" for cells in lines)]
-
-
-def csv_of(table: Table) -> str:
-    """Return a table as CSV; a mean has columns for its ends beside it."""
-    wide = [any(isinstance(row[at], Gap) for row in table.rows) for at in range(len(table.columns))]
-    head: list[str] = []
-    for name, is_wide in zip(table.columns, wide, strict=True):
-        head += [name, f"{name} low", f"{name} high"] if is_wide else [name]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
-    for row in table.rows:
-        cells: list[object] = []
-        for cell, is_wide in zip(row, wide, strict=True):
-            if isinstance(cell, Gap):
-                ends = (cell.mean, cell.low, cell.high) if cell.n else (None,) * 3
-                cells += [None if end is None else round(end, 6) for end in ends]
-            else:
-                value = round(cell, 6) if isinstance(cell, float) else cell
-                cells += [value, "", ""] if is_wide else [value]
-        writer.writerow(cells)
-    return out.getvalue()
-
-
-_SPECIAL = {
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "→": r"$\rightarrow$",
-    "–": "--",
-}
-
-
-def latex_of(table: Table) -> str:
-    """Return a table as LaTeX, for the package booktabs."""
-
-    def line(cells: Sequence[str]) -> str:
-        texts = ("".join(_SPECIAL.get(mark, mark) for mark in cell) for cell in cells)
-        return " & ".join(texts) + r" \\"
-
-    rows = [line([shown(cell, table.kind) for cell in row]) for row in table.rows]
-    aligned = "l" + "r" * (len(table.columns) - 1)
-    return "\n".join(
-        (
-            f"% {table.title}",
-            rf"\begin{{tabular}}{{{aligned}}}",
-            r"\toprule",
-            line(table.columns),
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            "",
-        )
     )

@@ -9,7 +9,9 @@ from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.evaluate.page import page_of
 from pytest_brt.evaluate.plots import draw
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.tables import csv_of, latex_of, per_bug, tables_of, text_of
+from pytest_brt.evaluate.repair_tables import per_run
+from pytest_brt.evaluate.table import csv_of, latex_of, text_of
+from pytest_brt.evaluate.tables import per_bug, tables_of
 from pytest_brt.store import write_bytes, write_text
 
 NAME = "result.json"
@@ -23,7 +25,8 @@ def write_study(result: StudyResult, folder: Path) -> list[str]:
     """
     write_text(folder / NAME, to_json(result, indent=1) + "\n")
     tables = tables_of(result)
-    everything = (*tables, per_bug(result))
+    lists = tuple(table for table in (per_bug(result), per_run(result)) if table.rows)
+    everything = (*tables, *lists)
     for table in everything:
         write_text(folder / "tables" / f"{table.name}.csv", csv_of(table))
         write_text(folder / "tables" / f"{table.name}.tex", latex_of(table))

@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.evaluate.record import (
+    FixOutcome,
     PatchOutcome,
     Ranked,
     RankedBy,
+    Repaired,
+    RepairRun,
+    RepairSettings,
     Reproduced,
     Settings,
     StudyResult,
@@ -49,10 +53,22 @@ def study() -> StudyResult:
         patches=(patch("x", True), patch("y", False)),
         orders=(RankedBy(ranker="epr", groups=(("x",), ("y",))),),
     )
+    fix = FixOutcome(step=2, source="a", kept=True, own=True, right=True, same_as_fix=False)
+    runs = tuple(
+        RepairRun(
+            strategy="passerine",
+            index=index,
+            given=index == 0,
+            fixes=(fix,) if index == 0 else (),
+            actions=("cat", "edit", "test"),
+            ending="finish",
+        )
+        for index in range(2)
+    )
     return StudyResult(
         version="1",
         dataset="d & co",
-        settings=Settings(strategies=("agent",)),
+        settings=Settings(strategies=("agent",), repairs=RepairSettings(strategies=("passerine",))),
         instances=(("a", "r"), ("b", "r")),
         extents=("single-line", "multi-file"),
         reproduced=(
@@ -60,6 +76,7 @@ def study() -> StudyResult:
             Reproduced(instance="b", repo="r", problem="no <clone>"),
         ),
         ranked=(ranked,),
+        repaired=(Repaired(instance="a", repo="r", runs=runs, seconds=2.0),),
     )
 
 
@@ -69,7 +86,11 @@ def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
     write_study(read_study(tmp_path / "one"), tmp_path / "two")
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
     plots = {path.name for path in files if path.parent.name == "plots"}
-    stems = ("rates", "seconds", "top-k", "thresholds", "actions-agent", "steps-agent")
+    stems = (
+        *("rates", "seconds", "top-k", "thresholds", "actions-agent", "steps-agent"),
+        *("repairs-passerine", "repair-steps-passerine"),
+        *("actions-repair-passerine", "steps-repair-passerine"),
+    )
     assert plots == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")}
     for path in files:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
@@ -81,6 +102,6 @@ def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_an_empty_study_is_written_too(tmp_path: Path) -> None:
-    nothing = replace(study(), reproduced=(), ranked=())
+    nothing = replace(study(), reproduced=(), ranked=(), repaired=())
     assert "bugs" in write_study(nothing, tmp_path)
     assert not (tmp_path / "plots").exists()

@@ -19,7 +19,7 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.ledger import Ledger
-from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, shares
+from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
     PatchOutcome,
     Ranked,
@@ -31,7 +31,8 @@ from pytest_brt.evaluate.record import (
     TestOutcome,
     Told,
 )
-from pytest_brt.evaluate.tables import Table, csv_of, latex_of, tables_of, text_of
+from pytest_brt.evaluate.table import Table, csv_of, latex_of, text_of
+from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
@@ -111,7 +112,9 @@ def test_behaviour_is_counted_over_runs() -> None:
         )
         for index, actions in enumerate([("search", "edit", "test"), ("edit", "test")])
     )
-    found = behaviour([Reproduced(instance="1", repo="r", runs=runs)], "agent")
+    bug = Reproduced(instance="1", repo="r", runs=runs)
+    assert behaviour(runs_of([bug], "another")).runs == 0
+    found = behaviour(runs_of([bug], "agent"))
     assert found.bigrams == (("edit→test", 2), ("search→edit", 1))
     assert found.by_step[0] == (("edit", 1), ("search", 1))
     assert found.endings == (("finish", 2),)
@@ -272,7 +275,7 @@ def test_a_study_of_own_bugs_resumed(
             "*issue.md::clamp-rank PASSED*",
             "*issue.md::lost-reproduce FAILED*",
             "*the true fix does not apply*",
-            "*  2 * 0 * 1 * 1 * 1",
+            "*  2 * 0 * 1 * 1 * 1 * 0",
             "plots need a package that is missing: matplotlib (pip install 'pytest-brt?eval?')",
         ]
     )

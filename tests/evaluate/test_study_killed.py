@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.tables import csv_of, tables_of
+from pytest_brt.evaluate.table import csv_of
+from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
 from tests.evaluate.test_study import make_bugs
 from tests.execute.test_remote import CLUSTER
