@@ -22,8 +22,10 @@ _LINE = re.compile(
     r"^\W*action\W*:\W*(?P<name>\w[\w -]*?)\s*(?:[\[(:]\s*(?P<rest>.*?)[\])]?)?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
-#: A backslash that begins no escape of JSON's.
-_ESCAPE = re.compile(r"(?<!\\)\\(?![\\\"/bfnrtu])")
+#: An escape of JSON's, or a backslash that begins none. Backspaces and form feeds are not meant:
+#: models write regular expressions.
+_ESCAPE = re.compile(r"(?P<known>\\(?:[\\\"/nrt]|u[0-9a-fA-F]{4}))|\\")
+_LONE = "a lone \\ in a string was read as it is written; in JSON it is \\\\"
 _DICTIONARY = re.compile(r"^\s*\{.*\}\s*$", re.MULTILINE)
 
 
@@ -58,7 +60,7 @@ def read_action(
         paths: the files that there are.
         cut: whether the reply was cut off at its longest.
     """
-    header, rest = _header(reply)
+    header, rest, notes = _header(reply)
     if header is None:
         form = next(iter(specs.values())).example()
         return Refused(text=f"No action found in your reply. Answer in this form: {form}")
@@ -72,7 +74,9 @@ def read_action(
     if not match.name:
         return Refused(text=_no_such(name, match.several, specs), thought=thought)
     spec = specs[match.name]
-    mended = [] if name == spec.name else [f"action {name!r} read as {spec.name!r}"]
+    mended = [*notes]
+    if name != spec.name:
+        mended.append(f"action {name!r} read as {spec.name!r}")
     try:
         values = _flat(header, spec)
         blocks = _blocks(rest, values, spec, cut=cut)
@@ -88,18 +92,31 @@ def read_action(
     )
 
 
-def _header(reply: str) -> tuple[dict[str, Any] | None, str]:
-    """Return the header, and what comes after it."""
-    # Models write regular expressions and paths with single backslashes.
-    head, brace, code = reply.partition("}\n```")
-    for text in (reply, _ESCAPE.sub(r"\\\\", head) + brace + code):
-        try:
-            return first_object(text)
-        except ReplyProblem:
-            continue
+def _header(reply: str) -> tuple[dict[str, Any] | None, str, tuple[str, ...]]:
+    """Return the header, what comes after it, and what was put right to read it."""
+    try:
+        header, rest = first_object(reply)
+    except ReplyProblem:
+        head, brace, code = reply.partition("}\n```")
+        lone, more = f"{head}{brace}", code
+    else:
+        lone, more = reply[: len(reply) - len(rest)], rest
+        if _escaped(lone) == lone:
+            return header, rest, ()
+    try:
+        header, rest = first_object(_escaped(lone) + more)
+    except ReplyProblem:
+        pass
+    else:
+        return header, rest, (_LONE,) if _escaped(lone) != lone else ()
     literal = _literal(reply)
     if literal is not None:
-        return literal
+        return *literal, ()
+    return *_spoken(reply), ()
+
+
+def _spoken(reply: str) -> tuple[dict[str, Any] | None, str]:
+    """Return what a line "Action: …" asks for, and what comes after it."""
     line = _LINE.search(reply)
     if line is None:
         return None, reply
@@ -107,6 +124,11 @@ def _header(reply: str) -> tuple[dict[str, Any] | None, str]:
     if line["rest"]:
         header["arguments"] = line["rest"]
     return header, reply[line.end() :]
+
+
+def _escaped(text: str) -> str:
+    """Return `text` with the backslashes doubled that begin no escape."""
+    return _ESCAPE.sub(lambda found: found["known"] or "\\\\", text)
 
 
 def _literal(reply: str) -> tuple[dict[str, Any], str] | None:

@@ -106,6 +106,28 @@ def test_a_file_that_is_to_be_made_is_not_taken_for_another() -> None:
     assert done(header("write", path="./test_core.py") + code)["path"] == "tests/test_core.py"
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [(r"\s+x", r"\s+x"), (r"\bend\b", r"\bend\b"), (r"\\s\s", r"\s\s"), (r"\up", r"\up")],
+)
+def test_a_lone_backslash_is_read_as_it_is_written(written: str, meant: str) -> None:
+    reply = f'{{"thought": "t", "action": "code_search", "text": "{written}"}}'
+    action = done(reply)
+    assert action["text"] == meant
+    (note,) = action.mended
+    assert "lone" in note
+    fenced = '```python\nr"\\d \\\\d \\b"\n```'
+    both = f'{{"thought": "{written}", "action": "write", "path": "tests/test_b.py"}}\n{fenced}'
+    assert done(both).blocks == ('r"\\d \\\\d \\b"\n',)
+    assert done(both).thought == meant
+
+
+def test_escapes_of_json_are_no_lone_backslashes() -> None:
+    action = done(r'{"thought": "t", "action": "code_search", "text": "a\\d \"b\" \u0041\n\tc"}')
+    assert action["text"] == 'a\\d "b" A\n\tc'
+    assert action.mended == ()
+
+
 def test_backslashes_in_code_stay_as_they_are() -> None:
     reply = (
         '{"thought": "\\d", "action": "write", "path": "tests/test_b.py"}\n```python\nr"\\d"\n```'
