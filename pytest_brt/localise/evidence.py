@@ -12,6 +12,7 @@ from pytest_brt.code.facts import DefinitionKind, words_of
 from pytest_brt.code.index import Definition, Index
 from pytest_brt.code.layout import is_beside, is_test_path
 from pytest_brt.code.trace import place_frames, read_tracebacks
+from pytest_brt.localise.literals import find_literals
 from pytest_brt.syntax import parse
 from pytest_brt.types import BlockKind, Frame, Issue
 
@@ -23,6 +24,7 @@ class Sign(StrEnum):
     NAMED_FILE = "named file"
     SNIPPET = "snippet"
     NAMED = "named in the text"
+    LITERAL = "spelled as in the source"
     WORDS = "words"
 
 
@@ -46,6 +48,10 @@ ENDS, PASSES = "the traceback ends in", "the traceback passes in"
 _FRAME_DECAY = 0.75
 #: A name that is defined in more files than this says nothing.
 _MOST_FILES = 8
+#: Lines of a file that are looked at for one literal.
+_MOST_LINES = 12
+#: How much less it says that a function has a literal in it than that it is called so.
+_BODY = 0.8
 
 
 def gather(issue: Issue, index: Index) -> tuple[Evidence, ...]:
@@ -55,6 +61,7 @@ def gather(issue: Issue, index: Index) -> tuple[Evidence, ...]:
         *_from_paths(issue.text, index),
         *_from_snippets(issue, index),
         *_from_names(issue, index),
+        *_from_literals(issue, index),
         *_from_words(issue, index),
     ]
     return tuple(item for item in found if not is_test_path(item.path) and not is_beside(item.path))
@@ -205,6 +212,24 @@ def _counts(definition: Definition) -> bool:
         and not is_test_path(definition.path)
         and not is_beside(definition.path)
     )
+
+
+def _from_literals(issue: Issue, index: Index) -> Iterator[Evidence]:
+    """Yield the places that spell what the report spells, stronger the fewer there are."""
+    for hits in find_literals(issue, index):
+        most = max(len(lines) for _, lines in hits.files)
+        for path, lines in hits.files:
+            strength = hits.rarity * (0.5 + 0.5 * len(lines) / most)
+            around = (index.definition_at(path, line) for line in lines[:_MOST_LINES])
+            for function in dict.fromkeys(found.qualname if found else "" for found in around):
+                named = hits.literal.pattern.search(function.rpartition(".")[2])
+                yield Evidence(
+                    sign=Sign.LITERAL,
+                    path=path,
+                    function=function,
+                    strength=strength if named else strength * _BODY,
+                    reason=f"has {hits.literal.text!r} of the report",
+                )
 
 
 def _from_words(issue: Issue, index: Index) -> Iterator[Evidence]:

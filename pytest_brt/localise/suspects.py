@@ -19,6 +19,7 @@ WEIGHTS: Mapping[Sign, float] = {
     Sign.TRACEBACK: 3.0,
     Sign.NAMED_FILE: 2.5,
     Sign.NAMED: 2.0,
+    Sign.LITERAL: 2.0,
     Sign.SNIPPET: 1.5,
     Sign.WORDS: 1.5,
 }

@@ -15,7 +15,8 @@ FILES = {
     "pkg/core/__init__.py": "",
     "pkg/core/shapes.py": "class Circle:\n    def area(self):\n        return round_up(3)\n\n"
     "    def edge_length(self): ...\n",
-    "pkg/core/numbers.py": "def round_up(x):\n    '''Round towards infinity.'''\n    return x\n",
+    "pkg/core/numbers.py": "def round_up(x):\n    '''Round towards infinity.'''\n"
+    "    return x or 'towards infinity'\n",
     "pkg/text.py": "def render(x):\n    '''Print a table with borders.'''\n",
     "tests/test_shapes.py": "from pkg import Circle\ndef test_area(): Circle().area()\n",
     "docs/conf.py": "def render(x): ...\n",
@@ -104,7 +105,10 @@ def test_only_the_product_is_suspected(index: Index) -> None:
 
 
 def test_every_sign_is_seen(index: Index) -> None:
-    text = TRACEBACK + "\n`edge_length` in pkg/text.py:\n\n```python\nrender(1)\n```\n"
+    text = (
+        TRACEBACK
+        + "\n`edge_length` in pkg/text.py, `towards infinity`:\n\n```python\nrender(1)\n```\n"
+    )
     assert {item.sign for item in gather(read_issue(text, "-"), index)} == set(Sign)
 
 

@@ -1,0 +1,70 @@
+"""The nearest test file is the one whose tests use what is suspected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.issue import read_issue
+from pytest_brt.localise.nearest import nearest_tests
+from pytest_brt.localise.suspects import find_suspects
+
+FILES = {
+    "pkg/__init__.py": "",
+    "pkg/entries.py": "class Entries:\n    def create_index(self):\n        return 1\n",
+    "pkg/tree.py": "def grow(x):\n    return x\n",
+    "tests/test_aaa.py": "from pkg import tree\n\n\ndef test_a():\n    assert tree.grow(1)\n",
+    "tests/test_environment.py": (
+        "from pkg.entries import Entries\n\n\n"
+        "def test_index():\n    assert Entries().create_index() == 1\n\n\n"
+        "def test_again():\n    assert Entries().create_index()\n"
+    ),
+    "tests/test_once.py": (
+        "from pkg.entries import Entries\n\n\n"
+        "def test_trees():\n    assert Entries().create_index() == 1\n"
+    ),
+    "tests/test_tree.py": "from pkg.tree import grow\n\n\ndef test_grow():\n    assert grow(1)\n",
+    "tests/test_cli.py": 'def test_cli():\n    assert run("--dry-run")\n',
+    "tests/helpers.py": "def create_index():\n    pass\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    root = tmp_path_factory.mktemp("nearest")
+    for path, text in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    with open_index(root) as opened:
+        yield opened
+
+
+def nearest(text: str, index: Index, code: str = "") -> str:
+    issue = read_issue(text, "-")
+    return nearest_tests(issue, index, find_suspects(issue, index), code)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        # By what is called most, though no file is named after the suspect.
+        ("`create_index` is wrong for trees\n\nIt is.", "tests/test_environment.py"),
+        # By name, and by use.
+        ("`grow` is wrong\n\nIt is.", "tests/test_tree.py"),
+        # By the option that tests spell, though nothing in the product does.
+        ("Odd\n\nI pass --dry-run to it.", "tests/test_cli.py"),
+    ],
+)
+def test_the_nearest_file(text: str, path: str, index: Index) -> None:
+    assert nearest(text, index) == path
+
+
+def test_without_any_sign_there_is_none(index: Index) -> None:
+    assert nearest("zzz\n\nyyy", index) == ""
+
+
+def test_what_the_report_runs_counts(index: Index) -> None:
+    code = "from pkg.tree import grow\ngrow(2)\n"
+    assert nearest("Odd\n\nyyy", index, code) == "tests/test_tree.py"
