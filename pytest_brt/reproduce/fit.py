@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -25,11 +26,12 @@ def excerpt(
     most: int = MOST_FILE,
     *,
     about: str = "",
+    literals: Sequence[re.Pattern[str]] = (),
 ) -> str:
     """Return the file `path`, or the parts of a long one that count; "" when it is gone.
 
     Of a long file the suspected functions are shown in full, and those that share rare words
-    with `about`, the report.
+    with `about`, the report, or have one of `literals`, which it spells.
     """
     try:
         text = index.source(path)
@@ -39,7 +41,14 @@ def excerpt(
         return text
     wanted = tuple(dict.fromkeys(s.function for s in suspects if s.path == path and s.function))
     try:
-        found = parts_of(text, wanted=wanted, about=about, most=most, tests=is_test_path(path))
+        found = parts_of(
+            text,
+            wanted=wanted,
+            about=about,
+            most=most,
+            tests=is_test_path(path),
+            literals=literals,
+        )
     except SyntaxError:
         found = text
     return shorten(found.strip("\n"), most)
@@ -66,6 +75,20 @@ def shorten(text: str, most: int) -> str:
     if left <= 0 or room == 0 or not head + tail:
         return text[: max(0, most - 1)] + "…"
     return "\n".join([*head, f"[… {left} lines left out …]", *reversed(tail)])
+
+
+def whole_sentences(text: str, most: int) -> str:
+    """Return `text` in at most `most` characters, cut where a sentence ends if that can be.
+
+    >>> whole_sentences("It fails. It always does", 16)
+    'It fails.'
+    """
+    if len(text) <= most:
+        return text
+    ends = [end.end() for end in re.finditer(r"[.!?;](?=\s)", text[: most + 1])]
+    if ends and ends[-1] * 3 >= most:
+        return text[: min(ends[-1], most)]
+    return text[: most - 1].rpartition(" ")[0] + "…"
 
 
 class PromptTooLong(ModelProblem):

@@ -6,16 +6,15 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from pytest_brt.code.facts import split_identifier, words_of
+from pytest_brt.reproduce.outline import Function, Least, Outline, one_gap
+from pytest_brt.reproduce.slices import GAP, first_line, sliced
 from pytest_brt.syntax import parse
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-#: Statements outside of functions that are longer than this many lines are data.
-_DATA = 4
 #: Share of the room that functions shown in full may take; the rest is for first lines.
 _FULL = 0.7
 #: What a function that is suspected is worth beside any number of words, and how much less
@@ -24,20 +23,18 @@ _SUSPECT, _LESS = 1000.0, 10.0
 #: What a function is worth whose own name stands in the report, and what its words are worth
 #: when that of its class does.
 _NAMED, _OF_NAMED = 100.0, 2.0
+#: What a literal of the report is worth, shared among the functions that have it.
+_LITERAL = 60.0
+#: From which worth on a function that is too long is shown in part, and in how much room.
+_SLICED, _LEAST_SLICE = 10.0, 400
+#: How much more room the likeliest function may take than is there for all of them.
+_FIRST = 1.25
+#: Characters that a function costs besides its own: the head of its class, gaps.
+_AROUND = 25
+#: Part of the room that the names of what is left out may take.
+_NAMES = 10
 #: A shorter name without an underscore may be a plain word.
 _NAME = 5
-
-
-class _Least(IntEnum):
-    """How little is shown of what is not shown in full; the first that fits is taken."""
-
-    FIRST_LINES = 0
-    #: No methods of classes that nothing speaks of.
-    CLASSES = 1
-    #: No functions.
-    FULL_ONLY = 2
-    #: No classes that nothing is shown of, and no statements but the imports that tests use.
-    ALONE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +46,24 @@ class _Part:
     words: frozenset[str]
     #: Whole names in it.
     names: frozenset[str]
+    node: Function
 
 
-def parts_of(text: str, *, wanted: Collection[str], about: str, most: int, tests: bool) -> str:
+def parts_of(
+    text: str,
+    *,
+    wanted: Collection[str],
+    about: str,
+    most: int,
+    tests: bool,
+    literals: Sequence[re.Pattern[str]] = (),
+) -> str:
     """Return the parts of the module `text` that count, in at most about `most` characters.
 
-    Functions in `wanted`, the likeliest first, those that `about` names, and those that share
-    rare words with it are shown in full. Of the others the first line is shown where there is
-    room, of tests not even that; what is not there is said.
+    Functions in `wanted`, the likeliest first, those that `about` names or that have what it
+    spells (`literals`), and those that share rare words with it are shown in full, or in part
+    where they are too long. Of the others the first line is shown where there is room, of tests
+    not even that; what is not there is said, by name as far as there is room.
 
     Raises:
         SyntaxError: `text` is not Python.
@@ -64,22 +71,51 @@ def parts_of(text: str, *, wanted: Collection[str], about: str, most: int, tests
     tree = parse(text)
     lines = text.split("\n")
     parts = list(_functions(tree.body, lines, ""))
-    full = _chosen(parts, wanted, about, int(most * _FULL))
+    report = _Report.of(parts, wanted=wanted, about=about, literals=literals)
+    ranked = sorted(parts, key=lambda part: (-report.worth(part), part.name))
+    full, sliced_ = _chosen(ranked, report, lines, int(most * _FULL))
     if tests:
         full |= _used(parts, full, int(most * (1 - _FULL)))
-    named = frozenset(wanted) | _named(about)
-    used = frozenset(re.findall(r"\w+", "\n".join(p.text for p in parts if p.name in full)))
-    out = len([part for part in parts if part.name not in full])
-    text = ""
-    for least in _Least:
-        view = _View(lines=lines, full=full, named=named, used=used, tests=tests, least=least)
-        shown = [line for node in tree.body for line in view.outline(node, "")]
-        if out and (tests or least is not _Least.FIRST_LINES):
-            shown.append(f"# … and {out} more functions")
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(shown))
-        if len(text) <= most:
+    bodies = [*(p.text for p in parts if p.name in full), *("\n".join(t) for t in sliced_.values())]
+    found = ""
+    for least in Least:
+        view = Outline(
+            lines=lines,
+            full=full,
+            part=sliced_,
+            named=frozenset(wanted) | report.named,
+            used=frozenset(re.findall(r"\w+", "\n".join(bodies))),
+            told=frozenset(_lines_with(text, literals)),
+            tests=tests,
+            least=least,
+        )
+        shown = view.module(tree)
+        left = set(view.left)
+        if left:
+            shown.append(_left_out([p.name for p in ranked if p.name in left], most // _NAMES))
+        found = one_gap("\n".join(shown))
+        if len(found) <= most:
             break
-    return text
+    return found
+
+
+def _left_out(names: Sequence[str], room: int) -> str:
+    """Return the line that says what is not shown, the likeliest names first."""
+    told: list[str] = []
+    for name in names:
+        room -= len(name) + 2
+        if room < 0:
+            break
+        told.append(name)
+    end = ", …" if told and len(told) < len(names) else ""
+    which = f": {', '.join(told)}{end}" if told else ""
+    return f"{GAP} and {len(names)} more functions{which}"
+
+
+def _lines_with(text: str, literals: Sequence[re.Pattern[str]]) -> Iterator[int]:
+    for pattern in literals:
+        for match in pattern.finditer(text):
+            yield text.count("\n", 0, match.start()) + 1
 
 
 def _named(about: str) -> frozenset[str]:
@@ -93,41 +129,104 @@ def _named(about: str) -> frozenset[str]:
     )
 
 
-def _chosen(
-    parts: Sequence[_Part], wanted: Collection[str], about: str, room: int
-) -> frozenset[str]:
-    """Return the names of the functions that are shown in full."""
-    words = frozenset(words_of([about]))
-    named = _named(about)
-    spread = Counter(word for part in parts for word in part.words)
-    using = Counter(name for part in parts for name in part.names & named)
-    ranks = {name: rank for rank, name in enumerate(wanted)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """What a report says of the functions of one file."""
 
-    def worth(part: _Part) -> float:
-        common = sum(math.log(1 + len(parts) / spread[word]) for word in part.words & words)
-        # That it uses what the report names says more than the same words apart.
-        common += sum(2 * math.log(1 + len(parts) / using[n]) for n in part.names & named)
-        near = common / math.sqrt(10 + part.text.count("\n"))
+    words: frozenset[str]
+    named: frozenset[str]
+    literals: Sequence[re.Pattern[str]]
+    #: Rank of what is suspected.
+    ranks: Mapping[str, int]
+    parts: int
+    #: How many functions have a word, a name, or a literal.
+    spread: Counter[str]
+    using: Counter[str]
+    having: Counter[str]
+
+    @classmethod
+    def of(
+        cls,
+        parts: Sequence[_Part],
+        *,
+        wanted: Collection[str],
+        about: str,
+        literals: Sequence[re.Pattern[str]],
+    ) -> Self:
+        named = _named(about)
+        return cls(
+            words=frozenset(words_of([about])),
+            named=named,
+            literals=literals,
+            ranks={name: rank for rank, name in enumerate(wanted)},
+            parts=len(parts),
+            spread=Counter(word for part in parts for word in part.words),
+            using=Counter(name for part in parts for name in part.names & named),
+            having=Counter(
+                one.pattern for part in parts for one in literals if one.search(part.text)
+            ),
+        )
+
+    def worth(self, part: _Part) -> float:
+        """Return how much a function has to do with the report."""
+        near = self.common(part.text, part.words, part.names)
+        near /= math.sqrt(10 + part.text.count("\n"))
         around, _, name = part.name.rpartition(".")
-        if part.name in ranks:
-            return _SUSPECT - _LESS * min(ranks[part.name], 50) + near
-        if around in ranks or named.intersection(around.split(".")):
+        if part.name in self.ranks:
+            return _SUSPECT - _LESS * min(self.ranks[part.name], 50) + near
+        if around in self.ranks or self.named.intersection(around.split(".")):
             near *= _OF_NAMED
-        return _NAMED * (name in named) + near
+        spelled = (one for one in self.literals if one.search(part.text))
+        literal = sum(_LITERAL / self.having[one.pattern] for one in spelled)
+        return _NAMED * (name in self.named) + literal + near
 
+    def common(self, text: str, words: Collection[str], names: Collection[str]) -> float:
+        """Return what the words and names count that a text shares with the report."""
+        common = sum(
+            math.log(1 + self.parts / max(1, self.spread[word])) for word in self.words & set(words)
+        )
+        # That it uses what the report names says more than the same words apart.
+        return common + sum(
+            2 * math.log(1 + self.parts / max(1, self.using[name]))
+            for name in self.named & set(names)
+        )
+
+    def line_worth(self, text: str) -> float:
+        """Return how much a statement has to do with the report."""
+        words = frozenset(split_identifier(text))
+        names = frozenset(re.findall(r"[A-Za-z_]\w*", text))
+        spelled = sum(_LITERAL for one in self.literals if one.search(text))
+        return spelled + self.common(text, words, names) / math.sqrt(2 + text.count("\n"))
+
+
+def _chosen(
+    ranked: Sequence[_Part], report: _Report, lines: Sequence[str], room: int
+) -> tuple[frozenset[str], dict[str, list[str]]]:
+    """Return the names of the functions that are shown in full, and the lines of others."""
     found: set[str] = set()
+    sliced_: dict[str, list[str]] = {}
     least = 0.0
-    for part in sorted(parts, key=lambda part: (-worth(part), part.name)):
-        if worth(part) < least:
+    for part in ranked:
+        worth, size = report.worth(part), len(part.text) + _AROUND
+        if worth < least or worth <= 0:
             break
-        size = len(part.text)
-        if worth(part) > 0 and (size <= room or (part.name in wanted and not found)):
+        first = part.name in report.ranks and not found and not sliced_
+        if size <= room * (_FIRST if first else 1.0):
             found.add(part.name)
             room -= size
-        elif worth(part) >= _NAMED:
+        elif room >= _LEAST_SLICE and (worth >= _SLICED or not found):
+            some = room if first else room // 2
+            shown = sliced(part.node, lines, report.line_worth, some - _AROUND)
+            if shown:
+                sliced_[part.name] = shown
+                room -= len("\n".join(shown)) + _AROUND
+        elif first:
+            found.add(part.name)
+            room -= size
+        if part.name not in found and worth >= _NAMED:
             # Its first line says more than the whole of one that nothing speaks of.
-            least = _NAMED
-    return frozenset(found)
+            least = _SLICED if part.name in sliced_ else _NAMED
+    return frozenset(found), sliced_
 
 
 def _used(parts: Sequence[_Part], full: Collection[str], room: int) -> frozenset[str]:
@@ -145,84 +244,14 @@ def _used(parts: Sequence[_Part], full: Collection[str], room: int) -> frozenset
 
 def _functions(body: Sequence[ast.stmt], lines: Sequence[str], around: str) -> Iterator[_Part]:
     for node in body:
-        if isinstance(node, _Function):
-            text = "\n".join(lines[_first(node) - 1 : node.end_lineno])
+        if isinstance(node, Function):
+            text = "\n".join(lines[first_line(node) - 1 : node.end_lineno])
             yield _Part(
                 name=f"{around}{node.name}",
                 text=text,
                 words=frozenset(split_identifier(text)),
                 names=frozenset(re.findall(r"[A-Za-z_]\w*", text)),
+                node=node,
             )
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, lines, f"{around}{node.name}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _View:
-    """Which lines of a module are shown."""
-
-    lines: Sequence[str]
-    full: Collection[str]
-    #: Names that the report speaks of, of classes too.
-    named: Collection[str]
-    #: Words of the functions that are shown in full.
-    used: Collection[str]
-    tests: bool
-    least: _Least
-
-    def outline(self, node: ast.stmt, around: str) -> list[str]:
-        """Return the lines of a statement that are shown."""
-        first, last = _first(node), node.end_lineno or node.lineno
-        if isinstance(node, ast.ClassDef):
-            return self._class(node, around)
-        if isinstance(node, _Function):
-            return self._function(node, around)
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if is_text or last - node.lineno >= _DATA:
-            return []
-        if self.least is _Least.ALONE and not self._serves(node):
-            return []
-        return list(self.lines[first - 1 : last])
-
-    def _serves(self, node: ast.stmt) -> bool:
-        """Return whether a statement of a test file imports what the shown functions use."""
-        if not self.tests or not isinstance(node, ast.Import | ast.ImportFrom):
-            return False
-        bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        return not bound.isdisjoint(self.used)
-
-    def _class(self, node: ast.ClassDef, around: str) -> list[str]:
-        name = f"{around}{node.name}"
-        speaks = {name, node.name} & set(self.named)
-        view = self
-        if self.least is _Least.CLASSES and speaks:
-            view = replace(self, least=_Least.FIRST_LINES)
-        inside = [line for part in node.body for line in view.outline(part, f"{name}.")]
-        if not inside and (self.tests or (self.least is _Least.ALONE and not speaks)):
-            return []
-        head = list(self.lines[_first(node) - 1 : _head_end(node, self.lines)])
-        return ["", *head, *(inside or [" " * (node.col_offset + 4) + "..."])]
-
-    def _function(self, node: _Function, around: str) -> list[str]:
-        if f"{around}{node.name}" in self.full:
-            return ["", *self.lines[_first(node) - 1 : node.end_lineno], ""]
-        hidden = self.least >= _Least.FULL_ONLY or (around and self.least is _Least.CLASSES)
-        if self.tests or hidden:
-            return []
-        head = self.lines[node.lineno - 1 : _head_end(node, self.lines)]
-        return [*head, " " * (node.col_offset + 4) + "..."]
-
-
-def _head_end(node: _Function | ast.ClassDef, lines: Sequence[str]) -> int:
-    """Return the line in which the head of a definition ends: comments below it are its body's."""
-    last = node.body[0].lineno - 1
-    while last > node.lineno and lines[last - 1].strip().startswith(("#", "@")):
-        last -= 1
-    while last > node.lineno and not lines[last - 1].strip():
-        last -= 1
-    return max(last, node.lineno)
-
-
-def _first(node: ast.stmt) -> int:
-    marks: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(mark.lineno for mark in marks)])

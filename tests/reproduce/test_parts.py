@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,8 +77,8 @@ def test_suspects_are_shown_in_full_and_others_by_their_head() -> None:
     assert "        # Read it.\n        return open(path)" in text
     assert 'def slugify(\n    title,\n    dash="-",\n):\n    ...' in text
     assert "    def umlauts(self):\n        ..." in text
-    assert "TABLE" not in text
-    assert "LIMIT = 3" in text
+    assert "TABLE = " not in text
+    assert "import re\n# … TABLE\nLIMIT = 3" in text
     ast.parse(text)
 
 
@@ -91,8 +92,8 @@ def test_of_tests_only_those_are_shown_and_their_helpers() -> None:
     text = parts_of(TESTS, wanted=(), about="the dash of slugify", most=260, tests=True)
     assert '@pytest.mark.parametrize("dash", ["-"])\ndef test_slugify_dash' in text
     assert "def helper(title):\n    return slugify(title)" in text
-    assert "TestReader" not in text
-    assert text.endswith("# … and 3 more functions")
+    assert "class TestReader" not in text
+    assert text.endswith("\n\n# … and 3 more functions: TestReader.test_path, …")
     inside = parts_of(TESTS, wanted=(), about="umlauts", most=200, tests=True)
     assert "class TestReader:\n\n    def test_umlauts(self):" in inside
     assert "test_path" not in inside
@@ -122,7 +123,9 @@ def test_what_the_report_names_is_never_what_is_left_out() -> None:
     text = parts_of(BIG, wanted=(), about="method_13_7 is wrong", most=900, tests=False)
     assert len(text) <= 900
     assert "def method_13_7(self):\n        return 91" in text
-    assert "# … and " in text
+    (left,) = re.findall(r"^# … and (\d+) more functions: (.*), …$", text, re.MULTILINE)
+    assert int(left[0]) + text.count("def ") == 400
+    assert all(name.rpartition("_")[0] == "C13.method_13" for name in left[1].split(", "))
     ast.parse(text)
 
 
@@ -169,4 +172,51 @@ def test_a_test_that_uses_what_the_report_names_is_nearer_than_one_with_its_word
     for text in (names + words, words + names):
         shown = parts_of(text, wanted=(), about="PairGrid of a pair", most=140, tests=True)
         assert "test_names" in shown
-        assert "test_words" not in shown
+        assert "def test_words" not in shown
+
+
+LONG = "def far(parser):\n" + "".join(
+    f'    parser.add("--option-{n}", help="{n}")\n' for n in range(60)
+)
+
+
+def test_of_a_function_that_is_too_long_what_the_report_spells_is_shown() -> None:
+    text = f"{LONG}\n\ndef near(x):\n    return x\n"
+    option = re.compile("--option-41")
+    shown = parts_of(text, wanted=(), about="", most=900, tests=False, literals=(option,))
+    assert '    # …\n    parser.add("--option-' in shown
+    assert 'parser.add("--option-41", help="41")' in shown
+    assert '--option-3"' not in shown
+    assert len(shown) <= 900
+    ast.parse(shown)
+
+
+def test_what_has_a_rare_literal_comes_before_what_shares_words() -> None:
+    text = (
+        "def words():\n    return read_the_table_of_the_report()\n\n\n"
+        'def spelled():\n    return {"skip-names": 1}\n'
+    )
+    literal = re.compile("skip[-_]names")
+    about = "read the table of the report"
+    for literals, name in (((), "words"), ((literal,), "spelled")):
+        shown = parts_of(text, wanted=(), about=about, most=130, tests=False, literals=literals)
+        assert f"def {name}():\n    return" in shown
+
+
+def test_a_long_statement_is_told_by_the_line_that_the_report_spells() -> None:
+    text = "TABLE = {\n" + "".join(f'    "key-{n}": {n},\n' for n in range(30)) + "}\nA = 1\n"
+    literals = (re.compile("key-17"),)
+    shown = parts_of(text, wanted=(), about="", most=300, tests=False, literals=literals)
+    assert shown == '# …\n# TABLE = {\n# "key-17": 17,\n# …\nA = 1'
+
+
+def test_a_run_of_assignments_says_what_it_lacks() -> None:
+    text = "a = [1]\nb = [\n    2,\n    3,\n    4,\n    5,\n]\nc = a + b\n" + "# x\n" * 100
+    shown = parts_of(text, wanted=(), about="", most=100, tests=False)
+    assert shown.rstrip() == "a = [1]\n# … b\nc = a + b"
+
+
+def test_a_class_that_lacks_methods_says_so() -> None:
+    text = parts_of(BIG, wanted=("C3.method_3_3",), about="", most=300, tests=False)
+    assert "class C3:\n    # …\n\n    def method_3_3(self):" in text
+    assert "        return 9\n\n    # …" in text
