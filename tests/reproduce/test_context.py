@@ -13,7 +13,8 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.suspects import Suspect
-from pytest_brt.reproduce.context import Cut, Hints, cut_report, gather_hints, without
+from pytest_brt.reproduce.context import Hints, gather_hints, without
+from pytest_brt.reproduce.cuts import Cut, cut_report
 from pytest_brt.reproduce.fit import excerpt, shorten
 from pytest_brt.reproduce.replay.run import replay
 from tests.reproduce.replay.project import open_project

@@ -26,9 +26,19 @@ def asker(folder: Path, reply: str, deadline: float = float("inf")) -> Asker:
 
 @pytest.mark.parametrize(
     ("reply", "caused"),
-    [("yes", True), ("No.", False), ("Yes, it is", True), ("perhaps", None), ("", None)],
+    [
+        ('{"sentence": "f(1) gives \'a-b\'.", "answer": "yes"}', True),
+        ('{"sentence": "It says \\"answer\\": \\"yes\\"", "answer": "no"}', False),
+        ('{"sentence": "", "answer": "perhaps"}', None),
+        ('{"sentence": "It is cut of', None),
+        ("yes", True),
+        ("No.", False),
+        ("Yes, it is", True),
+        ("perhaps", None),
+        ("", None),
+    ],
 )
-def test_one_word_is_read(reply: str, caused: bool | None, tmp_path: Path) -> None:
+def test_the_answer_is_read(reply: str, caused: bool | None, tmp_path: Path) -> None:
     ask = asker(tmp_path, reply)
     found = opinion_of(judged(run()), ISSUE, Hints(), prompts=Prompts(), asker=ask)
     assert found.caused is caused

@@ -13,11 +13,13 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.context import Cut, Hints, gather_hints
+from pytest_brt.reproduce.context import Hints, gather_hints
+from pytest_brt.reproduce.cuts import Cut
 from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.invert.prompt import Questions
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.opinion import opinion_prompt
+from pytest_brt.reproduce.session import Stance
 from pytest_brt.types import Issue
 from tests.reproduce.golden import check
 from tests.reproduce.written.test_judge import judged, run
@@ -143,18 +145,38 @@ def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
     check(f"invert-{kind}", prompt)
 
 
+@pytest.mark.parametrize("kind", ["plan", "flip"])
+def test_invert_where_the_report_s_code_is_right(
+    kind: str, index: Index, hints: Hints, tmp_path: Path
+) -> None:
+    questions = Questions(
+        issue=ISSUE,
+        hints=replace(hints, stance=Stance.RIGHT),
+        index=index,
+        prompts=Prompts(),
+        model=model_of(tmp_path),
+        sampling=SAMPLING,
+    )
+    code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
+    prompt = questions.plan((), 1) if kind == "plan" else questions.flip(code, "", "", 1)
+    check(f"invert-{kind}-right", prompt)
+    assert "because it asserts the wrong behaviour" not in prompt.messages[-1].text
+
+
 def test_judge(hints: Hints, tmp_path: Path) -> None:
     model = model_of(tmp_path)
     prompt = opinion_prompt(judged(run()), ISSUE, hints, prompts=Prompts(), model=model)
     check("judge", prompt)
     assert prompt.grammar is not None
-    assert prompt.sampling.max_tokens == 4
+    assert '"answer": "yes or no"' in prompt.messages[-1].text
+    assert ">>> double(2)\n5" in prompt.messages[-1].text
 
 
 def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     index: Index, hints: Hints, tmp_path: Path
 ) -> None:
-    issue = read_issue(REPORT + "\nIt is wrong for other numbers as well.\n" * 40, "issue.md")
+    more = "".join(f"\nIt is wrong for the number {n} as well.\n" for n in range(40))
+    issue = read_issue(REPORT + more, "issue.md")
     last, seen = 10**9, set[str]()
     for context in (3000, 1200, 1000, 700, 450):
         model = model_of(tmp_path, context)

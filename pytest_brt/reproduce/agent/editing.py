@@ -15,7 +15,7 @@ from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
-from pytest_brt.reproduce.context import Cut, cut_report
+from pytest_brt.reproduce.cuts import Cut, cut_report
 from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted, shorten
 from pytest_brt.reproduce.written.make import Maker, Written
 from pytest_brt.types import CandidateTest, Cost, Origin, Step
@@ -81,7 +81,9 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
     about = f"{change}\n{kit.issue.text}"
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
-        "content": excerpt(path, kit.index, most=most, about=about) if known else "",
+        "content": excerpt(path, kit.index, most=most, about=about, literals=hints.literals)
+        if known
+        else "",
         "mine": mine[0].source or "" if mine else "",
         "happened": _happened(path, steps) if mine else "",
         "session": "\n".join(hints.session) if kit.facts else "",
@@ -92,7 +94,13 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
     longest = answer_room(kit.editor, _CODE)
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = {**texts, "title": kit.issue.title, "path": path, "package": hints.package}
+        values = {
+            **texts,
+            "title": kit.issue.title,
+            "path": path,
+            "package": hints.package,
+            "stance": hints.stance,
+        }
         return Prompt(
             messages=kit.bench.prompts.ask("agent/edit", **values, change=change),
             sampling=replace(kit.sampling, seed=seed, max_tokens=longest),
@@ -158,10 +166,20 @@ def _placed(path: str, tests: Sequence[CandidateTest], kit: Kit) -> tuple[Edit, 
 
 
 def _told(path: str, nodes: Sequence[str], made: Sequence[Written]) -> str:
-    lines = [f"Written: {', '.join(nodes)} in {path}."]
+    lines = [f"Written: {', '.join(map(_named, nodes))} in {path}."]
     lines += [problem for item in made for problem in item.problems]
     lines += [shorten((item.test.source or "").rstrip("\n"), 1500) for item in made]
     return "\n".join(lines)
+
+
+def _named(node: str) -> str:
+    """Return what a test is called: its code is shown as it is without the class around it.
+
+    >>> _named("TestWide::test_a"), _named("test_a")
+    ('test_a (as a method of TestWide)', 'test_a')
+    """
+    around, _, name = node.rpartition("::")
+    return f"{name} (as a method of {around.replace('::', '.')})" if around else name
 
 
 def _cost(answer: Completion) -> Cost:

@@ -11,7 +11,7 @@ from pytest_brt.model.base import Message, Prompt
 from pytest_brt.reproduce.agent.editing import new_test_path
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.tools import SPECS
-from pytest_brt.reproduce.context import Cut, cut_report
+from pytest_brt.reproduce.cuts import Cut, cut_report
 from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted
 
 #: Buggy files that are shown when the user names none.
@@ -78,6 +78,7 @@ def _opening(kit: Kit, share: float) -> Opening:
             "package": hints.package,
             "files": [(path, texts[path]) for path in paths if texts[path]],
             "host_path": hints.host,
+            "stance": hints.stance,
             "is_first": is_first,
             "actions": describe(SPECS),
             "longest_thought": LONGEST_THOUGHT,
@@ -95,7 +96,9 @@ def _opening(kit: Kit, share: float) -> Opening:
 
     def listing(name: str, most: int) -> str:
         path, most = (hints.host, min(most, _HOST)) if name == "host" else (name, most)
-        return excerpt(path, kit.index, hints.suspects, most, about=about) if most >= _LEAST else ""
+        if most < _LEAST:
+            return ""
+        return excerpt(path, kit.index, hints.suspects, most, about=about, literals=hints.literals)
 
     for name, weight in weights.items():
         # Better the parts that count than a file that is cut off somewhere.

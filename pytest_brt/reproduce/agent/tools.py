@@ -34,7 +34,7 @@ EDIT = ActionSpec(
     about="have a test written into a test file.",
     parameters=(
         Parameter(name="path", about="FILE", kind=Kind.NEW_PATH),
-        Parameter(name="prompt", about="what the test must call and assert", most=400),
+        Parameter(name="prompt", about="what the test must call and assert", most=600),
     ),
 )
 TEST = ActionSpec(

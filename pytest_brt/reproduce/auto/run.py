@@ -19,7 +19,8 @@ from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
 from pytest_brt.reproduce.auto.together import together, with_opinion
-from pytest_brt.reproduce.context import Cut, Hints, gather_hints
+from pytest_brt.reproduce.context import Hints, gather_hints
+from pytest_brt.reproduce.cuts import Cut
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.prompt import Form

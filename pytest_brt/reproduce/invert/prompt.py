@@ -9,14 +9,18 @@ from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
-from pytest_brt.reproduce.context import Cut, Hints, cut_report
+from pytest_brt.reproduce.context import Hints
+from pytest_brt.reproduce.cuts import Cut, cut_report
 from pytest_brt.reproduce.fit import excerpt, fitted
+from pytest_brt.reproduce.siblings import siblings
 from pytest_brt.types import Issue
 
 #: Longest plan, in tokens.
 _PLAN = 160
-#: Characters of the buggy file.
-_FILE = 6000
+#: Its characters, as the model is told.
+LONGEST_PLAN = 300
+#: Characters of the buggy file, and of methods that override what is suspected in it.
+_FILE, _SIBLINGS = 6000, 1500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,14 @@ class Questions:
         return self._prompt("flip", texts, seed=seed)
 
     def _file(self, path: str) -> str:
-        return excerpt(path, self.index, self.hints.suspects, _FILE, about=self.issue.text)
+        return excerpt(
+            path,
+            self.index,
+            self.hints.suspects,
+            _FILE,
+            about=self.issue.text,
+            literals=self.hints.literals,
+        )
 
     def _prompt(self, kind: str, texts: Mapping[str, str], *, seed: int, **more: object) -> Prompt:
         hints = self.hints
@@ -64,8 +75,15 @@ class Questions:
             "session": "\n".join(hints.session),
             "imports": "\n".join(hints.imports),
             "buggy": self._file(buggy) if buggy else "",
+            "siblings": siblings(hints.suspects, self.index, _SIBLINGS),
         }
-        fixed = {"title": self.issue.title, "package": hints.package, "buggy_path": buggy}
+        fixed = {
+            "title": self.issue.title,
+            "package": hints.package,
+            "buggy_path": buggy,
+            "stance": hints.stance,
+            "longest_plan": LONGEST_PLAN,
+        }
         is_plan = kind == "plan"
         wanted = _PLAN if is_plan else self.sampling.max_tokens
         sampling = replace(
@@ -88,5 +106,5 @@ class Questions:
                 purpose=kind,
             )
 
-        order = ("buggy", "imports", "session", "report", *reversed(tuple(texts)))
+        order = ("siblings", "buggy", "imports", "session", "report", *reversed(tuple(texts)))
         return fitted(build, parts, order, self.model)[0]

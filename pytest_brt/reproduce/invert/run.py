@@ -18,8 +18,8 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.fit import PromptTooLong
-from pytest_brt.reproduce.invert.prompt import Questions
+from pytest_brt.reproduce.fit import PromptTooLong, whole_sentences
+from pytest_brt.reproduce.invert.prompt import LONGEST_PLAN, Questions
 from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.talk import Talk
 from pytest_brt.reproduce.invert.tries import Tried, Tries
@@ -28,10 +28,14 @@ from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.watch import Replayed, watch
 from pytest_brt.reproduce.replay.write import slug
 from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.session import Stance
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.written.facts import read_facts
 from pytest_brt.reproduce.written.make import Maker
 from pytest_brt.types import Attempt, Ending, Issue, Verdict
+
+#: Characters that a plan may be longer than it was told to be.
+_OVER = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +139,9 @@ class _Inversion:
             model=bench.model.name,
             deadline=bench.deadline,
         )
-        self._starts = list(starts(self.replayed, _name(issue))) if settings.start else []
+        # What the report calls right cannot be turned into a test that fails.
+        start = settings.start and self.hints.stance is Stance.WRONG
+        self._starts = list(starts(self.replayed, _name(issue))) if start else []
         self._plans: list[str] = []
         self._seed = seed_of(issue.id, "invert", settings.index, bench.seed)
 
@@ -179,7 +185,7 @@ class _Inversion:
 
     def _from_plan(self) -> Tried | None:
         plan = self._ask("plan", lambda seed: self.questions.plan(tuple(self._plans), seed))
-        plan = " ".join(plan.split())[:400]
+        plan = whole_sentences(" ".join(plan.split()), LONGEST_PLAN + _OVER)
         self.talk.note("", None)
         self._plans.append(plan)
         self.bench.say(f"plan {len(self._plans)}: {plan[:80]}")

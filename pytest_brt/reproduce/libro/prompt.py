@@ -11,7 +11,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
-from pytest_brt.reproduce.context import Cut, Hints, cut_report
+from pytest_brt.reproduce.context import Hints
+from pytest_brt.reproduce.cuts import Cut, cut_report
 from pytest_brt.reproduce.fit import MOST_FILE, excerpt, fitted
 from pytest_brt.types import Issue
 
@@ -81,6 +82,7 @@ def sampling_prompt(
             "buggy_path": hints.files[0] if hints.files else "",
             "host_path": hints.host,
             "facts": facts,
+            "stance": hints.stance,
         }
         last = "libro/report.user" if form is Form.EXAMPLES else "libro/files.user"
         messages = [prompts.message(Role.SYSTEM, "libro/system", **values)]
@@ -107,7 +109,7 @@ def _files(issue: Issue, hints: Hints, index: Index) -> dict[str, Callable[[int]
     paths = {"buggy": hints.files[0] if hints.files else "", "host": hints.host}
 
     def part(path: str, most: int) -> str:
-        return excerpt(path, index, hints.suspects, most, about=issue.text)
+        return excerpt(path, index, hints.suspects, most, about=issue.text, literals=hints.literals)
 
     return {name: partial(part, path) for name, path in paths.items() if path}
 

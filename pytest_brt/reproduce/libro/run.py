@@ -17,7 +17,8 @@ from pytest_brt.code.normal import test_key
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
-from pytest_brt.reproduce.context import Cut, Hints, gather_hints
+from pytest_brt.reproduce.context import Hints, gather_hints
+from pytest_brt.reproduce.cuts import Cut
 from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.pool import Entry, Pool

@@ -11,6 +11,7 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.load import read_issue
 from pytest_brt.journal import Journal
 from pytest_brt.reproduce.invert import STRATEGY
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
@@ -178,6 +179,20 @@ def test_when_the_model_cannot_turn_it_the_rule_does(
     assert "pytest" not in (found.test.source or "")
     assert verdicts_with(CRASH, "fix-03.diff", engines[CRASH], [found]) == {"PASS"}
     assert actions(attempt) == ["flip", "flip", "flip", "judge"]
+
+
+def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
+    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
+) -> None:
+    text = (
+        "# Comments are kept\n\n```python\nimport sqlparse\n"
+        f'{CALL}\n```\n\nreturns `"--B;"`, but it should be `{{value!r}}`.\n'
+    )
+    call = text.replace(CALL, 'sqlparse.format("SELECT 1", keyword_case="lower")')
+    issue = read_issue(call.format(value="select 1"), "issue.md")
+    bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}yes\n{WRITTEN}"))
+    attempt = invert(issue, indexes[VALUE], bench, InvertSettings(regenerations=0))
+    assert actions(attempt)[0] == "plan"
 
 
 def test_the_same_plan_after_plan_ends_it(

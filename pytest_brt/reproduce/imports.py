@@ -1,0 +1,114 @@
+"""Import statements that work, of what a test for a report may need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.index import Definition, Index
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.observation import Program
+from pytest_brt.localise.suspects import Suspect
+from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.reproduce.session import IMPORTS
+from pytest_brt.types import Issue
+
+#: Places of the bug whose imports are told, files that they are in, and imports in all.
+_MOST_PLACES, _MOST_FILES, _MOST = 4, 2, 12
+#: Share of the likeliest place's score below which a place is not worth an import.
+_WORTH = 0.5
+
+
+def imports_of(
+    issue: Issue,
+    index: Index,
+    *,
+    seen: Iterable[Seen] = (),
+    suspects: Sequence[Suspect] = (),
+    host: str = "",
+    engine: Engine | None = None,
+) -> tuple[str, ...]:
+    """Return imports that work: the report's own, those of the suspects, those of the tests.
+
+    Args:
+        issue: the report.
+        index: the project.
+        seen: what the report's statements did.
+        suspects: where the bug may be, the likeliest first.
+        host: the test file that is nearest, or "".
+        engine: tries them; without it those of the suspects are left out.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    found = [
+        item.step.source
+        for item in seen
+        if item.step.source.startswith(IMPORTS)
+        and item.did is not None
+        and item.did.raised is None
+        and "\n" not in item.step.source
+    ]
+    own = any(re.search(rf"\b(?:{'|'.join(index.packages)})\b", text) for text in found)
+    places = () if engine is None else _of_places(issue, suspects, index, engine, known=own)
+    for text in (*places, *_of_tests(issue, host, index)):
+        # One way to each name is enough.
+        taken = {
+            name for known in found for name in re.findall(r"\w+", known.partition("import")[2])
+        }
+        if text.rpartition(" ")[2] not in taken:
+            found.append(text)
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _of_places(
+    issue: Issue, suspects: Sequence[Suspect], index: Index, engine: Engine, *, known: bool
+) -> tuple[str, ...]:
+    """Return imports of what is suspected, those that work.
+
+    Where the report's own imports work (`known`), a class that it does not name is left out:
+    its methods are called on something that the report has.
+    """
+    named = frozenset(re.findall(r"\w+", issue.text))
+    statements: dict[str, None] = {}
+    for definition in _likely(suspects, index):
+        if known and definition.kind is DefinitionKind.CLASS and definition.name not in named:
+            continue
+        statements[f"from {definition.module} import {definition.name}"] = None
+    if not statements and not known and suspects:
+        statements[f"import {index.layout.module_of(suspects[0].path)}"] = None
+    if not statements:
+        return ()
+    program = Program(statements=tuple(statements))
+    worked = {did.index for did in engine.observe(program).observed if did.raised is None}
+    return tuple(text for number, text in enumerate(statements) if number in worked)
+
+
+def _likely(suspects: Sequence[Suspect], index: Index) -> Iterator[Definition]:
+    """Yield the functions and classes that are likeliest, of few files."""
+    files = tuple(dict.fromkeys(suspect.path for suspect in suspects))[:_MOST_FILES]
+    best = suspects[0].score if suspects else 0.0
+    good = [
+        suspect
+        for suspect in suspects
+        if suspect.function and suspect.path in files and suspect.score >= _WORTH * best
+    ]
+    for suspect in good[:_MOST_PLACES]:
+        name = suspect.function.partition(".")[0]
+        yield from (d for d in index.definitions_in(suspect.path) if d.qualname == name)
+
+
+def _of_tests(issue: Issue, host: str, index: Index) -> tuple[str, ...]:
+    """Return the imports of the test file that a test for `issue` may need.
+
+    Those are pytest, the packages themselves, and of the project what the report names.
+    """
+    named = frozenset(re.findall(r"\w+", issue.text))
+    return tuple(
+        item.statement
+        for item in (index.imports_in(host) if host else ())
+        if item.top
+        and (item.module == "pytest" or item.module.partition(".")[0] in index.packages)
+        and (not item.name or item.bound in named)
+    )

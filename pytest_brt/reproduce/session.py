@@ -1,0 +1,186 @@
+"""What the code of a report does on the buggy tree, and whether the report calls that right."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import takewhile
+
+from pytest_brt.execute.observation import Observed
+from pytest_brt.oracle.compare import Likeness, quoted_in
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.watch import Seen
+
+#: Statements whose results are told, and characters of each result.
+_MOST_SEEN, _MOST_RESULT = 12, 300
+#: Statements that make a beginning.
+_AGAIN = 2
+#: How import statements begin.
+IMPORTS = ("import ", "from ")
+#: What is raised where there is no network.
+_NO_NETWORK = frozenset({"URLError", "gaierror", "NameResolutionError", "NewConnectionError"})
+#: What Python says of calls that do not fit the signature.
+_CALL = re.compile(
+    r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
+)
+
+
+class Stance(StrEnum):
+    """What the report holds of what its own code does on this tree."""
+
+    #: It goes wrong as reported, or that cannot be told.
+    WRONG = ""
+    #: It does what the report calls right.
+    RIGHT = "right"
+    #: It does not do what the report complains about.
+    OTHER = "other"
+
+
+def session_of(seen: Iterable[Seen]) -> tuple[str, ...]:
+    """Return statements with what they did, as an interactive session shows them."""
+    shown = [item for item in seen if (item.did is not None or item.ended) and not _artefact(item)]
+    if all(item.step.source.startswith(IMPORTS) and not _failed(item) for item in shown):
+        return ()  # that something can be imported is no news
+    return _begun_once([_told(item) for item in shown])[:_MOST_SEEN]
+
+
+def _told(item: Seen) -> str:
+    lines = item.step.source.split("\n")
+    text = "\n".join(f"{'>>>' if n == 0 else '...'} {line}" for n, line in enumerate(lines))
+    result = _result(item)
+    return f"{text}\n{result}" if result else text
+
+
+def _begun_once(told: Sequence[str]) -> tuple[str, ...]:
+    r"""Return a session without runs of statements that do again all that it began with.
+
+    >>> _begun_once([">>> import a", ">>> f()\n1", ">>> import a", ">>> f()\n1", ">>> g()"])
+    ('>>> import a', '>>> f()\n1', '>>> g()')
+    """
+    kept: list[str] = []
+    place = 0
+    while place < len(told):
+        pairs = zip(told[place:], kept, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        # A call alone may be meant twice; one that is prepared anew is not.
+        if same >= _AGAIN and any("\n" in text for text in told[place : place + same]):
+            place += same
+            continue
+        kept.append(told[place])
+        place += 1
+    return tuple(kept)
+
+
+def _failed(item: Seen) -> bool:
+    return bool(item.ended) or (item.did is not None and item.did.raised is not None)
+
+
+def _artefact(item: Seen) -> bool:
+    """Return whether what a statement did says something of how it was run, and not of the bug.
+
+    Such are names that the report gives no value, calls in sentences that name a function with
+    some of its arguments, or with dots for them, and what there is no network for.
+    """
+    raised = item.did.raised if item.did else None
+    if raised is None:
+        return False
+    kind = raised.type.rpartition(".")[2]
+    said = {said.raised.type.rpartition(".")[2] for said in item.step.said if said.raised}
+    if kind in said:
+        return False
+    if kind in _NO_NETWORK:
+        return True
+    # What is raised below the statement is raised by the project.
+    own = not any(frame.project for frame in raised.frames)
+    if kind == "NameError":
+        return own
+    if not item.step.inline:
+        return False
+    return kind == "SyntaxError" or (
+        kind == "TypeError" and own and bool(_CALL.search(raised.message))
+    )
+
+
+def _result(item: Seen) -> str:
+    if item.did is None:
+        return item.ended
+    did = item.did
+    parts = [did.stdout.rstrip("\n")]
+    if did.raised is not None:
+        message = did.raised.message.strip().split("\n")[0]
+        parts.append(f"{did.raised.type}: {message}" if message else did.raised.type)
+    elif did.value is not None and not did.value.is_none:
+        parts.append(did.value.repr)
+    if not item.step.source.startswith(IMPORTS):
+        parts += [f"{warning.type}: {warning.message}" for warning in did.warnings]
+    text = "\n".join(part for part in parts if part)
+    return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}…"
+
+
+def stance_of(seen: Sequence[Seen]) -> Stance:
+    """Say whether the code of a report still goes wrong on this tree, as far as can be told.
+
+    What is tidy counts only: values that can be compared, exceptions that are not raised. While
+    any statement fails, or does what is complained about, the report stands as it is.
+    """
+    shown = [item for item in seen if not _artefact(item)]
+    if any(_failed(item) for item in shown):
+        return Stance.WRONG
+    found = Stance.WRONG
+    for item in shown:
+        complaints = [_holds(said, item.did) for said in _complaints(item)]
+        if any(holds or holds is None for holds in complaints):
+            return Stance.WRONG
+        expected = [said for said in item.step.said if said.role is Role.EXPECTED]
+        if any(_holds(said, item.did) is False for said in expected):
+            return Stance.WRONG
+        if any(_holds(said, item.did) for said in (*expected, *_fine(item, shown))):
+            found = Stance.RIGHT
+        elif complaints and found is Stance.WRONG:
+            found = Stance.OTHER
+    return found
+
+
+def _complaints(item: Seen) -> list[Said]:
+    """Return what the report complains about; that something is wrong, where it says no more."""
+    found = [said for said in item.step.said if said.role is Role.OBSERVED]
+    exact = any(said.kind in (SaidKind.VALUE, SaidKind.RAISES) for said in item.step.said)
+    return [said for said in found if said.kind is not SaidKind.WRONG] if exact else found
+
+
+def _fine(item: Seen, every: Sequence[Seen]) -> Iterator[Said]:
+    """Yield what the same code does elsewhere, or did once, where `item` is complained about."""
+    if Role.OBSERVED not in {said.role for said in item.step.said}:
+        return
+    for other in every:
+        if _code(other, every) == _code(item, every):
+            yield from (said for said in other.step.said if said.role is Role.CONTRAST)
+
+
+def _code(item: Seen, every: Sequence[Seen]) -> tuple[str, ...]:
+    """Return the statements of a block up to `item`."""
+    block = [other for other in every if other.step.block == item.step.block]
+    before = block[: next(n for n, other in enumerate(block) if other is item) + 1]
+    return tuple(other.step.source for other in before)
+
+
+def _holds(said: Said, did: Observed | None) -> bool | None:
+    """Say whether a statement did what is said of it; None where that cannot be told."""
+    if did is None:
+        return None
+    if said.kind is SaidKind.RAISES:
+        named = bool(said.raised and said.raised.type)
+        return False if named and did.raised is None else None
+    if said.kind is not SaidKind.VALUE or did.raised is not None:
+        return None
+    shown = did.stdout.strip("\n")
+    if did.value is not None and not did.value.is_none:
+        shown = did.value.repr
+    if quoted_in(shown, said.text) is not Likeness.NONE:
+        return True
+    try:
+        return bool(ast.literal_eval(said.text.strip()) == ast.literal_eval(shown.strip()))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None

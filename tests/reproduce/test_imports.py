@@ -1,0 +1,70 @@
+"""The imports that a test for a report may need, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.load import read_issue
+from pytest_brt.localise.suspects import Suspect
+from pytest_brt.reproduce.imports import imports_of
+from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.watch import watch
+from tests.reproduce.replay.project import open_project
+
+BARE = read_issue("# It is wrong\n\nIt is.", "issue.md")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    opened = open_project(tmp_path_factory.mktemp("imports") / "project")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def index(engine: Engine) -> Iterator[Index]:
+    with open_index(Path(engine.subject.root)) as opened:
+        yield opened
+
+
+def suspect(path: str, function: str, score: float = 1.0) -> Suspect:
+    return Suspect(path=path, function=function, line=1, end_line=0, score=score, reasons=())
+
+
+def test_what_is_suspected_can_be_imported(engine: Engine, index: Index) -> None:
+    places = (suspect("pkg/core.py", "Box.fill"), suspect("pkg/core.py", "render"))
+    found = imports_of(BARE, index, suspects=places, engine=engine)
+    assert found == ("from pkg.core import Box", "from pkg.core import render")
+
+
+def test_of_a_file_as_a_whole_it_is_the_module(engine: Engine, index: Index) -> None:
+    found = imports_of(BARE, index, suspects=(suspect("pkg/core.py", ""),), engine=engine)
+    assert found == ("import pkg.core",)
+
+
+def test_what_is_unlikely_or_of_other_files_is_noise(engine: Engine, index: Index) -> None:
+    places = (
+        suspect("pkg/core.py", "render"),
+        suspect("pkg/core.py", "clean", 0.2),
+        suspect("pkg/__init__.py", "", 0.9),
+        suspect("pkg/__main__.py", "main", 0.9),
+    )
+    found = imports_of(BARE, index, suspects=places, engine=engine)
+    assert found == ("from pkg.core import render",)
+
+
+def test_a_class_that_the_report_can_do_without_is_left_out(engine: Engine, index: Index) -> None:
+    text = "# It is wrong\n\n```python\nfrom pkg import double\ndouble(1)\n```\n"
+    issue = read_issue(text, "issue.md")
+    seen = watch(read_script(issue), engine).seen
+    places = (suspect("pkg/core.py", "Box.fill"),)
+    found = imports_of(issue, index, seen=seen, suspects=places, engine=engine)
+    assert found == ("from pkg import double",)
+    named = read_issue(text + "\nIt is in the Box.\n", "issue.md")
+    found = imports_of(named, index, seen=seen, suspects=places, engine=engine)
+    assert found == ("from pkg import double", "from pkg.core import Box")

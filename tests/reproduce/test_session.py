@@ -1,0 +1,72 @@
+"""What the report's code does now is told once, and whether the report calls it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.load import read_issue
+from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reproduce.replay.watch import Seen, watch
+from pytest_brt.reproduce.session import Stance, session_of, stance_of
+from tests.reproduce.replay.project import open_project
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    opened = open_project(tmp_path_factory.mktemp("session") / "project")
+    yield opened
+    opened.close()
+
+
+def seen(text: str, engine: Engine) -> tuple[Seen, ...]:
+    return watch(read_script(read_issue(f"# It is wrong\n\n{text}\n", "issue.md")), engine).seen
+
+
+CODE = "```python\nfrom pkg import double\nx = 2\ndouble(x)\n```"
+
+FAILS = "```python\nfrom pkg import first\nfirst([])\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "stance"),
+    [
+        # The project doubles and adds one: double(2) is 5 now.
+        (f"{CODE}\n\nreturns `5`, but it should be `4`.", Stance.WRONG),
+        (f"{CODE}\n\nreturns `4`, but it should be `5`.", Stance.RIGHT),
+        (f"{CODE}\n\nreturns\n`7`", Stance.OTHER),
+        (
+            f"In pkg 1.0:\n{CODE}\nreturns\n`5`\n\nNow, in pkg 1.1:\n{CODE}\nreturns\n`4`",
+            Stance.RIGHT,
+        ),
+        # What is expected is not there either.
+        (f"{CODE}\n\nreturns `7`, but it should be `4`.", Stance.WRONG),
+        # Nothing is said of it.
+        (CODE, Stance.WRONG),
+        # Something fails.
+        (f"{CODE}\n\nreturns\n`7`\n\n{FAILS}", Stance.WRONG),
+        # What cannot be compared says nothing.
+        (f"{CODE}\n\nreturns\n`a < number`", Stance.WRONG),
+    ],
+)
+def test_the_stance(text: str, stance: Stance, engine: Engine) -> None:
+    assert stance_of(seen(text, engine)) is stance
+
+
+def test_code_that_is_given_twice_is_told_once(engine: Engine) -> None:
+    text = f"Once:\n\n{CODE}\n\nNow:\n\n{CODE}\n\n```python\ndouble(3)\n```"
+    told = session_of(seen(text, engine))
+    assert told == (
+        ">>> from pkg import double",
+        ">>> x = 2",
+        ">>> double(x)\n5",
+        ">>> double(3)\n7",
+    )
+
+
+def test_a_call_that_is_made_twice_is_told_twice(engine: Engine) -> None:
+    code = "```python\nfrom pkg import double\ndouble(1)\ndouble(1)\ndouble(2)\ndouble(1)\n```"
+    told = session_of(seen(code, engine))
+    assert told.count(">>> double(1)\n3") == 3
