@@ -1,9 +1,8 @@
 """The dynamic prompt (paper 004): eight sections made from what is known, the stable ones first.
 
-Role, goals, guidelines and the form of each command's answer never change; the bug hardly does;
-what was gathered only grows at its end. What changes from step to step (the state, the names of
-the commands it has, the last command, the budget) comes last and is short, so that a model which
-keeps what it evaluated has little to do.
+Role, goals and guidelines never change; the bug hardly does; what was gathered only grows at its
+end. What changes from step to step (the state, the commands it has, the last command, the budget)
+comes last, so that a model which keeps what it evaluated has little to do.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pytest_brt.model.budget import Part, Trim, fit
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import State
+from pytest_brt.repair.states import State, Tool, allowed
 from pytest_brt.repair.tools.extract_tests import source_of
 from pytest_brt.repair.tools.fault_localization import told_places
 from pytest_brt.repair.tools.run_tests import names_of
@@ -27,7 +26,7 @@ from pytest_brt.types import Step
 #: What is left of the room after something had to go: everything after a change is evaluated
 #: again, so changes are to be rare.
 _AFTER = 0.7
-#: Tokens that the part which changes from step to step may have, about.
+#: Tokens that the part which changes from step to step may have, about, beside the commands.
 _TAIL = 600
 #: Places of the bug that the model is told of at the beginning.
 _PLACES = 4
@@ -42,6 +41,10 @@ _NOW = {
     State.TRY: "Try another fix, or read more, or give the hypothesis up.",
     State.DONE: "",
 }
+_PASSES = (
+    "A fix passes the tests. If it mends the cause for every input, call goal_accomplished; if "
+    "not, write a better one."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +74,12 @@ class DynamicPrompt:
     #: What had to be left out, by the number of steps known then.
     _left_out: dict[int, frozenset[int]] = field(default_factory=dict, init=False)
 
-    def messages(self, steps: Sequence[Step], allowed: Sequence[ActionSpec]) -> tuple[Message, ...]:
+    def messages(self, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> tuple[Message, ...]:
         """Return the prompt after `steps`, in at most `room` tokens where that can be had."""
         system, bug = self._open()
         memory = recall(steps)
         shown = self._shown(memory)
-        tail = self._tail(memory, steps, allowed)
+        tail = self._tail(memory, steps, offered)
         text = "\n\n".join([bug, *shown, tail])
         return (system, Message(role=Role.USER, text=text))
 
@@ -84,8 +87,7 @@ class DynamicPrompt:
         """Return the sections that stay as they are for the whole repair."""
         if self._opening is None:
             site = self.site
-            tools = describe(self.specs)
-            system = site.prompts.message(Role.SYSTEM, "repair/system", tools=tools)
+            system = site.prompts.message(Role.SYSTEM, "repair/system")
             runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
             values = {
                 "places": told_places(site.places()[:_PLACES], perfect=site.perfect),
@@ -116,7 +118,7 @@ class DynamicPrompt:
     def _gone(self, entries: Sequence[Entry]) -> frozenset[int]:
         """Return the numbers of entries that are left out; more with every step, never fewer."""
         system, bug = self._open()
-        room = self.room - self.count(system.text) - self.count(bug) - _TAIL
+        room = self.room - self.count(system.text) - self.count(bug) - self._tail_room()
         gone: frozenset[int] = self._left_out.get(len(entries) - 1, frozenset())
         start = len(entries) if len(entries) - 1 in self._left_out else 1
         for number in range(start, len(entries) + 1):
@@ -142,28 +144,49 @@ class DynamicPrompt:
                 sizes[entry.number] = self.count(f"### {entry.title}: left out here\n\n")
         return gone
 
-    def _tail(self, memory: Memory, steps: Sequence[Step], allowed: Sequence[ActionSpec]) -> str:
+    def _tail_room(self) -> int:
+        """Return the tokens that are kept for what comes last, whatever the state is."""
+        known = set(Tool)
+        most = [
+            [one for one in self.specs if one.name in allowed(state) or one.name not in known]
+            for state in State
+        ]
+        shown = most if self.form.machine else [list(self.specs)]
+        return _TAIL + max(self.count(describe(specs)) for specs in shown)
+
+    def _tail(self, memory: Memory, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> str:
         past = [one for one in memory.hypotheses if one.discarded is not None]
         standing = [one.text for one in memory.hypotheses if one.discarded is None]
+        names = {spec.name for spec in offered}
+        ends = bool(memory.plausible) and Tool.ACCOMPLISHED in names
+        now = _NOW[memory.state] if self.form.machine else ""
         return self.site.prompts.render(
             "repair/tail",
             machine=self.form.machine,
             state=memory.state,
-            now=_NOW[memory.state] if self.form.machine else "",
+            now=_PASSES if ends else now,
             discarded=[(one.text, one.discarded) for one in past[-3:]],
             hypothesis=standing[-1] if standing else "",
-            tools=", ".join(spec.name for spec in allowed),
-            last=memory.entries[-1].title if memory.entries else "",
+            tools=describe(offered),
+            others=", ".join(spec.name for spec in self.specs if spec.name not in names),
+            last=_last(steps[-1], memory.entries[-1]) if steps else "",
             step=len(steps) + 1,
             steps=self.most,
             budget=_budget(memory, self.most - len(steps)),
         )
 
 
+def _last(step: Step, entry: Entry) -> str:
+    """Return the last command; what the bug is held to be is told elsewhere."""
+    if step.action in (Tool.HYPOTHESIS, Tool.DISCARD):
+        return f"{step.number}. {step.action}"
+    return entry.title
+
+
 def _budget(memory: Memory, left: int) -> str:
     """Return how to use what is left."""
     if memory.plausible:
-        return "A fix passes the tests: end with goal_accomplished if it mends the cause."
+        return ""
     wanted = max(0, _FIXES - memory.tried)
     if wanted and left <= 3 * wanted + 2:
         return f"Try {wanted} more fix{'es' if wanted > 1 else ''} before the steps are used up."

@@ -198,7 +198,8 @@ def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
     for earlier, later in pairwise(texts):
         stable = earlier[: earlier.index("# Where you are")]
         assert later.startswith(stable)
-        assert len(earlier) - len(stable) < 700
+        # What comes after it has the commands of the state, and little beside.
+        assert len(earlier) - len(stable) < 1900
     for section in ("## Goals", "## Guidelines", "# The bug", "# What you did", "## Commands"):
         assert section in texts[0]
     for section in ("State: understand", "# Commands", "# Last command", "step 8 of 8"):
@@ -212,11 +213,34 @@ def test_each_part_can_be_switched_off(scene: Scene, tmp_path: Path, without: Wi
     repair(scene.site(model, given=given), AgentSettings(steps=4, without=frozenset({without})))
     last = model.texts()[-1]
     now = last[last.index("# Where you are") :]
-    assert ("search_code_base" in now) is (without is Without.STATES)
+    assert ("- search_code_base: " in now) is (without is Without.STATES)
+    others = [line for line in now.splitlines() if line.startswith("Not now: ")]
+    assert len(others) == (without is not Without.STATES)
+    assert all("write_fix" in line and "read_range" not in line for line in others)
+    assert last.count('"action": "read_range", "path": "a file"') == 1
     assert ("search_code_base" in last) is (without is not Without.SEARCH)
     assert ("State: " in last) is (without is not Without.STATES)
     assert (READS and "### 1. read_range" in last) is (without is not Without.MEMORY)
     assert "### 3. read_range" in last
+
+
+def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path) -> None:
+    fix = f'{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}'
+    text = (
+        '=== reply\n{"thought": "t", "action": "express_hypothesis", '
+        '"hypothesis": "low for high"}\n'
+        f"=== reply\n{fix}\n```python\n    return max(low, min(value, high))\n```\n"
+        '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
+    )
+    model = Listener(scripted(tmp_path, text))
+    repair(scene.site(model), AgentSettings())
+    first, hypothesis, passes = (prompt[prompt.index("# Where you") :] for prompt in model.texts())
+    assert "express a hypothesis" in first
+    assert "# Last command\n1. express_hypothesis (its" in hypothesis
+    assert hypothesis.count("low for high") == 1
+    assert "A fix passes the tests" in passes
+    assert "Try another fix" not in passes
+    assert "- goal_accomplished: " in passes
 
 
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:

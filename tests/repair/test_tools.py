@@ -47,6 +47,23 @@ def test_read_range_shows_numbers_and_says_where_the_file_ends(tools: dict[str, 
     assert "ask for 1 to" in use(tools, Name.READ_RANGE, path=MODULE, first=90, last=99).problem
 
 
+def test_long_code_ends_with_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
+    path = "interval/long.py"
+    lines = ["def long():", *(f"    x{n} = {n} + {n} + {n} + {n}" for n in range(2, 401))]
+    (scene.root / path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    try:
+        site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
+        tools = dict(agent_loop(site, AgentSettings(), lambda _: None).tools)
+        method = use(tools, Name.EXTRACT_METHOD, path=path, name="long").observation.splitlines()
+        lines = use(tools, Name.READ_RANGE, path=path, first=100, last=300).observation.splitlines()
+    finally:
+        (scene.root / path).unlink()
+    assert method[0] == f"{path}: long, lines 1 to 400:"
+    assert method[-1] == f"[… go on with read_range {path} {len(method) - 1} 400 …]"
+    assert lines[0] == f"{path}, lines 100 to {97 + len(lines)} of 400:"
+    assert lines[-1] == f"[… go on with lines {98 + len(lines)} to 300 …]"
+
+
 def test_classes_and_methods_are_indented_as_they_are_nested(tools: dict[str, Tool]) -> None:
     shown = use(tools, Name.CLASSES_AND_METHODS, path="interval/slider.py").observation
     assert "class Slider  lines 6-13" in shown
