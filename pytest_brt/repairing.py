@@ -105,7 +105,7 @@ class Repairing:
                 index,
                 RepairBench(
                     site=site,
-                    brt=choose_brt(attempts, given, seed),
+                    brt=choose_brt(attempts, given, seed, issue.text),
                     editor=None if editor is None else MeteredModel(editor, meter, deadline),
                     steps=bench.steps,
                     variants=self.plan.variants,
@@ -133,7 +133,7 @@ class Repairing:
         Raises:
             SubjectProblem: the project's interpreter cannot be started.
         """
-        failing = trusted((*given, *(t for attempt in attempts for t in attempt.tests)))
+        failing = trusted((*given, *(t for one in attempts for t in one.tests)), issue.text)
         return localise(issue, self._workbench.engine, self._open(), failing, self._guard)
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class Repairing:
         index = self._open()
         with self._lock:
             if issue.id not in self._sites:
-                failing = trusted((*given, *(t for one in attempts for t in one.tests)))
+                failing = trusted((*given, *(t for one in attempts for t in one.tests)), issue.text)
                 guard = self.plan.guard
                 self._sites[issue.id] = make_site(
                     issue,

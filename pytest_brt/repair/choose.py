@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from pytest_brt.repair.quote import quote_length
 from pytest_brt.types import Attempt, Ending, JudgedTest
 
 
 def choose_brt(
-    attempts: Sequence[Attempt], given: Sequence[JudgedTest], seed: int
+    attempts: Sequence[Attempt], given: Sequence[JudgedTest], seed: int, report: str = ""
 ) -> JudgedTest | None:
     """Return the test to give to a repair; None when there is no candidate.
 
     Preferred is, in this order: a failure that was judged to be caused by the bug, a run that
-    ended because its model said so, a last execution that failed. Among equals it is drawn,
-    likelier the more it is trusted.
+    ended because its model said so, a last execution that failed, more confidence (in tenths), a
+    longer text of the report that it asserts. Among equals it is drawn, likelier the more it is
+    trusted.
 
     Args:
         attempts: what the strategies made; a run without a dialogue ended by itself.
         given: tests that a person gave.
         seed: of the draw.
+        report: the text of the issue.
     """
     ended = {judged.test.id: True for judged in given}
     tests = list(given)
@@ -28,12 +31,9 @@ def choose_brt(
         for judged in attempt.tests:
             ended[judged.test.id] = _finished(attempt)
             tests.append(judged)
-    best: list[JudgedTest] = []
-    for judged in tests:
-        if not best or _merits(judged, ended) > _merits(best[0], ended):
-            best = [judged]
-        elif _merits(judged, ended) == _merits(best[0], ended):
-            best.append(judged)
+    merits = [_merits(judged, ended, report) for judged in tests]
+    top = max(merits, default=None)
+    best = [judged for judged, merit in zip(tests, merits, strict=True) if merit == top]
     best = [judged for judged in best if judged.judgement.candidate]
     if not best:
         return None
@@ -41,10 +41,14 @@ def choose_brt(
     return Random(seed).choices(best, weights)[0]
 
 
-def _merits(judged: JudgedTest, ended: Mapping[str, bool]) -> tuple[bool, bool, bool]:
+def _merits(
+    judged: JudgedTest, ended: Mapping[str, bool], report: str
+) -> tuple[bool, bool, bool, float, int]:
     runs = judged.judgement.runs
     failed = bool(runs) and runs[-1].verdict.value == "FAIL"
-    return judged.judgement.candidate, ended[judged.test.id], failed
+    trust = round(judged.judgement.confidence, 1)
+    quoted = quote_length(judged, report)
+    return judged.judgement.candidate, ended[judged.test.id], failed, trust, quoted
 
 
 def _finished(attempt: Attempt) -> bool:

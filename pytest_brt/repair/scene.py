@@ -16,6 +16,7 @@ from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.localise.coverage import Watched, watch_lines
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
+from pytest_brt.repair.quote import quote_length
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
@@ -103,10 +104,18 @@ def _applied(changes: tuple[FileChange, ...]) -> AppliedPatch:
     return AppliedPatch(patch=Patch(id="", name="", text=""), changes=changes)
 
 
-def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
-    """Return the candidates among `tests`, the most trusted first; equals stay in their order."""
+def trusted(tests: Iterable[JudgedTest], report: str = "") -> tuple[JudgedTest, ...]:
+    """Return the candidates among `tests`, the most trusted first.
+
+    Of those that are trusted alike, the first is the one that asserts the longest text of
+    `report`; equals stay in their order.
+    """
     candidates = [judged for judged in tests if judged.judgement.candidate]
-    return tuple(sorted(candidates, key=lambda judged: -judged.judgement.confidence))
+
+    def order(judged: JudgedTest) -> tuple[float, int]:
+        return -judged.judgement.confidence, -quote_length(judged, report)
+
+    return tuple(sorted(candidates, key=order))
 
 
 def localise(
