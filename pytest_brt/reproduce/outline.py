@@ -149,5 +149,6 @@ def _is_text(node: ast.stmt) -> bool:
 
 def one_gap(text: str) -> str:
     """Return `text` with one gap where several meet, and one blank line in a row."""
-    text = re.sub(rf"(?m)^{GAP}\n+(?={GAP} )", "", text)
+    text = re.sub(rf"(?m)^( *){GAP}\n+(?=\1{GAP}(?: |$))", "", text)
+    text = re.sub(rf"(?m)^(( *){GAP} .+\n)\n*\2{GAP}\n", r"\1", text)
     return re.sub(r"\n{3,}", "\n\n", text)

@@ -109,7 +109,8 @@ def _left_out(names: Sequence[str], room: int) -> str:
         told.append(name)
     end = ", …" if told and len(told) < len(names) else ""
     which = f": {', '.join(told)}{end}" if told else ""
-    return f"{GAP} and {len(names)} more functions{which}"
+    what = "function" if len(names) == 1 else "functions"
+    return f"{GAP} and {len(names)} more {what}{which}"
 
 
 def _lines_with(text: str, literals: Sequence[re.Pattern[str]]) -> Iterator[int]:
@@ -158,7 +159,7 @@ class _Report:
             words=frozenset(words_of([about])),
             named=named,
             literals=literals,
-            ranks={name: rank for rank, name in enumerate(wanted)},
+            ranks=_ranks(parts, wanted),
             parts=len(parts),
             spread=Counter(word for part in parts for word in part.words),
             using=Counter(name for part in parts for name in part.names & named),
@@ -173,7 +174,8 @@ class _Report:
         near /= math.sqrt(10 + part.text.count("\n"))
         around, _, name = part.name.rpartition(".")
         if part.name in self.ranks:
-            return _SUSPECT - _LESS * min(self.ranks[part.name], 50) + near
+            # Words never change the order of what is suspected.
+            return _SUSPECT - _LESS * min(self.ranks[part.name], 50) + min(near, _LESS - 1)
         if around in self.ranks or self.named.intersection(around.split(".")):
             near *= _OF_NAMED
         spelled = (one for one in self.literals if one.search(part.text))
@@ -197,6 +199,18 @@ class _Report:
         names = frozenset(re.findall(r"[A-Za-z_]\w*", text))
         spelled = sum(_LITERAL for one in self.literals if one.search(text))
         return spelled + self.common(text, words, names) / math.sqrt(2 + text.count("\n"))
+
+
+def _ranks(parts: Sequence[_Part], wanted: Collection[str]) -> dict[str, int]:
+    """Return the ranks of what is suspected; what a function has inside counts for it."""
+    own = {part.name for part in parts}
+    ranks: dict[str, int] = {}
+    for rank, name in enumerate(wanted):
+        outer = name
+        while outer not in own and "." in outer:
+            outer = outer.rpartition(".")[0]
+        ranks.setdefault(outer if outer in own else name, rank)
+    return ranks
 
 
 def _chosen(

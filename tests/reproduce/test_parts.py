@@ -8,6 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.reproduce.outline import one_gap
 from pytest_brt.reproduce.parts import parts_of
 
 MODULE = '''\
@@ -220,3 +221,16 @@ def test_a_class_that_lacks_methods_says_so() -> None:
     text = parts_of(BIG, wanted=("C3.method_3_3",), about="", most=300, tests=False)
     assert "class C3:\n    # …\n\n    def method_3_3(self):" in text
     assert "        return 9\n\n    # …" in text
+
+
+def test_a_suspect_inside_of_a_function_is_shown_with_it() -> None:
+    text = f"{LONG}\n\ndef outer(x):\n    def inner():\n        return x\n    return inner()\n"
+    shown = parts_of(text, wanted=("outer.inner",), about="", most=300, tests=False)
+    assert "    def inner():\n        return x\n    return inner()" in shown
+
+
+def test_gaps_that_meet_are_one() -> None:
+    assert one_gap("    # …\n\n    # … A\n    # …\nx") == "    # … A\nx"
+    assert one_gap("x\n# …\n\n# … and 1 more function: f") == "x\n# … and 1 more function: f"
+    kept = "    # … A\n    x\n    # …\n# … B"
+    assert one_gap(kept) == kept
