@@ -76,8 +76,11 @@ _STRESSED = re.compile(r"(?<![\w*])(?:_([^_\n]{3,40})_|\*{1,2}([^*\n]{3,40})\*{1
 _JOINED = re.compile(r"[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+")
 _HYPHENED = re.compile(r"(?<![\w-])[A-Za-z][A-Za-z0-9]+(?:-[A-Za-z0-9]+)+(?![\w-])")
 _ROLE = re.compile(r"(?<!\w):([a-z][a-z0-9]+(?:[-_][a-z0-9]+)+):")
+#: Of an exception or a log, or what a tool says of a line of a file; "in f" is a traceback's.
 _SAID = re.compile(
-    r"^[^\S\n]*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Warning)|WARNING|ERROR): (.+)$", re.M
+    r"^[^\S\n]*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Warning)|WARNING|ERROR"
+    r"|[\w./\\-]+\.\w+:\d+(?::\d+)?):[^\S\n]*(?!in \S+$)(\S.+)$",
+    re.M,
 )
 _TITLE_WORD = re.compile(r"[A-Za-z][a-z0-9]+")
 #: What stands in a message for what differs from case to case.

@@ -1,8 +1,9 @@
 """The places where the bug may be, from all that is known: the report, stacks, and what tests run.
 
-Three signs are added, each in 0..1, so that a place which two of them agree on comes first: how
-much the report points at it (`suspects`), how near it is to where the failing tests end, and the
-Ochiai score of its most suspicious line (`spectrum`).
+Four signs are added, each in 0..1, so that a place which two of them agree on comes first: how
+much the report points at it (`suspects`), whether it says what the report quotes as a message, how
+near it is to where the failing tests end, and the Ochiai score of its most suspicious line
+(`spectrum`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pytest_brt.code.index import Definition, Index
 from pytest_brt.code.layout import is_beside, is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched
+from pytest_brt.localise.literals import LiteralKind, find_literals
+from pytest_brt.localise.machinery import is_machinery
 from pytest_brt.localise.spectrum import Counts, dstar, ochiai, rank_lines, tarantula
 from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.types import Issue, Place, TestRun
@@ -24,6 +27,8 @@ from pytest_brt.types import Issue, Place, TestRun
 _DECAY = 0.75
 #: Places that score less are not worth a look.
 _LEAST = 0.01
+#: A text in quotes is a message from so many words on; so many lines at most may say it.
+_WORDS, _SAYING = 3, 3
 #: Lines of a place that are named.
 _LINES = 8
 
@@ -46,9 +51,13 @@ def find_places(
         limit: how many places at most.
     """
     places = _of_report(issue, index)
-    for key, place in _of_stacks(failing, index).items():
+    for key, place in _of_messages(issue, index).items():
         places[key] = _joined(places.get(key), place)
-    for key, place in _of_spectrum(watched, index).items():
+    seen = [*_of_stacks(failing, index).items(), *_of_spectrum(watched, index).items()]
+    helps = {path: is_machinery(path, index) for path in {key[0] for key, _ in seen}}
+    # What only helps tests is run by all that use it; nothing else may be known, though.
+    others = [(key, place) for key, place in seen if not helps[key[0]]]
+    for key, place in others or ([] if places else seen):
         places[key] = _joined(places.get(key), place)
     worth = (place for place in places.values() if place.score >= _LEAST)
     found = sorted(worth, key=lambda p: (-p.score, p.path, p.line))
@@ -112,6 +121,32 @@ def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
         )
         for suspect in suspects
     }
+
+
+def _of_messages(issue: Issue, index: Index) -> dict[_Key, Place]:
+    """Return the places that say what the report quotes as a message, where there are few."""
+    found: dict[_Key, Place] = {}
+    for hits in find_literals(issue, index):
+        text = hits.literal.text
+        said = hits.literal.kind is LiteralKind.MESSAGE or (
+            hits.literal.kind is LiteralKind.QUOTED and len(text.split()) >= _WORDS
+        )
+        lines = [(path, line) for path, lines in hits.files for line in lines]
+        for path, line in lines if said and len(lines) <= _SAYING else ():
+            around = index.definition_at(path, line)
+            place = Place(
+                path=path,
+                function=around.qualname if around else "",
+                line=around.line if around else 1,
+                end_line=around.end_line if around else 0,
+                score=1 / len(lines),
+                lines=(line,),
+                reasons=(f"line {line} says {text!r}",),
+            )
+            key = (path, place.function)
+            if key not in found or found[key].score < place.score:
+                found[key] = place
+    return found
 
 
 def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:

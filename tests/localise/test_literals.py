@@ -81,6 +81,12 @@ def places(text: str, index: Index, *, tests: bool = False) -> dict[str, set[str
             "cannot take the root of",
             {"pkg/check.py"},
         ),
+        (
+            "Odd\n\n```\n../in/some.txt:4:cannot take the root of 'x'\n```\n",
+            "message",
+            "cannot take the root of",
+            {"pkg/check.py"},
+        ),
     ],
 )
 def test_each_kind_is_found(
@@ -89,6 +95,12 @@ def test_each_kind_is_found(
     found = {one.text: one.kind for one in literals_of(read_issue(text, "-"))}
     assert found[literal] is LiteralKind(kind)
     assert places(text, index)[literal] == files
+
+
+def test_where_a_function_was_called_is_no_message() -> None:
+    text = "Odd\n\n```\npkg/a.py:12: in some_function_there\npkg/a.py:14:\n  one two three\n```\n"
+    kinds = {one.kind for one in literals_of(read_issue(text, "-"))}
+    assert LiteralKind.MESSAGE not in kinds
 
 
 def test_plain_words_next_to_each_other_are_no_name(index: Index) -> None:

@@ -12,6 +12,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.coverage import TestLines, Watched, watch_lines
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import FileChange, Frame, Raised, TestRun, Verdict
@@ -156,3 +157,46 @@ def test_given_places_are_checked(index: Index) -> None:
     ):
         with pytest.raises(UsageProblem, match="--brt-buggy-file"):
             given_places([spec], index)
+
+
+MORE = {
+    "pkg/__init__.py": "",
+    "pkg/say.py": (
+        "def quiet(text):\n    return text\n\n\ndef loud(text):\n"
+        "    raise ValueError('Malformed price tag %s' % text)\n"
+    ),
+    "pkg/testing/__init__.py": "",
+    "pkg/testing/compare.py": "def same(one, other):\n    return one == other\n",
+    "tests/test_say.py": "from pkg.testing.compare import same\nfrom pkg.say import quiet\n",
+}
+
+
+@pytest.fixture
+def more(tmp_path: Path) -> Iterator[Index]:
+    for path, text in MORE.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    with open_index(tmp_path) as index:
+        yield index
+
+
+def lines_of(outcome: str, **files: int) -> TestLines:
+    names = {name.replace("__", "/") + ".py": frozenset({line}) for name, line in files.items()}
+    return TestLines(node=f"t::{outcome}{len(files)}", outcome=outcome, lines=names)
+
+
+def test_the_line_that_says_what_the_report_quotes_comes_first(more: Index) -> None:
+    text = "# quiet() fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
+    first = find_places(read_issue(text, "-"), more)[0]
+    assert (first.path, first.function, first.lines) == ("pkg/say.py", "loud", (6,))
+    assert first.reasons[0] == "line 6 says 'Malformed price tag'"
+
+
+def test_what_helps_tests_is_left_out_where_other_places_are_known(more: Index) -> None:
+    issue = read_issue("# It is odd", "-")
+    both = lines_of("failed", pkg__testing__compare=2, pkg__say=2)
+    found = find_places(issue, more, watched=Watched(tests=(both,)))
+    assert [place.path for place in found] == ["pkg/say.py"]
+    alone = lines_of("failed", pkg__testing__compare=2)
+    found = find_places(issue, more, watched=Watched(tests=(alone,)))
+    assert [place.path for place in found] == ["pkg/testing/compare.py"]
