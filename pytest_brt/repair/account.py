@@ -116,9 +116,9 @@ def _many_fail(found: Account, total: int) -> str:
 def _compared(found: Account) -> str:
     """Return the numbers of tests, with what failed before the change told apart."""
     parts = [_count(len(found.new), "new failure", "new failures")]
-    parts.append(_count(len(found.passing), "test passes", "tests pass"))
-    if found.mended:
-        parts.append(f"{len(found.mended)} of them failed before your change")
+    mended = f"{len(found.mended)} of them" if len(found.passing) > 1 else "it"
+    note = f" ({mended} failed before your change)" if found.mended else ""
+    parts.append(_count(len(found.passing), "test passes", "tests pass") + note)
     if found.skipped:
         parts.append(_are_skipped(found))
     if found.old:

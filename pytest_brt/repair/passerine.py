@@ -221,7 +221,7 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
         about="Have code of the project changed as you say in words, with names and lines.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),
-            Parameter(name="prompt", about="what to change, exactly", most=500),
+            Parameter(name="prompt", about="what to change, exactly", most=700),
         ),
     )
     return Tool(spec=spec, run=run)

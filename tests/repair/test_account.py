@@ -60,7 +60,7 @@ def test_what_failed_before_is_told_apart_from_what_fails_newly() -> None:
     old = list(map(bad, names))
     told = told_runs([run("a"), bad("b"), run("c"), *old], {}, before).splitlines()
     assert told[0] == (
-        "1 new failure; 2 tests pass; 1 of them failed before your change; "
+        "1 new failure; 2 tests pass (1 of them failed before your change); "
         "15 fail as before your change:"
     )
     assert told[1] == "b: ValueError: b is wrong"
@@ -72,7 +72,7 @@ def test_what_failed_before_is_told_apart_from_what_fails_newly() -> None:
 
 def test_without_new_failures_it_is_shown_how_the_old_ones_fail() -> None:
     told = told_runs([run("a"), bad("b")], {}, [bad("a"), bad("b")]).splitlines()
-    assert told[0].startswith("0 new failures; 1 test passes; 1 of them failed before")
+    assert told[0].startswith("0 new failures; 1 test passes (it failed before your change); 1 f")
     assert told[1] == "b: ValueError: b is wrong"
 
 

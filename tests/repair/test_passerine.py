@@ -198,3 +198,54 @@ def test_a_package_is_meant_by_its_name_but_not_by_any(scene: Scene, tmp_path: P
     assert site.find("interval.py") == site.find("interval/__init__.py") == MODULE
     with pytest.raises(FixProblem):
         site.find("nowhere.py")
+
+
+OLD = """\
+from interval import clamp
+
+
+class Skipped(Exception):
+    pass
+
+
+def test_needs_more():
+    raise Skipped("no such thing here")
+
+
+def test_fails_anyway():
+    assert clamp(1, 2, 3) == 7
+
+
+def test_middle():
+    assert clamp(5, 0, 10) == 5
+
+
+def test_above():
+    assert clamp(11, 0, 10) == 10
+"""
+
+
+def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Path) -> None:
+    path = "tests/test_old.py"
+    (scene.root / path).write_text(OLD, encoding="utf-8")
+    test = f'=== reply\n{{"thought": "t", "action": "test", "path": "{path}"}}\n'
+    text = (
+        "=== reply if: What to change: return high\n"
+        f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
+        f"```python\n    return min(high, 10)\n```\n{test}"
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", '
+        f'"prompt": "return high"}}\n{test}'
+    )
+    try:
+        site = scene.site(scripted(tmp_path, text))
+        done = run_passerine(1, RepairBench(site=site, brt=None, steps=3))
+    finally:
+        (scene.root / path).unlink()
+    assert done.trajectory is not None
+    before, _, after = (step.observation.splitlines() for step in done.trajectory.steps)
+    assert before[0] == "3 of 4 tests fail, 1 is skipped:"
+    assert after[0] == (
+        "0 new failures; 1 test passes (it failed before your change); 1 is skipped; "
+        "2 fail as before your change:"
+    )
+    assert after[1].startswith("test_fails_anyway: AssertionError")
