@@ -32,11 +32,16 @@ def show(path: str, text: str, line: int, most: int, count: Callable[[str], int]
     inside = f" (in {', '.join(map(_named, around))})" if around else ""
     for last in range(min(len(lines), max(first + _BEFORE, asked) + _AFTER), asked - 1, -4):
         head = f"{path}, lines {first} to {last} of {len(lines)}{inside}:"
-        shown = "\n".join([head, *lines[first - 1 : last]]) + outline
+        shown = "\n".join([head, *lines[first - 1 : last], *_more(path, last, lines)]) + outline
         if count(shown) <= most:
             return shown
     head = f"{path}, line {asked} of {len(lines)}{inside}:"
-    return "\n".join([head, lines[asked - 1]]) + outline
+    return "\n".join([head, lines[asked - 1], *_more(path, asked, lines)]) + outline
+
+
+def _more(path: str, last: int, lines: list[str]) -> list[str]:
+    """Return how to go on after `last`, where anything comes."""
+    return [f"[… go on with {path}:{last + 1} …]"] if any(lines[last:]) else []
 
 
 def _tree(text: str) -> ast.Module | None:

@@ -37,6 +37,7 @@ def test_a_long_file_is_shown_in_part_with_where_the_rest_is() -> None:
 def test_the_part_around_a_line_is_shown() -> None:
     shown = show("a.py", LONG, 301, 400, words)
     assert "def function_100(a):" in shown
+    assert "go on with" not in show("a.py", "x = 1\n\n", 1, 100, words)
     assert "def function_90(a):" not in shown.partition("Definitions")[0]
 
 
@@ -135,8 +136,9 @@ CLASSES = "".join(
 
 def test_a_window_says_what_it_is_in_and_has_no_gap() -> None:
     shown = show("a.py", CLASSES, 125, 90, words)
-    head, *rest = shown.split("\n")
+    head, *rest, more = shown.split("\n")
     assert head.startswith("a.py, lines 12")
+    assert more == f"[… go on with a.py:{int(head.split()[4]) + 1} …]"
     assert "class C1, lines 122 to " in head
     first = int(head.split()[2])
     assert rest == CLASSES.split("\n")[first - 1 : first - 1 + len(rest)]
