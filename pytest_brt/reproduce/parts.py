@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from pytest_brt.code.facts import split_identifier, words_of
@@ -77,22 +77,28 @@ def parts_of(
     if tests:
         full |= _used(parts, full, int(most * (1 - _FULL)))
     bodies = [*(p.text for p in parts if p.name in full), *("\n".join(t) for t in sliced_.values())]
+    view = Outline(
+        lines=lines,
+        full=full,
+        part=sliced_,
+        named=frozenset(wanted) | report.named,
+        used=frozenset(re.findall(r"\w+", "\n".join(bodies))),
+        told=frozenset(_lines_with(text, literals)),
+        tests=tests,
+        least=Least.FIRST_LINES,
+    )
+    return _fitting(view, tree, [part.name for part in ranked], most)
+
+
+def _fitting(view: Outline, tree: ast.Module, ranked: Sequence[str], most: int) -> str:
+    """Return the largest view of a module that has at most `most` characters, or the smallest."""
     found = ""
     for least in Least:
-        view = Outline(
-            lines=lines,
-            full=full,
-            part=sliced_,
-            named=frozenset(wanted) | report.named,
-            used=frozenset(re.findall(r"\w+", "\n".join(bodies))),
-            told=frozenset(_lines_with(text, literals)),
-            tests=tests,
-            least=least,
-        )
+        view = replace(view, least=least, left=[])
         shown = view.module(tree)
         left = set(view.left)
         if left:
-            shown.append(_left_out([p.name for p in ranked if p.name in left], most // _NAMES))
+            shown.append(_left_out([name for name in ranked if name in left], most // _NAMES))
         found = one_gap("\n".join(shown))
         if len(found) <= most:
             break
