@@ -1,0 +1,71 @@
+"""What a capable model answered to our prompts on the examples, played again.
+
+It was at the far end of `server:` and had seen nothing but the prompts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.examples import EXAMPLES, unpack
+from tests.conftest import tree_hash
+
+pytestmark = pytest.mark.slow
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+def play(strategy: str, example: str, samples: int, folder: Path) -> dict[str, Any]:
+    """Run a strategy on an example, rank its patches by what it wrote, and return the JSON."""
+    root = unpack(EXAMPLES / example, folder)
+    before = tree_hash(root)
+    script = RECORDINGS / f"{strategy}-{example.partition('-')[0]}.txt"
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider",
+        f"--brt-issue={EXAMPLES / example / 'issue.md'}", f"--brt-strategy={strategy}",
+        f"--brt-model=scripted:{script}", f"--brt-samples={samples}",
+        f"--rank-fixes={EXAMPLES / example / 'patches'}", "--brt-guard=no", "--brt-vary=no",
+        f"--brt-json={folder / 'found.json'}",
+    ]  # fmt: skip
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+    done = subprocess.run(
+        command, cwd=root, env=env, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert tree_hash(root) == before
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text("utf-8"))
+    return found
+
+
+def labels(example: str) -> dict[str, str]:
+    import tomllib
+
+    text = (EXAMPLES / example / "example.toml").read_text("utf-8")
+    kinds: dict[str, str] = tomllib.loads(text)["patches"]
+    return kinds
+
+
+@pytest.mark.parametrize(
+    ("strategy", "example", "samples", "candidates"),
+    [
+        ("libro", "humanize-precisedelta", 5, 5),
+        ("invert", "tabulate-maxcolwidths", 1, 1),
+        ("agent", "sqlparse-strip-comments", 1, 1),
+    ],
+)
+def test_what_was_written_fails_on_the_bug_and_passes_on_right_patches(
+    strategy: str, example: str, samples: int, candidates: int, tmp_path: Path
+) -> None:
+    found = play(strategy, example, samples, tmp_path)
+    assert sum(test["candidate"] for test in found["tests"]) == candidates
+    kinds = labels(example)
+    epr = {patch["name"]: patch["epr"] for patch in found["patches"]}
+    right = [epr[name] for name, kind in kinds.items() if kind == "right"]
+    assert min(right) == 1.0, epr
+    assert all(epr[name] < 1.0 for name, kind in kinds.items() if kind == "wrong-place"), epr
