@@ -1,0 +1,197 @@
+"""A study of real bugs, repaired by scripted replies: three packages, two strategies, both ways."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.codec import from_json
+from pytest_brt.evaluate.record import StudyResult
+from pytest_brt.evaluate.repair_rates import Which, mended, repair_shares
+from pytest_brt.evaluate.tables import tables_of
+from tests.acceptance.examples import EXAMPLES, unpack
+
+pytestmark = pytest.mark.slow
+
+#: What the hidden tests ask of each package: more than its report shows.
+HIDDEN = {
+    "humanize-precisedelta": """\
+import humanize
+
+
+def test_carried():
+    assert humanize.precisedelta(3599, minimum_unit="minutes", format="%0.0f") == "1 hour"
+
+
+def test_as_ever():
+    assert humanize.precisedelta(3601) == "1 hour and 1 second"
+""",
+    "sqlparse-strip-comments": """\
+import sqlparse
+
+
+def test_three():
+    assert sqlparse.format("--A;\\n--B;\\n--C;", strip_comments=True) == ""
+
+
+def test_as_ever():
+    assert sqlparse.format("select 1 -- a", strip_comments=True) == "select 1"
+""",
+    "tabulate-maxcolwidths": """\
+from tabulate import tabulate
+
+
+def test_several_widths():
+    assert tabulate([], maxcolwidths=[3, 4]) == ""
+
+
+def test_as_ever():
+    assert tabulate([["a b"]], maxcolwidths=2, tablefmt="plain") == "a\\nb"
+""",
+}
+#: A file, one of its tests, what is replaced in it and by what; for humanize that is no fix.
+FIXES = {
+    "precisedelta": (
+        "src/humanize/time.py",
+        "tests/test_lists.py",
+        "_fmt_value = 2 if 1 < fmt_value < 2 else int(fmt_value)",
+        "            _fmt_value = 2 if 1 < fmt_value < 2 else round(fmt_value)",
+    ),
+    "strip_comments": (
+        "sqlparse/filters/others.py",
+        "tests/test_tokenize.py",
+        "            tidx, token = get_next_comment(idx=tidx)\n\n    def process",
+        "            tidx, token = get_next_comment(idx=tidx - 1)",
+    ),
+    "maxcolwidths": (
+        "tabulate/__init__.py",
+        "test/test_internal.py",
+        "    if maxcolwidths is not None:",
+        "    if maxcolwidths is not None and list_of_lists:",
+    ),
+}
+
+
+def reply(condition: str, text: str) -> str:
+    return f"=== always if: (?s){condition}\n{text}\n"
+
+
+def action(name: str, **arguments: str) -> str:
+    return json.dumps({"thought": "t", "action": name, **arguments})
+
+
+#: What an agent that has no failing test makes of the same line: nothing is mended by it.
+BLIND = {"strip_comments": "            tidx, token = get_next_comment(idx=tidx + 0)"}
+
+
+def script(bugs: Path, failing: Iterable[str]) -> str:
+    """Return the replies to both agents; each depends on what the prompt shows, on no order."""
+    answer = r"\n\nassistant: "
+    lines = [reply(f"{answer}.*{answer}", action("finish"))]
+    # The failing test where one is given, else one of the project's own.
+    for path in failing:
+        given = f"fails because of the bug, {re.escape(path)}\\n.*{answer}"
+        lines.append(reply(given, action("test", path=path)))
+    for word, (path, own, old, new) in FIXES.items():
+        (tree,) = bugs.glob(f"*/tree/{path}")
+        text = tree.read_text("utf-8")
+        line = 1 + text[: text.index(old)].count("\n")
+        ways = (
+            ("surely", "tests? fails?:", "fails because of the bug,", new),
+            ("perhaps", "There is no failing test", "# Where it may be", BLIND.get(word, new)),
+        )
+        lines.append(reply(f"{word}.*{answer}", action("test", path=own)))
+        for how, known, given, code in ways:
+            block = f"\n```python\n{code}\n```"
+            change = action("change", changes=f"replace {line}") + block
+            fix = action("write_fix", changes=f"{path} replace {line}") + block
+            lines += [
+                reply(f"{word}.*What to change: {how}", change),
+                reply(f"{word}.*{known}.*State: collect", fix),
+                reply(f"{word}.*{given}", action("edit", path=path, prompt=f"{how}, line {line}")),
+            ]
+    understand = action("express_hypothesis", hypothesis="h")
+    lines = [
+        reply("A fix passes the tests and is kept.*State: try", action("goal_accomplished")),
+        reply("State: try", action("discard_hypothesis", reason="r")),
+        reply("State: understand", understand),
+        *(line for line in lines if "State: collect" in line),
+        *(line for line in lines if "State: collect" not in line),
+    ]
+    return "".join(lines)
+
+
+def make_study(folder: Path) -> Path:
+    """Make a folder of the examples, with hidden tests of our own."""
+    for name, hidden in HIDDEN.items():
+        place = folder / "bugs" / name
+        place.mkdir(parents=True)
+        shutil.move(unpack(EXAMPLES / name, folder / name), place / "tree")
+        shutil.copy(EXAMPLES / name / "issue.md", place)
+        right = {"tabulate-maxcolwidths": "fix-03.diff"}.get(name, "fix-02.diff")
+        shutil.copy(EXAMPLES / name / "patches" / right, place / "fix.diff")
+        tests = "test" if (place / "tree/test").is_dir() else "tests"
+        lines = hidden.splitlines()
+        (place / "tests.diff").write_text(
+            f"--- /dev/null\n+++ b/{tests}/test_hidden.py\n@@ -0,0 +1,{len(lines)} @@\n"
+            + "".join(f"+{line}\n" for line in lines),
+            "utf-8",
+        )
+    return folder / "bugs"
+
+
+def failing_tests(results: Path) -> list[str]:
+    """Return the files of the tests that a study kept for its next stages."""
+    found = []
+    for journal in results.glob("journal-*.jsonl"):
+        for line in journal.read_text("utf-8").splitlines():
+            value = json.loads(json.loads(line)["value"])
+            found += [judged["test"]["path"] for judged in value["judged"]]
+    return found
+
+
+def test_three_packages(pytester: pytest.Pytester) -> None:
+    bugs = make_study(pytester.path)
+    replies = pytester.path / "replies.txt"
+    replies.write_text("=== reply\n", "utf-8")
+    study = ("--brt-evaluate=bugs", "--brt-strategy=replay", f"--brt-model=scripted:{replies}")
+    runs = ("--brt-samples=1", "--brt-steps=8", "--brt-guard=auto", "--brt-vary=no")
+    shared = (*study, *runs, "-p", "no:randomly")
+    assert pytester.runpytest_subprocess(*shared).ret == 0
+    results = pytester.path / "brt-results/bugs"
+    replies.write_text(script(bugs, failing_tests(results)), "utf-8")
+    done = pytester.runpytest_subprocess(
+        *shared,
+        *("--brt-stages=repair", "--brt-repair-strategy=repairagent,passerine"),
+        *("--brt-variants=0", "--brt-without=search"),
+    )
+    # The tests are those of the first run.
+    done.stdout.fnmatch_lines(["3 results taken from an earlier run"])
+    study_result = from_json((results / "result.json").read_bytes(), StudyResult)
+    bugs_ = mended(study_result)
+    assert len(bugs_) == 3
+    for strategy, step in (("repairagent", 2), ("passerine", 1)):
+        given, alone = (
+            repair_shares(bugs_, Which(strategy=strategy, given=given)) for given in (True, False)
+        )
+        assert (given.n, alone.n) == (3, 3)
+        # Nobody mends humanize; without the failing test nobody mends sqlparse either.
+        assert given.rates["right"].mean == pytest.approx(2 / 3)
+        assert alone.rates["right"].mean == pytest.approx(1 / 3)
+        # What passes no failing test is not kept; what nobody can judge is.
+        assert given.rates["fix"].mean == pytest.approx(2 / 3)
+        assert alone.rates["fix"].mean == 1
+        assert given.steps == step
+    runs = [run for bug in bugs_ for run in bug.runs]
+    assert len(runs) == 15
+    assert all(run.used is run.given for run in runs)
+    tables = {table.name: table for table in tables_of(study_result)}
+    (whole, less) = tables["ablations"].rows
+    assert (whole[0], less[0]) == ("the whole", "without search")
+    covered = {bug.instance: bug.covered[0] for bug in study_result.reproduced}
+    assert all(one.lines and one.reached == one.lines for one in covered.values())
