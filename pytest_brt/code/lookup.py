@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
@@ -30,7 +30,8 @@ _EQUAL, _NAME, _BODY = 4.0, 2.5, 1.0
 _PARTS, _IN_TEST = 0.5, 0.5
 #: What is left out: what scores so much less than the best.
 _LEAST = 0.3
-
+#: Who says one of them looks for tests.
+_TESTS = frozenset({"test", "tests"})
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
@@ -52,6 +53,29 @@ class Sought:
     def words(self) -> tuple[str, ...]:
         """All that it can be found by."""
         return (self.whole, *self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Query:
+    """What is looked for, and what is known of its words in the whole project."""
+
+    wanted: tuple[Sought, ...]
+    #: How much each word says: the more, the fewer files have it.
+    weights: Mapping[str, float]
+    #: Words that no file has: what is almost alike is taken for them.
+    unknown: frozenset[str]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(self.weights)
+
+    def in_names(self, word: str, names: Iterable[str]) -> bool:
+        """Say whether a word is one of some names."""
+        known = tuple(names)
+        if word in known:
+            return True
+        fuzzy = word in self.unknown and len(word) > _SHORTEST
+        return fuzzy and any(fuzz.ratio(word, name) >= _ALIKE for name in known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,40 +124,49 @@ def find_definitions(
         changed: files that are other than the index knows them.
         limit: how many at most.
     """
-    weights = _weights(wanted, index)
+    query = _query(wanted, index)
     others = frozenset(changed)
     hits: list[Found] = []
-    for path in _files(wanted, index, others):
+    for path in _files(query, index, others):
         text = read(path)
         known: Sequence[Definition | LocalDefinition]
         known = read_facts(text).definitions if path in others else index.definitions_in(path)
-        hits += _in_file(path, text, known, wanted, weights)
+        hits += _in_file(path, text, known, query)
+    if _TESTS.isdisjoint(query.words):
+        hits = [_less(hit) if is_test_path(hit.path) else hit for hit in hits]
     hits.sort(key=_order)
     best = max((hit.score for hit in hits), default=0.0)
     return tuple(hit for hit in hits if hit.complete or hit.score >= _LEAST * best)[:limit]
 
 
+def _less(hit: Found) -> Found:
+    """Return a hit in a test, where tests are not what is looked for."""
+    return replace(hit, score=hit.score * _IN_TEST, complete=False)
+
+
 def _order(hit: Found) -> tuple[bool, float, str, int]:
-    product = not is_test_path(hit.path)
-    return not (hit.complete and product), -hit.score, hit.path, hit.definition.line
+    return not hit.complete, -hit.score, hit.path, hit.definition.line
 
 
-def _weights(wanted: Sequence[Sought], index: Index) -> Mapping[str, float]:
-    """Return how much each word says: the more, the fewer files have it."""
+def _query(wanted: Sequence[Sought], index: Index) -> _Query:
     total = len(index.layout.files)
-    words = {word for one in wanted for word in one.words}
-    return {word: math.log(1 + total / (1 + len(index.files_with(word)))) for word in words}
+    words = dict.fromkeys(word for one in wanted for word in one.words)
+    files = {word: len(index.files_with(word)) for word in words}
+    return _Query(
+        wanted=tuple(wanted),
+        weights={word: math.log(1 + total / (1 + count)) for word, count in files.items()},
+        unknown=frozenset(word for word, count in files.items() if not count),
+    )
 
 
-def _files(wanted: Sequence[Sought], index: Index, changed: frozenset[str]) -> Iterator[str]:
-    words = [word for one in wanted for word in one.words]
+def _files(query: _Query, index: Index, changed: frozenset[str]) -> Iterator[str]:
     # One or many: what no file has may well be there in the other form.
-    words += [_other(word) for word in words if not index.files_with(word)]
+    words = [*query.words, *map(_other, sorted(query.unknown))]
     paths = [found.path for found in index.files_by_words(words, limit=_FILES)]
-    for one in wanted:
+    for one in query.wanted:
         whole = sorted(index.files_with(one.whole), key=lambda path: (is_test_path(path), path))
         paths += whole[:_OF_ONE]
-    named = (p for p in sorted(index.layout.files) if any(_in_path(word, p) for word in words))
+    named = (path for path in sorted(index.layout.files) if _in_path(query, path))
     every = [*paths, *[path for path, _ in zip(named, range(_NAMED), strict=False)], *changed]
     yield from (
         path for path in dict.fromkeys(every) if path.endswith(".py") and not is_beside(path)
@@ -144,26 +177,26 @@ def _other(word: str) -> str:
     return word.removesuffix("s") if word.endswith("s") else f"{word}s"
 
 
-def _in_path(word: str, path: str) -> bool:
-    return _alike(word, split_identifier(path.removesuffix(".py")))
+def _in_path(query: _Query, path: str) -> list[str]:
+    names = split_identifier(path.removesuffix(".py"))
+    return [word for word in query.words if query.in_names(word, names)]
 
 
 def _in_file(
     path: str,
     text: str,
     known: Sequence[Definition | LocalDefinition],
-    wanted: Sequence[Sought],
-    weights: Mapping[str, float],
+    query: _Query,
 ) -> Iterator[Found]:
-    words = tuple(dict.fromkeys(word for one in wanted for word in one.words))
+    weights = query.weights
     lower = text.lower()
-    here = [word for word in words if word in lower]
+    here = [word for word in query.words if word in lower]
     lines = [frozenset(w for w in here if w in line) for line in lower.split("\n")] if here else []
-    near = 0.5 * sum(weights[word] for word in words if _in_path(word, path))
+    near = 0.5 * sum(weights[word] for word in _in_path(query, path))
     for one in known:
         own = [(number, lines[number - 1]) for number in _own(one, known) if number <= len(lines)]
         body = frozenset[str]().union(*(has for _, has in own))
-        score, found, complete = _judged(one, body, wanted, weights)
+        score, found, complete = _judged(one, body, query)
         if not found:
             continue
         line, most = max(
@@ -177,7 +210,7 @@ def _in_file(
             definition=one,
             words=found,
             line=line if most else 0,
-            score=score * (_IN_TEST if is_test_path(path) else 1.0),
+            score=score,
             complete=complete,
         )
 
@@ -197,39 +230,31 @@ def _own(
 def _judged(
     one: Definition | LocalDefinition,
     body: frozenset[str],
-    wanted: Sequence[Sought],
-    weights: Mapping[str, float],
+    query: _Query,
 ) -> tuple[float, tuple[str, ...], bool]:
     """Return the score of a definition, what it has of what is wanted, and whether it is all."""
     score = 0.0
     found: list[str] = []
     complete = True
-    names = split_identifier(one.qualname)
-    for item in wanted:
-        whole = _worth(item.whole, one, names, body) * weights[item.whole]
-        if whole:
-            score += whole
+    for item in query.wanted:
+        worth = {word: _worth(word, one, body, query) * query.weights[word] for word in item.words}
+        if worth[item.whole]:
+            score += worth[item.whole]
             found.append(item.text)
             continue
-        worth = {p: _worth(p, one, names, body) * weights[p] * _PARTS for p in item.parts}
         has = [part for part in item.parts if worth[part]]
-        score += sum(worth.values())
+        score += sum(worth[part] for part in has) * _PARTS
         found += has
         complete = complete and bool(has) and len(has) == len(item.parts)
     return score, tuple(dict.fromkeys(found)), complete
 
 
 def _worth(
-    word: str, one: Definition | LocalDefinition, names: Sequence[str], body: frozenset[str]
+    word: str, one: Definition | LocalDefinition, body: frozenset[str], query: _Query
 ) -> float:
     if word == one.name.lower():
         return _EQUAL
-    if _alike(word, names) or word in one.qualname.lower().split("."):
+    names = (*split_identifier(one.qualname), *one.qualname.lower().split("."))
+    if query.in_names(word, names):
         return _NAME
     return _BODY if word in body else 0.0
-
-
-def _alike(word: str, parts: Iterable[str]) -> bool:
-    return any(
-        word == part or (len(word) > 3 and fuzz.ratio(word, part) >= _ALIKE) for part in parts
-    )

@@ -88,6 +88,8 @@ def test_what_stands_in_a_class_itself_is_found(index: Index) -> None:
 def test_tests_come_after_the_product(index: Index) -> None:
     paths = [hit.path for hit in find(index, "malformed")]
     assert paths == ["shop/parse.py", "tests/test_parse.py"]
+    # But not where they are looked for.
+    assert find(index, "test malformed")[0].path == "tests/test_parse.py"
 
 
 def test_files_are_read_as_they_are_now(index: Index) -> None:

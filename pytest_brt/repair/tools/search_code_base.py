@@ -16,6 +16,8 @@ from pytest_brt.types import Step
 
 #: Names that are shown.
 _MOST = 20
+#: Lines at the top of a definition that need no mention.
+_TOP = 2
 
 
 def search_code_base(site: Site) -> Tool:
@@ -62,6 +64,7 @@ def _line(hit: Found) -> str:
     one = hit.definition
     word = "class " if one.kind is DefinitionKind.CLASS else ""
     name = one.qualname.replace(".", " → ")
-    begin = one.line
-    where = f"line {begin}" if hit.line in (0, begin) else f"line {begin}, see {hit.line}"
+    # A name stands some lines below its first decorator.
+    see = f", see {hit.line}" if hit.line > one.line + _TOP else ""
+    where = f"line {one.line}{see}"
     return f"  {word}{name} ({where}): {', '.join(hit.words)}"
