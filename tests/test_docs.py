@@ -63,6 +63,13 @@ def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -
         project.runpytest_subprocess("--brt-issue=issue.md")
     if page == "evaluate.md":
         make_bugs(project.path, ("clamp",))
+        script = re.search(
+            r"^````text\n(=== always.*?)^````$",
+            (ROOT / "docs/evaluate.md").read_text("utf-8"),
+            re.DOTALL | re.MULTILINE,
+        )
+        assert script is not None
+        (project.path / "fixes.txt").write_text(script[1], "utf-8")
         if command.startswith("pytest-brt report"):
             for name in shlex.split(command)[2:]:
                 write_text(project.path / name / "result.json", to_json(ONE))
