@@ -20,6 +20,7 @@ from pytest_brt.evaluate.record import (
 )
 from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
 from pytest_brt.evaluate.study import names_of, setting_of
+from pytest_brt.model import tiny
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.types import (
     CandidateTest,
@@ -211,3 +212,55 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
     assert (wrong.kept, wrong.own, wrong.right, wrong.same_as_fix) == (True, True, False, False)
     assert blind.actions == ("express_hypothesis", "write_fix", "goal_accomplished")
     assert (blind.ending, blind.cost.calls) == ("finish", 3)
+
+
+@pytest.mark.slow
+def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -> None:
+    make_bugs(pytester.path, ("clamp",))
+    tiny.write_llama(pytester.path / "tiny.gguf", context=16_384)
+    options = [option for option in STUDY if "--brt-model" not in option]
+    result = pytester.runpytest_subprocess(
+        *options,
+        "--brt-model=gguf:tiny.gguf",
+        "--brt-stages=repair",
+        "--brt-repair-strategy=repairagent,passerine",
+        *("--brt-steps=2", "--brt-samples=1", "--brt-variants=1"),
+    )
+    result.stdout.fnmatch_lines(["*issue.md::clamp-repair XFAIL*", "*bugs repaired by passerine*"])
+    (bug,) = read(pytester.path).repaired
+    assert [(run.strategy, run.given) for run in bug.runs] == [
+        ("repairagent", True),
+        ("repairagent", False),
+        ("passerine", True),
+        ("passerine", False),
+    ]
+    for run in bug.runs:
+        assert (run.fixes, run.is_right) == ((), False)
+        assert run.ending in {"steps", "loop", "tokens"}
+        assert run.cost.tokens > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--brt-stages=repair",), "fixes are written by a model"),
+        (("--brt-stages=repair,win",), "expected some of reproduce, rank, repair"),
+        (
+            ("--brt-stages=repair", "--brt-model=scripted:x", "--brt-without=place"),
+            "no repair is told the place",
+        ),
+        (
+            ("--brt-stages=repair", "--brt-model=scripted:x", "--brt-repair-strategy=magic"),
+            "known: passerine, repairagent",
+        ),
+    ],
+)
+def test_what_cannot_be_repaired_is_a_usage_error(
+    pytester: pytest.Pytester, options: tuple[str, ...], why: str
+) -> None:
+    make_bugs(pytester.path, ("clamp",))
+    (pytester.path / "x").write_text("=== reply\n", "utf-8")
+    result = pytester.runpytest_subprocess("--brt-evaluate=bugs", *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{why}*"])
+    assert not (pytester.path / "brt-results").exists()

@@ -18,6 +18,7 @@ from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.table import csv_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
+from tests.evaluate.test_repairs import AGENT
 from tests.evaluate.test_study import make_bugs
 from tests.execute.test_remote import CLUSTER
 
@@ -113,3 +114,26 @@ def test_a_killed_study_goes_on_where_it_was(bugs: Path) -> None:
     whole, _ = run(bugs, "--brt-results=whole")
     assert tables(resumed) == tables(whole)
     assert replace(resumed, reproduced=(), ranked=()) == replace(whole, reproduced=(), ranked=())
+
+
+def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: tuple[str, int]) -> None:
+    address, _ = cluster
+    (bugs / "replies.txt").write_text(AGENT.replace("tests fail:", "In our own words"), "utf-8")
+    (bugs / "words/repair").mkdir(parents=True)
+    # Without these words the script does not know the right fix.
+    words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"
+    (bugs / "words/repair/bug.j2").write_text(words, "utf-8")
+    options = (
+        f"--brt-model=scripted:{bugs / 'replies.txt'}",
+        "--brt-strategy=replay",
+        "--brt-stages=repair",
+        "--brt-prompts=words",
+        "--brt-variants=0",
+    )
+    alone, _ = run(bugs, "--brt-results=alone", *options)
+    many, out = run(bugs, "--brt-results=many", f"--brt-executor=dask:{address}", *options)
+    assert "results taken" not in out
+    assert tables(many) == tables(alone)
+    assert [[run.is_right for run in bug.runs] for bug in many.repaired if not bug.problem] == [
+        [True, False]
+    ] * 3
