@@ -45,6 +45,7 @@ def commands() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "command"), commands(), ids=lambda value: str(value)[:60])
 def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -> None:
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import CLAMP_ISSUE, tree_hash
 
+pytestmark = pytest.mark.slow
+
 FENCE = "```"
 
 

@@ -14,6 +14,8 @@ import pytest
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
 from tests.conftest import tree_hash
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 RIGHT = "def double(n):\n    return 2 * n\n"
 WRONG = "def double(n):\n    return 2 * n + 1\n"
 OTHER = "def double(n):\n    raise ValueError(n)\n"

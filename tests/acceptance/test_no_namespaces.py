@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import tree_hash
 
+pytestmark = pytest.mark.slow
+
 CAN_UNSHARE = sys.platform == "linux" and not subprocess.call(
     ["unshare", "-Ur", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
 )

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ISSUE = "--brt-issue=clamp.md"
 RANK = "--rank-fixes=patches"
 IN_ORDER = ("-p", "no:randomly")
@@ -190,7 +192,8 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
             assert not heavy & set(sys.modules)
             ours = {name for name in sys.modules if name.startswith("pytest_brt")}
             assert ours == {
-                "pytest_brt", "pytest_brt.plugin", "pytest_brt.options", "pytest_brt.hookspec"
+                "pytest_brt", "pytest_brt.plugin", "pytest_brt.options", "pytest_brt.hookspec",
+                "pytest_brt.option_table", "pytest_brt.option_values",
             }
         """
     )
