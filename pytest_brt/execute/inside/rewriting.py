@@ -15,6 +15,8 @@ import warnings
 
 #: What no source of a test should take, in seconds.
 PATIENCE = 20
+#: Tests that are remembered: more than any run of an engine asks for again.
+KEPT = 1000
 
 
 class Rewritten:
@@ -30,6 +32,8 @@ class Rewritten:
         new = [key for key in dict.fromkeys(named) if key not in self.codes]
         if not new:
             return
+        if len(self.codes) + len(new) > KEPT:
+            self.codes.clear()
         self.codes.update(zip(new, _apart(new)))
 
     def install(self):
