@@ -1,8 +1,9 @@
 """The dynamic prompt (paper 004): eight sections made from what is known, the stable ones first.
 
-Role, goals and guidelines never change; the bug hardly does; what was gathered only grows at its
-end. What changes from step to step (the state, the commands it has, the last command, the budget)
-comes last, so that a model which keeps what it evaluated has little to do.
+Role, goals, guidelines and the form of each command's answer never change; the bug hardly does;
+what was gathered only grows at its end. What changes from step to step (the state, the names of
+the commands it has, the last command, the budget) comes last and is short, so that a model which
+keeps what it evaluated has little to do.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pytest_brt.model.budget import Part, Trim, fit
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import State, Tool, allowed
+from pytest_brt.repair.states import State, Tool
 from pytest_brt.repair.tools.extract_tests import source_of
 from pytest_brt.repair.tools.fault_localization import told_places
 from pytest_brt.repair.tools.run_tests import names_of
@@ -26,7 +27,7 @@ from pytest_brt.types import Step
 #: What is left of the room after something had to go: everything after a change is evaluated
 #: again, so changes are to be rare.
 _AFTER = 0.7
-#: Tokens that the part which changes from step to step may have, about, beside the commands.
+#: Tokens that the part which changes from step to step may have, about.
 _TAIL = 600
 #: Places of the bug that the model is told of at the beginning.
 _PLACES = 4
@@ -87,7 +88,7 @@ class DynamicPrompt:
         """Return the sections that stay as they are for the whole repair."""
         if self._opening is None:
             site = self.site
-            system = site.prompts.message(Role.SYSTEM, "repair/system")
+            system = site.prompts.message(Role.SYSTEM, "repair/system", tools=describe(self.specs))
             runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
             values = {
                 "places": told_places(site.places()[:_PLACES], perfect=site.perfect),
@@ -118,7 +119,7 @@ class DynamicPrompt:
     def _gone(self, entries: Sequence[Entry]) -> frozenset[int]:
         """Return the numbers of entries that are left out; more with every step, never fewer."""
         system, bug = self._open()
-        room = self.room - self.count(system.text) - self.count(bug) - self._tail_room()
+        room = self.room - self.count(system.text) - self.count(bug) - _TAIL
         gone: frozenset[int] = self._left_out.get(len(entries) - 1, frozenset())
         start = len(entries) if len(entries) - 1 in self._left_out else 1
         for number in range(start, len(entries) + 1):
@@ -144,16 +145,6 @@ class DynamicPrompt:
                 sizes[entry.number] = self.count(f"### {entry.title}: left out here\n\n")
         return gone
 
-    def _tail_room(self) -> int:
-        """Return the tokens that are kept for what comes last, whatever the state is."""
-        known = set(Tool)
-        most = [
-            [one for one in self.specs if one.name in allowed(state) or one.name not in known]
-            for state in State
-        ]
-        shown = most if self.form.machine else [list(self.specs)]
-        return _TAIL + max(self.count(describe(specs)) for specs in shown)
-
     def _tail(self, memory: Memory, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> str:
         past = [one for one in memory.hypotheses if one.discarded is not None]
         standing = [one.text for one in memory.hypotheses if one.discarded is None]
@@ -167,7 +158,7 @@ class DynamicPrompt:
             now=_PASSES if ends else now,
             discarded=[(one.text, one.discarded) for one in past[-3:]],
             hypothesis=standing[-1] if standing else "",
-            tools=describe(offered),
+            tools=", ".join(spec.name for spec in offered),
             others=", ".join(spec.name for spec in self.specs if spec.name not in names),
             last=_last(steps[-1], memory.entries[-1]) if steps else "",
             step=len(steps) + 1,
