@@ -59,8 +59,10 @@ def near(literal: Literal) -> st.SearchStrategy[Literal]:
 
 
 def _near_int(number: int) -> st.SearchStrategy[Literal]:
-    low = 0 if number >= 0 else None
-    close = st.integers(max(number - 3, 0) if low == 0 else number - 3, max(number + 3, 3))
+    if number >= 0:  # the sign is often what a case is about
+        close = st.integers(max(number - 3, 0), max(number + 3, 3))
+    else:
+        close = st.integers(number - 3, min(number + 3, 0))
     far = st.sampled_from((2, 3, 10)).map(lambda factor: number * factor)
     around = st.integers(1, 50).map(lambda step: number + step if number >= 0 else number - step)
     return close | far | around

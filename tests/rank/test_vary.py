@@ -114,3 +114,9 @@ def test_what_is_near_has_the_same_type_and_is_another_value(
     else:
         assert isinstance(value, str)
         assert abs(len(value) - len(literal)) <= 3
+
+
+@given(near(-1))
+def test_what_is_near_a_small_negative_number_is_not_positive(value: object) -> None:
+    assert isinstance(value, int)
+    assert value <= 0
