@@ -37,8 +37,7 @@ from tests.rounds import rounds
 pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[2] / "bench"
 #: A third of them all, for each example.
-ALL = 16
-RUNS, DEEP = rounds(18, least=4), rounds(ALL, least=4)
+RUNS, DEEP = rounds(18, least=4), rounds(16, least=4)
 STEPS = 8
 ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
 
@@ -151,8 +150,8 @@ def test_runs_of_noise_that_names_real_files_end(
 
         seen: set[str] = set()
         assert set(pool.map(one, range(DEEP))) <= ENDED
-    wanted = {"cat", "edit", "test"}
-    assert wanted & seen if ALL > DEEP else wanted <= seen
+    # Which ones is up to chance; at least one that looks into real files, or runs them.
+    assert {"cat", "edit", "test"} & seen
     check(tmp_path, DEEP)
 
 
