@@ -66,6 +66,11 @@ def is_beside(path: str) -> bool:
     return path.partition("/")[0] in _BESIDE
 
 
+def is_product(path: str) -> bool:
+    """Return whether `path` belongs to what the project offers: no test, and nothing beside it."""
+    return not is_test_path(path) and not is_beside(path)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """The Python files of a project, and the folders they are imported from.
@@ -133,8 +138,7 @@ class Layout:
             is_package = bool(rest) or path.endswith("/__init__.py")
             root = self.root_of(path)
             lone_module = not is_package and root in self.roots[:1] and top not in _SCRIPTS
-            product = not is_test_path(path) and not is_beside(path)
-            if top and product and (is_package or lone_module):
+            if top and is_product(path) and (is_package or lone_module):
                 sizes[top] = sizes.get(top, 0) + 1
         return tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
 

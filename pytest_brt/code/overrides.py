@@ -6,7 +6,7 @@ import re
 
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Definition, Index
-from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.layout import is_product
 
 #: Bases that are followed from a class upwards.
 _MOST_BASES = 40
@@ -22,8 +22,7 @@ def overrides_of(method: Definition, index: Index) -> tuple[Definition, ...]:
         for other in index.definitions(method.name)
         if other.kind is DefinitionKind.METHOD
         and (other.path, other.qualname) != (method.path, method.qualname)
-        and not is_test_path(other.path)
-        and not is_beside(other.path)
+        and is_product(other.path)
         and owner in _bases(_owner(other), index)
     ]
     return tuple(sorted(found, key=lambda other: (other.path, other.line)))

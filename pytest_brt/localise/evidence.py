@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from pytest_brt.code.facts import DefinitionKind, words_of
 from pytest_brt.code.index import Definition, Index
-from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.trace import place_frames, read_tracebacks
 from pytest_brt.localise.literals import find_literals
 from pytest_brt.syntax import parse
@@ -64,7 +64,7 @@ def gather(issue: Issue, index: Index) -> tuple[Evidence, ...]:
         *_from_literals(issue, index),
         *_from_words(issue, index),
     ]
-    return tuple(item for item in found if not is_test_path(item.path) and not is_beside(item.path))
+    return tuple(item for item in found if is_product(item.path))
 
 
 def _from_tracebacks(text: str, index: Index) -> Iterator[Evidence]:
@@ -207,11 +207,7 @@ def _definitions(name: str, index: Index, sign: Sign, verb: str) -> Iterator[Evi
 
 
 def _counts(definition: Definition) -> bool:
-    return (
-        definition.kind is not DefinitionKind.VARIABLE
-        and not is_test_path(definition.path)
-        and not is_beside(definition.path)
-    )
+    return definition.kind is not DefinitionKind.VARIABLE and is_product(definition.path)
 
 
 def _from_literals(issue: Issue, index: Index) -> Iterator[Evidence]:

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.layout import is_beside, is_product, is_test_path
 from pytest_brt.types import BlockKind, Issue
 
 #: A literal that more files have says nothing.
@@ -181,8 +181,13 @@ def _texts(prose: str) -> Iterator[str]:
                 yield text
 
 
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words that a file with `text` in it is indexed by."""
+    return tuple(word.lower() for word in re.findall(r"[A-Za-z_][A-Za-z_0-9]+", text))
+
+
 def _quoted(text: str) -> Literal:
-    words = tuple(word.lower() for word in re.findall(r"[A-Za-z_][A-Za-z_0-9]+", text))
+    words = _words(text)
     return Literal(
         kind=LiteralKind.QUOTED,
         text=text,
@@ -201,13 +206,12 @@ def _fragments(text: str) -> Iterator[str]:
 
 
 def _message(text: str) -> Literal:
-    words = tuple(word.lower() for word in re.findall(r"[A-Za-z_][A-Za-z_0-9]+", text))
     return Literal(
         kind=LiteralKind.MESSAGE,
         text=text,
         # A text that is written over several lines has quotes in between.
         pattern=re.compile(r"""(?:\s|["']\s*["'])+""".join(map(re.escape, text.split()))),
-        needs=(words,),
+        needs=(_words(text),),
     )
 
 
@@ -226,8 +230,6 @@ def find_literals(
 
 def _is_defined(name: str, index: Index) -> bool:
     return any(
-        found.kind is not DefinitionKind.VARIABLE
-        and not is_test_path(found.path)
-        and not is_beside(found.path)
+        found.kind is not DefinitionKind.VARIABLE and is_product(found.path)
         for found in index.definitions(name)
     )

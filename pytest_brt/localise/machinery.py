@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_brt.code.facts import split_identifier
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.layout import is_product
 
 #: Words of folders and files, below the topmost package, that hold such code.
 _WORDS = frozenset({"test", "tests", "testing", "testutil", "testutils", "testlib", "unittest"})
@@ -23,10 +23,7 @@ def is_machinery(path: str, index: Index) -> bool:
         return False
     module = index.layout.module_of(path)
     return not any(
-        other != path
-        and not is_test_path(other)
-        and not is_beside(other)
-        and not _looks_so(other, index)
+        other != path and is_product(other) and not _looks_so(other, index)
         for other in index.importers(module)
     )
 

@@ -14,7 +14,7 @@ from math import isinf
 
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Definition, Index
-from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched
 from pytest_brt.localise.literals import LiteralKind, find_literals
@@ -179,7 +179,7 @@ def _of_spectrum(watched: Watched | None, index: Index) -> dict[_Key, Place]:
         around = index.definition_at(suspect.path, suspect.line)
         # What stands outside of functions ran when the module was imported.
         outside = around is None or around.kind is DefinitionKind.CLASS
-        if outside or is_test_path(suspect.path) or is_beside(suspect.path):
+        if outside or not is_product(suspect.path):
             continue
         assert around is not None, "it is inside of a function"
         key = (suspect.path, around.qualname)
