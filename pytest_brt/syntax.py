@@ -39,3 +39,14 @@ def parse_expression(text: str) -> ast.expr:
             return ast.parse(text, mode="eval").body
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error)) from error
+
+
+def first_line(node: ast.stmt) -> int:
+    """Return the 1-based line in which `node` begins, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def is_constant(node: ast.stmt) -> bool:
+    """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pytest_brt.code.header import add_needed_imports
 from pytest_brt.code.splice import SourceText, parse_source, read_source
 from pytest_brt.errors import EditProblem
+from pytest_brt.syntax import first_line
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -31,7 +32,7 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
     function = _find(source, node)
     if any(_is_xfail(decorator) for decorator in function.decorator_list):
         return data
-    first = _first_line(function)
+    first = first_line(function)
     head = source.lines[first - 1]
     margin = head[: len(head) - len(head.lstrip())]
     text = " ".join(reason.split())
@@ -68,10 +69,6 @@ def _find(source: SourceText, node: str) -> _Function:
         if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name == name:
             return item
     raise EditProblem(f"{source.path!r} has no test {node!r} (was it renamed?)")
-
-
-def _first_line(function: _Function) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
 def _is_xfail(decorator: ast.expr, *, strict: bool = False) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from pytest_brt.code.splice import indent_code, split_lines
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import first_line, is_constant, parse
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -37,16 +37,11 @@ def prepend(text: str, statements: Sequence[str]) -> str:
     lines = split_lines(text)
     head = lines[first.lineno - 1]
     margin = head[: len(head) - len(head.lstrip())]
-    is_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    above = _first_line(first) - 1
+    is_doc = is_constant(first)
+    above = first_line(first) - 1
     at = first.end_lineno or first.lineno if is_doc and len(node.body) > 1 else above
     code = "".join(indent_code(statement, margin) for statement in statements)
     return "".join([*lines[:at], code, *lines[at:]])
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def add_self(text: str) -> str:

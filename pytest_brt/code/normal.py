@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pytest_brt.code.locals import rename_locals
 from pytest_brt.code.parsing import decode
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import FileChange
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -115,9 +115,7 @@ def _drop_idle(tree: ast.Module) -> None:
 
 
 def _is_idle(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Pass):
-        return True
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Pass) or is_constant(node)
 
 
 def _number_tests(tree: ast.Module) -> None:

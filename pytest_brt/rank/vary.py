@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import CandidateTest, OracleKind
 
 #: Oracles whose assertion holds for the reported input only: of changed ones the value is told.
@@ -130,8 +130,7 @@ def _function(tree: ast.Module, test: CandidateTest) -> ast.FunctionDef:
 def _constants(tree: ast.Module, test: CandidateTest) -> Iterator[ast.Constant]:
     function = _function(tree, test)
     for number, statement in enumerate(function.body):
-        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        if number == 0 and is_text:
+        if number == 0 and is_constant(statement):
             continue
         for node in ast.walk(_inputs(statement)):
             if isinstance(node, ast.Constant):

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from pytest_brt.code.facts import bound_targets
-from pytest_brt.reproduce.slices import GAP, first_line, head_end
+from pytest_brt.reproduce.slices import GAP, head_end
+from pytest_brt.syntax import first_line, is_constant
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Statements outside of functions that are longer than this many lines are data.
@@ -76,7 +77,7 @@ class Outline:
         if isinstance(node, Function):
             return self._function(node, around)
         first, last = first_line(node), node.end_lineno or node.lineno
-        if _is_text(node):
+        if is_constant(node):
             return []
         if last - node.lineno >= _DATA:
             return self._spelled(node)
@@ -140,11 +141,7 @@ def _gap(indent: str, names: Sequence[str]) -> str:
 
 def _is_silent(node: ast.stmt) -> bool:
     """Return whether what is shown is the same without `node`: an import, a docstring."""
-    return _is_text(node) or isinstance(node, ast.Import | ast.ImportFrom)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_constant(node) or isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def one_gap(text: str) -> str:

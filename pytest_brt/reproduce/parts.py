@@ -12,8 +12,8 @@ from typing import Self
 
 from pytest_brt.code.facts import split_identifier, words_of
 from pytest_brt.reproduce.outline import Function, Least, Outline, one_gap
-from pytest_brt.reproduce.slices import GAP, first_line, sliced
-from pytest_brt.syntax import parse
+from pytest_brt.reproduce.slices import GAP, sliced
+from pytest_brt.syntax import first_line, parse
 
 #: Share of the room that functions shown in full may take; the rest is for first lines.
 _FULL = 0.7

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import JudgedTest, OracleKind, Verdict
 
 #: Order of those that are no candidates: nearest to one first.
@@ -61,11 +61,7 @@ def _skeleton(source: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             node.name = "test"
-            node.body = [
-                child
-                for child in node.body
-                if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant))
-            ] or node.body
+            node.body = [child for child in node.body if not is_constant(child)] or node.body
     return ast.dump(tree)
 
 

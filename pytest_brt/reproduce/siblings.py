@@ -10,7 +10,7 @@ from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Definition, Index
 from pytest_brt.code.overrides import overrides_of
 from pytest_brt.localise.suspects import Suspect
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import is_constant, parse
 
 #: Suspects whose overrides are looked for.
 _MOST_SUSPECTS = 6
@@ -71,10 +71,6 @@ def _shown(method: Definition, index: Index) -> str:
     return f"# {method.path}\nclass {around.rpartition('.')[2]}:\n{text}"
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def _without_docstring(text: str) -> str:
     """Return the code of a method without its docstring, indented as it was; "" for none."""
     lines = text.split("\n")
@@ -85,7 +81,7 @@ def _without_docstring(text: str) -> str:
     node = around.body[0] if isinstance(around, ast.If) else None
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return ""
-    if all(isinstance(part, ast.Pass | ast.Raise) or _is_text(part) for part in node.body):
+    if all(isinstance(part, ast.Pass | ast.Raise) or is_constant(part) for part in node.body):
         return ""  # it does nothing
     first = node.body[0]
     if ast.get_docstring(node) is None or len(node.body) == 1:

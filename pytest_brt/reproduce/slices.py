@@ -5,18 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from pytest_brt.syntax import first_line
+
 #: A gap, where code is left out; what stands around it may need what is not shown.
 GAP = "# …"
 #: Share of the worth of a statement that the ones before and after it are worth.
 _BESIDE = 0.4
 #: Characters that a statement costs besides its own: heads of what it stands in, and gaps.
 _AROUND = 30
-
-
-def first_line(node: ast.stmt) -> int:
-    """Return the 1-based line in which `node` begins, decorators included."""
-    marks: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(mark.lineno for mark in marks)])
 
 
 def head_end(node: ast.stmt, body: Sequence[ast.stmt], lines: Sequence[str]) -> int:

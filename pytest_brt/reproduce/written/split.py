@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from pytest_brt.reproduce.written.layout import laid_out
 from pytest_brt.reproduce.written.reply import parses
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import is_constant, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Calls at the margin that would run tests while they are collected.
@@ -62,7 +62,7 @@ def _is_runner(node: ast.stmt) -> bool:
         return any(ast.unparse(target) == "pytestmark" for target in node.targets)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return bool(_RUNNERS.match(ast.unparse(node.value.func)))
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_constant(node)
 
 
 def _tests(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.ClassDef | None, _Function]]:
