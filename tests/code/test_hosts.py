@@ -8,6 +8,7 @@ import pytest
 from pytest_brt.code.hosts import code_tokens, rank_hosts
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.style import HostForm, HostStyle, best_class, fixtures_in_scope, read_style
+from tests.trees import write_tree
 
 UNITTEST = """\
 import unittest
@@ -47,9 +48,7 @@ FILES = {
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    for path, text in FILES.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_tree(tmp_path, FILES)
     with open_index(tmp_path) as opened:
         yield opened
 

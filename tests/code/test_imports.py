@@ -8,6 +8,7 @@ import pytest
 from pytest_brt.code.imports import add_imports, find_import, resolve
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.names import check_imports
+from tests.trees import write_tree
 
 FILES = {
     "src/pkg/__init__.py": "import sys\nfrom .core import *\nfrom pkg.shapes import Circle\n",
@@ -28,9 +29,7 @@ FILES = {
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    for path, text in FILES.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_tree(tmp_path, FILES)
     with open_index(tmp_path) as opened:
         yield opened
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.lookup import Found, find_definitions, sought
+from tests.trees import write_tree
 
 FILES = {
     "shop/__init__.py": "",
@@ -30,15 +30,9 @@ FILES = {
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("project")
-    write(root, FILES)
+    write_tree(root, FILES)
     with open_index(root) as index:
         yield index
-
-
-def write(root: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
 
 
 def find(index: Index, text: str, **changed: str) -> list[Found]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pytest_brt.code.index import open_index
 from pytest_brt.code.overrides import overrides_of
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",
@@ -22,9 +23,7 @@ FILES = {
 
 
 def test_only_what_is_below_counts(tmp_path: Path) -> None:
-    for path, text in FILES.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_tree(tmp_path, FILES)
     with open_index(tmp_path) as index:
         methods = {d.qualname: d for d in index.definitions_in("pkg/common.py")}
         (found,) = overrides_of(methods["Shaping.join"], index)

@@ -16,6 +16,7 @@ from pytest_brt.localise.literals import (
     literals_of,
 )
 from pytest_brt.localise.suspects import find_suspects
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",
@@ -45,9 +46,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("literals")
-    for path, text in FILES.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    write_tree(root, FILES)
     with open_index(root) as opened:
         yield opened
 

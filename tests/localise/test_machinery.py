@@ -6,6 +6,7 @@ import pytest
 
 from pytest_brt.code.index import open_index
 from pytest_brt.localise.machinery import is_machinery
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",
@@ -39,18 +40,12 @@ FILES = {
     ],
 )
 def test_what_helps_tests_alone(tmp_path: Path, path: str, helps: bool) -> None:
-    write(tmp_path, FILES)
+    write_tree(tmp_path, FILES)
     with open_index(tmp_path) as index:
         assert is_machinery(path, index) is helps
 
 
 def test_a_framework_for_tests_has_no_machinery(tmp_path: Path) -> None:
-    write(tmp_path, {"pytest/__init__.py": "", "pytest/core.py": "import pytest\n"})
+    write_tree(tmp_path, {"pytest/__init__.py": "", "pytest/core.py": "import pytest\n"})
     with open_index(tmp_path) as index:
         assert not is_machinery("pytest/core.py", index)
-
-
-def write(root: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")

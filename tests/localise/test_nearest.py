@@ -10,6 +10,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
 from pytest_brt.localise.nearest import nearest_tests
 from pytest_brt.localise.suspects import find_suspects
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",
@@ -34,9 +35,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("nearest")
-    for path, text in FILES.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    write_tree(root, FILES)
     with open_index(root) as opened:
         yield opened
 

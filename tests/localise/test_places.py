@@ -17,6 +17,7 @@ from pytest_brt.localise.coverage import TestLines, Watched, watch_lines
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import FileChange, Frame, Raised, TestRun, Verdict
 from tests.execute.projects import open_on
+from tests.trees import write_tree
 
 CORE = """\
 def outer(value):
@@ -173,9 +174,7 @@ MORE = {
 
 @pytest.fixture
 def more(tmp_path: Path) -> Iterator[Index]:
-    for path, text in MORE.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_tree(tmp_path, MORE)
     with open_index(tmp_path) as index:
         yield index
 

@@ -9,6 +9,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
 from pytest_brt.localise.evidence import Sign, gather
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "from pkg.core.shapes import Circle\n",
@@ -25,9 +26,7 @@ FILES = {
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    for path, text in FILES.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write_tree(tmp_path, FILES)
     with open_index(tmp_path) as opened:
         yield opened
 

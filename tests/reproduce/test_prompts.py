@@ -23,6 +23,7 @@ from pytest_brt.reproduce.session import Stance
 from pytest_brt.types import Issue
 from tests.reproduce.golden import check
 from tests.reproduce.written.test_judge import judged, run
+from tests.trees import write_tree
 
 REPORT = """\
 # double() adds one
@@ -53,9 +54,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("prompts")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
+    write_tree(root, FILES)
     with open_index(root) as opened:
         yield opened
 

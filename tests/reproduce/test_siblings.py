@@ -10,6 +10,7 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.localise.suspects import Suspect
 from pytest_brt.reproduce.siblings import siblings
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",
@@ -43,9 +44,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("siblings")
-    for path, text in FILES.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    write_tree(root, FILES)
     with open_index(root) as opened:
         yield opened
 

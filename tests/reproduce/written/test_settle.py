@@ -20,6 +20,7 @@ from pytest_brt.reproduce.written.split import Single
 from pytest_brt.types import Origin
 from tests.reproduce.written.test_reply import PIECES
 from tests.reproduce.written.test_split import CODE
+from tests.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "from pkg.core import first\n",
@@ -43,9 +44,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("settle")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
+    write_tree(root, FILES)
     with open_index(root) as opened:
         yield opened
 
