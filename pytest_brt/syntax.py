@@ -50,3 +50,14 @@ def first_line(node: ast.stmt) -> int:
 def is_constant(node: ast.stmt) -> bool:
     """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the name of what is called, without what stands before a dot; "" for no name.
+
+    >>> called_name(parse_expression("a.b(1)")), called_name(parse_expression("f()()"))
+    ('b', '')
+    """
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""

@@ -1,116 +1,27 @@
-"""The index of a project: where names are defined, imported and called, which file has which words.
+"""The index of a project: where names are defined and imported, which file has which words.
 
 Answers come from sqlite (`database`), so that opening it again costs the time to look at the
-tree's folders. Calls are found by the words of the files and then read from their syntax.
+tree's folders.
 """
 
 from __future__ import annotations
 
-import ast
 import sqlite3
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pytest_brt.code.database import connect, refresh
+from pytest_brt.code.entries import Definition, FoundFile, Import
+from pytest_brt.code.exports import Bindings, Exports, ExportTable
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
 from pytest_brt.code.parsing import decode
 from pytest_brt.code.tree import declared_roots
 from pytest_brt.errors import StoreProblem
-from pytest_brt.syntax import parse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """Where a name is defined."""
-
-    path: str
-    #: Dotted name under which `path` is imported.
-    module: str
-    name: str
-    #: Within the module, as in "Thing.walk".
-    qualname: str
-    kind: DefinitionKind
-    #: 1-based, from the first decorator to the last line.
-    line: int
-    end_line: int
-    #: As written: "(self, x=1) -> int", "(Base)" or "".
-    signature: str
-
-    @property
-    def top(self) -> bool:
-        """Whether the module itself has the name."""
-        return "." not in self.qualname
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Import:
-    """A name that a file imports."""
-
-    path: str
-    #: Absolute name of the module.
-    module: str
-    #: What is taken from it: "" for the module itself, "*" for all.
-    name: str
-    #: The name it has in the file.
-    bound: str
-    line: int
-    #: Whether it stands outside of functions and classes.
-    top: bool
-
-    @property
-    def statement(self) -> str:
-        """The import as a statement of its own."""
-        return import_statement(self.module, self.name, self.bound)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A place where something of some name is called."""
-
-    path: str
-    line: int
-    #: The source of the call, on one line.
-    text: str
-    #: Qualified name of the function around it, or "".
-    caller: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """A file found by words."""
-
-    path: str
-    #: BM25, larger is better; comparable within one answer.
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exports:
-    """The names that a module of the project has."""
-
-    names: frozenset[str]
-    #: Those that ``from module import *`` takes.
-    public: frozenset[str]
-    #: False when it may have more: a star import from elsewhere, or names made at run time.
-    complete: bool
-
-
-def import_statement(module: str, name: str, bound: str) -> str:
-    """Return the statement that binds `bound`.
-
-    >>> import_statement("a.b", "", "a"), import_statement("a", "b", "c")
-    ('import a.b', 'from a import b as c')
-    """
-    if not name:
-        plain = bound == module.partition(".")[0]
-        return f"import {module}" if plain else f"import {module} as {bound}"
-    return f"from {module} import {name}" + ("" if bound == name else f" as {bound}")
 
 
 def open_index(root: Path, cache: Path | None = None) -> Index:
@@ -148,7 +59,7 @@ class Index:
         self.layout = layout
         self._connection = connection
         self._lock = threading.Lock()
-        self._exports: dict[str, Exports] = {}
+        self._exports = ExportTable(layout, self._bindings)
         self._importers: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
@@ -298,50 +209,19 @@ class Index:
 
         An unknown module has none, and is not complete.
         """
-        if module not in self._exports:
-            self._exports[module] = self._find_exports(module, frozenset())
-        return self._exports[module]
+        return self._exports.of(module)
 
-    def _find_exports(self, module: str, seen: frozenset[str]) -> Exports:
-        path = self.layout.path_of(module)
-        inner = self._submodules(module)
-        if path is None:
-            return Exports(names=inner, public=frozenset(), complete=bool(inner))
-        names = {d.name for d in self.definitions_in(path) if d.top}
-        ((dynamic, listed),) = self._rows(
-            "select dynamic, public from files where path = ?", path
-        ) or [(1, None)]
-        complete = not dynamic
-        for item in self.imports_in(path):
-            if not item.top:
-                continue
-            if item.bound != "*":
-                names.add(item.bound)
-            elif item.module in seen or item.module == module:
-                continue
-            elif self.layout.path_of(item.module):
-                starred = self._find_exports(item.module, seen | {module})
-                names.update(starred.public)
-                complete = complete and starred.complete
-            else:
-                complete = False
-        public = {n for n in names if n[:1] != "_"} if listed is None else str(listed).split()
-        below = inner if path.endswith("__init__.py") else frozenset()
-        return Exports(
-            names=frozenset(names) | below | _GIVEN, public=frozenset(public), complete=complete
+    def _bindings(self, path: str) -> Bindings:
+        rows = self._rows("select dynamic, public from files where path = ?", path)
+        ((dynamic, listed),) = rows or [(1, None)]
+        return Bindings(
+            defined=frozenset(d.name for d in self.definitions_in(path) if d.top),
+            imports=tuple(item for item in self.imports_in(path) if item.top),
+            listed=None if listed is None else frozenset(str(listed).split()),
+            dynamic=bool(dynamic),
         )
 
-    def _submodules(self, module: str) -> frozenset[str]:
-        inner = module.replace(".", "/") + "/"
-        found = set()
-        for root in self.layout.roots:
-            prefix = f"{root}/{inner}" if root else inner
-            for file in self.layout.files:
-                if file.startswith(prefix):
-                    found.add(file[len(prefix) :].partition("/")[0].removesuffix(".py"))
-        return frozenset(found - {"__init__"})
-
-    # -- words and calls ------------------------------------------------------------------
+    # -- words ----------------------------------------------------------------------------
 
     def files_by_words(
         self, words: Sequence[str], *, limit: int = 20, tests: bool | None = None
@@ -379,61 +259,6 @@ class Index:
         )
         return tuple(str(path) for (path,) in rows)
 
-    def calls(self, name: str, *, path: str = "", limit: int = 200) -> tuple[Call, ...]:
-        """Return the calls of anything called `name` (``name(…)``, ``x.name(…)``).
-
-        Args:
-            name: a simple name.
-            path: only within this file.
-            limit: how many at most; the product's come before the tests'.
-        """
-        files = (
-            [path] if path else sorted(self.files_with(name), key=lambda p: (is_test_path(p), p))
-        )
-        found: list[Call] = []
-        for file in files:
-            found.extend(self._calls_in(file, name))
-            if len(found) >= limit:
-                break
-        return tuple(found[:limit])
-
-    def callers(self, name: str, *, limit: int = 200) -> tuple[Definition, ...]:
-        """Return the functions and methods in which something called `name` is called."""
-        found: dict[tuple[str, str], Definition] = {}
-        for call in self.calls(name, limit=limit):
-            definition = self.definition_at(call.path, call.line)
-            if definition:
-                found.setdefault((definition.path, definition.qualname), definition)
-        return tuple(found.values())
-
-    def _calls_in(self, path: str, name: str) -> list[Call]:
-        try:
-            text = self.source(path)
-            if f"{name}(" not in text and f"{name} (" not in text:
-                return []
-            tree = parse(text)
-        except (OSError, SyntaxError):
-            return []
-        found = []
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _called(node) == name:
-                around = self.definition_at(path, node.lineno)
-                source = ast.get_source_segment(text, node) or ast.unparse(node)
-                found.append(
-                    Call(
-                        path=path,
-                        line=node.lineno,
-                        text=" ".join(source.split()),
-                        caller=around.qualname if around else "",
-                    )
-                )
-        return sorted(found, key=lambda call: call.line)
-
-
-#: What every module has.
-_GIVEN = frozenset(
-    {"__name__", "__file__", "__doc__", "__path__", "__all__", "__dict__", "__package__"}
-)
 
 _DEFINITIONS = (
     "select files.path, name, qualname, kind, line, end_line, signature"
@@ -457,12 +282,6 @@ def absolute_module(module: str, path: str, layout: Layout) -> str:
         package.pop()
     package = package[: max(0, len(package) - level + 1)]
     return ".".join([*package, inner] if inner else package)
-
-
-def _called(node: ast.Call) -> str:
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def _nearness(definition: Definition) -> tuple[bool, int, int, str, int]:

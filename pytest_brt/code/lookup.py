@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts, split_identifier
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_path
 
 #: Parts of identifiers that are shorter are everywhere.

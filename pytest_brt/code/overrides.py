@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product
 
 #: Bases that are followed from a class upwards.

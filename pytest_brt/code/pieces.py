@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_brt.code.entries import import_statement
 from pytest_brt.code.header import NeededImport
-from pytest_brt.code.index import import_statement
 from pytest_brt.code.scope import undefined_names
 from pytest_brt.code.splice import SourceText, parse_source, read_source, split_lines
 from pytest_brt.errors import EditProblem

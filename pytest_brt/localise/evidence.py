@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind, words_of
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.trace import place_frames, read_tracebacks
 from pytest_brt.localise.literals import find_literals

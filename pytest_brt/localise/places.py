@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import isinf
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched

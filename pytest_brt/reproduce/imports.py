@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.localise.suspects import Suspect

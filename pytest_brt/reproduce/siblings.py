@@ -6,8 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.index import Index
 from pytest_brt.code.overrides import overrides_of
 from pytest_brt.localise.suspects import Suspect
 from pytest_brt.syntax import is_constant, parse

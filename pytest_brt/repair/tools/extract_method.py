@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.index import Definition
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
 from pytest_brt.dialogue.mend import closest
 from pytest_brt.dialogue.tool import Outcome, Tool, refused

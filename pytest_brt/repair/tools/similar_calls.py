@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_brt.code.calls import find_calls
 from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.repair.site import Site
@@ -23,7 +24,7 @@ def similar_calls(site: Site) -> Tool:
             return refused(f"{action['name']!r} is no name of a function: write it without dots.")
         path = site.find(action["path"]) if action["path"] else ""
         where = path or "the project"
-        calls = site.index.calls(name, path=path, limit=_MOST)
+        calls = find_calls(name, site.index, path=path, limit=_MOST)
         if not calls:
             like = site.index.names_like(name, limit=3)
             hint = f" Names like it: {', '.join(like)}." if like else ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pytest_brt.code.index import Definition, Index
+from pytest_brt.code.entries import Definition
+from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 
 #: Lines that are shown, and characters of each.
