@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.layout import find_layout, is_test_file, is_test_path
+from pytest_brt.code.layout import TreePaths, find_layout, is_test_file, is_test_path
 
 FLAT = ["setup.py", "pkg/__init__.py", "pkg/a.py", "pkg/sub/__init__.py", "tests/test_a.py"]
 SRC = [
@@ -58,6 +59,44 @@ def test_tests_are_told_from_product() -> None:
     assert not is_test_path("pkg/latest.py")
     assert is_test_file("a/b_test.py")
     assert not is_test_file("a/test.txt")
+
+
+TREE = [
+    "pkg/__init__.py",
+    "pkg/core/__init__.py",
+    "pkg/core/basic.py",
+    "pkg/tests/test_basic.py",
+    "pkg/other/__init__.py",
+    "pkg/other/basic.py",
+    "pkg/util.py",
+]
+
+
+@pytest.mark.parametrize(
+    ("reported", "expected"),
+    [
+        ("/usr/lib/python3.9/site-packages/pkg/core/basic.py", "pkg/core/basic.py"),
+        ("/home/me/code/pkg/pkg/core/basic.py", "pkg/core/basic.py"),
+        ("C:\\work\\pkg\\other\\basic.py", "pkg/other/basic.py"),
+        ("pkg/core/basic.py", "pkg/core/basic.py"),
+        (".../core/basic.py", "pkg/core/basic.py"),
+        ("util.py", "pkg/util.py"),
+        ("basic.py", None),
+        ("/usr/lib/python3.9/site-packages/numpy/core/basic.py", None),
+        ("/usr/lib/python3.9/util.py", None),
+        ("/home/me/mine/util.py", None),
+        ("<stdin>", None),
+        ("", None),
+    ],
+)
+def test_paths_are_found(reported: str, expected: str | None) -> None:
+    assert TreePaths(find_layout(TREE)).find(reported) == expected
+
+
+def test_src_layout() -> None:
+    paths = TreePaths(find_layout(["src/_pkg/__init__.py", "src/_pkg/a.py"]))
+    assert paths.find("/x/site-packages/_pkg/a.py") == "src/_pkg/a.py"
+    assert paths.find("/home/me/pkg/src/_pkg/a.py") == "src/_pkg/a.py"
 
 
 NAMES = st.sampled_from(["a", "b", "src", "lib", "tests", "__init__", "test_x"])
