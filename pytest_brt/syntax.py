@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterator
 from threading import RLock
 
 #: Held while anything is parsed; also by those who have pytest show a traceback.
@@ -50,6 +51,31 @@ def first_line(node: ast.stmt) -> int:
 def is_constant(node: ast.stmt) -> bool:
     """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of statements inside the compound statement `node`."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list) and block:
+            yield block
+    for clause in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield clause.body
+
+
+def bound_targets(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that the statement `node` itself assigns, with its blocks left out."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = list(node.targets)
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
+        targets = [node.target]
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        targets = [item.optional_vars for item in node.items if item.optional_vars]
+    for target in targets:
+        for inner in ast.walk(target):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                yield inner.id
 
 
 def called_name(call: ast.Call) -> str:

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_brt.code.facts import WordCounter, read_facts
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.parsing import decode
+from pytest_brt.code.reading import read_facts
 from pytest_brt.code.tree import FileStamp, scan_tree
+from pytest_brt.code.words import WordCounter
 from pytest_brt.errors import StoreProblem
 
 #: Part of the file's name: another version starts afresh.

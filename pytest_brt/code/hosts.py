@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.code.facts import split_identifier, words_of
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_file, is_test_path
+from pytest_brt.code.words import split_identifier, words_of
 from pytest_brt.syntax import parse
 
 #: What each sign adds to the share of common tokens, which is in 0..1.

@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from rapidfuzz import fuzz
 
 from pytest_brt.code.entries import Definition
-from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts, split_identifier
+from pytest_brt.code.facts import DefinitionKind, LocalDefinition
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.reading import read_facts
+from pytest_brt.code.words import split_identifier
 
 #: Parts of identifiers that are shorter are everywhere.
 _SHORTEST = 3

@@ -8,8 +8,7 @@ import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.code.facts import bodies, bound_targets
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import bodies, bound_targets, parse
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
 

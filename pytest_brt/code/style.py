@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.code.facts import split_identifier
 from pytest_brt.code.index import Index
+from pytest_brt.code.words import split_identifier
 from pytest_brt.syntax import parse
 
 

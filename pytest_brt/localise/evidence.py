@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_brt.code.entries import Definition
-from pytest_brt.code.facts import DefinitionKind, words_of
+from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.trace.place import place_frames
 from pytest_brt.code.trace.read import read_tracebacks
+from pytest_brt.code.words import words_of
 from pytest_brt.localise.literals import find_literals
 from pytest_brt.syntax import parse
 from pytest_brt.types import BlockKind, Frame, Issue

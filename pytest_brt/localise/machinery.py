@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_brt.code.facts import split_identifier
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product
+from pytest_brt.code.words import split_identifier
 
 #: Words of folders and files, below the topmost package, that hold such code.
 _WORDS = frozenset({"test", "tests", "testing", "testutil", "testutils", "testlib", "unittest"})

@@ -8,9 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from pytest_brt.code.facts import bound_targets
 from pytest_brt.reproduce.slices import GAP, head_end
-from pytest_brt.syntax import first_line, is_constant
+from pytest_brt.syntax import bound_targets, first_line, is_constant
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Statements outside of functions that are longer than this many lines are data.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pytest_brt.code.facts import split_identifier, words_of
+from pytest_brt.code.words import split_identifier, words_of
 from pytest_brt.reproduce.outline import Function, Least, Outline, one_gap
 from pytest_brt.reproduce.slices import GAP, sliced
 from pytest_brt.syntax import first_line, parse

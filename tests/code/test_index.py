@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.facts import words_of
 from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.words import words_of
 from pytest_brt.errors import StoreProblem
 
 FILES = {

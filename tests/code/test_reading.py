@@ -5,13 +5,8 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.facts import (
-    DefinitionKind,
-    WordCounter,
-    read_facts,
-    split_identifier,
-    words_of,
-)
+from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.reading import read_facts
 
 MODULE = textwrap.dedent(
     '''\
@@ -84,46 +79,12 @@ def test_imports() -> None:
     ]
 
 
-def test_other_syntax_is_read_with_patterns() -> None:
-    facts = read_facts(
-        "import os, a.b as c\nfrom .x import y as z, w\nclass A(B):\n    def f(self):\n"
-        '        print "two"\n\n    def g(self): pass\nV = 1\n'
-    )
-    assert not facts.parsed
-    assert [(d.qualname, d.kind.value, d.line, d.end_line) for d in facts.definitions] == [
-        ("A", "class", 3, 7),
-        ("A.f", "method", 4, 5),
-        ("A.g", "method", 7, 7),
-        ("V", "variable", 8, 8),
-    ]
-    assert [(i.module, i.name, i.bound) for i in facts.imports] == [
-        ("os", "", "os"),
-        ("a.b", "", "c"),
-        (".x", "y", "z"),
-        (".x", "w", "w"),
-    ]
-
-
 def test_names_made_at_run_time_are_noticed() -> None:
     assert read_facts("globals()['x'] = 1").dynamic
     assert read_facts("def __getattr__(name): ...").dynamic
     assert not read_facts("class A:\n    def __getattr__(self, n): ...").dynamic
 
 
-def test_words() -> None:
-    assert split_identifier("_getHTTPResponse2") == ("get", "http", "response", "2")
-    words = WordCounter().words("def readFile(read_all): read_all")
-    assert sorted(set(words.split())) == ["all", "def", "file", "read", "read_all", "readfile"]
-    assert words.split().count("read") == 3
-    assert words_of(["a.readFile", "readFile"]) == ("readfile", "read", "file")
-
-
 @given(st.text(max_size=200))
 def test_any_text_has_facts(text: str) -> None:
     read_facts(text)
-    WordCounter().words(text)
-
-
-@given(st.text(alphabet=st.sampled_from("abcXYZ_.09"), max_size=20))
-def test_split_loses_no_letter(name: str) -> None:
-    assert "".join(split_identifier(name)) == name.replace("_", "").replace(".", "").lower()
