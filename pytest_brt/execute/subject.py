@@ -111,7 +111,7 @@ def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> S
 
 
 def _is_outside(path: str, root: Path) -> bool:
-    real = Path(path)
+    real = Path(os.path.normpath(path))
     return real.is_absolute() and (not real.is_relative_to(root) or _in_environment(real, root))
 
 
@@ -120,7 +120,10 @@ def _in_environment(path: Path, root: Path) -> bool:
 
 
 def _choose(root: Path, python: str | None) -> tuple[str, str]:
-    """Return the interpreter's absolute path, unresolved (a venv is known by its link)."""
+    """Return the interpreter's absolute path, without ``..`` (rows run in other folders).
+
+    The file itself is not resolved: a venv is known by its link.
+    """
     if python is not None:
         path = Path(python).expanduser()
         if not path.is_absolute() and "/" not in python and os.sep not in python:
@@ -131,7 +134,7 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
             path = _python_in(path) or path
         if not path.is_file() or not os.access(path, os.X_OK):
             raise SubjectProblem(f"--brt-python: no such interpreter: {python!r} (give its path)")
-        return str(path.absolute()), "--brt-python"
+        return str(path.parent.resolve() / path.name), "--brt-python"
     for name in (".venv", "venv"):
         inside = _python_in(root / name)
         if inside is not None:
@@ -155,7 +158,7 @@ def _split_path(root: Path, text: str) -> tuple[tuple[str, ...], tuple[str, ...]
         if path.is_relative_to(root):
             inner.append(path.relative_to(root).as_posix())
         else:
-            outer.append(entry)
+            outer.append(str(path))
     return tuple(inner), tuple(outer)
 
 

@@ -50,6 +50,20 @@ def test_a_missing_interpreter_is_named(tmp_path: Path) -> None:
         find_subject(tmp_path, python="/nowhere/python", env={})
 
 
+def test_an_interpreter_beside_the_project_keeps_its_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    site = next((tmp_path / "env").glob("lib/python*/site-packages"))
+    (site / "pytest.py").write_text("__version__ = '8.4.2'\n", encoding="utf-8")
+    root = make_project(tmp_path / "p")
+    monkeypatch.chdir(root)
+    subject = find_subject(root, python="../env/bin/python", env={"PYTHONPATH": "../more"})
+    assert subject.python == str(tmp_path / "env/bin/python")
+    assert str(site) in subject.paths
+    assert subject.env == (("PYTHONPATH", str(tmp_path / "more")),)
+
+
 def test_what_is_no_interpreter_is_named(tmp_path: Path) -> None:
     fake = tmp_path / "fake"
     fake.write_text("#!/bin/sh\necho hello\n", encoding="utf-8")
