@@ -87,8 +87,9 @@ class Cell:
         import importlib
 
         if self.config["level"] == "ns":
-            self.row.load("row").write_files(self.config["root"], self.request["files"])
-            self.row.load("row").write_files(self.folders["work"], self.request["work"])
+            write_files = self.row.load("files").write_files
+            write_files(self.config["root"], self.request["files"])
+            write_files(self.folders["work"], self.request["work"])
         importlib.invalidate_caches()
 
     def adopt(self, session):

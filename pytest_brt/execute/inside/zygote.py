@@ -10,6 +10,9 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+#: What rows and cells use, loaded once for all of them.
+FOR_ROWS = ("describe", "row", "watch", "files", "cell", "touched", "wire", "limits")
+ON_LINUX = ("syscalls", "view")
 
 
 class Control:
@@ -52,6 +55,7 @@ class Zygote:
         self.control = control
         self.load = load
         self.config = config
+        self.modules = load("modules")
         self.sweep = load("sweep")
         self.rewritten = load("rewriting").Rewritten(config["root"])
         self.shielded = self.is_shielded()
@@ -70,13 +74,8 @@ class Zygote:
 
     def is_in_tree(self):
         """Return whether loading pytest has loaded modules of the project."""
-        root = self.config["root"] + os.sep
-        libraries = tuple(path + os.sep for path in self.config["libraries"])
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.startswith(root) and not file.startswith(libraries):
-                return True
-        return False
+        modules = list(sys.modules.values())
+        return any(self.modules.is_of_project(module, self.config) for module in modules)
 
     def serve(self):
         """Answer requests until the tool goes away."""
@@ -120,7 +119,7 @@ class Zygote:
         if not names or not self.try_preload(names):
             return 0
         for name in names:
-            _import(name)
+            self.modules.try_import(name)
         gc.collect()
         gc.freeze()
         return len(names)
@@ -134,8 +133,8 @@ class Zygote:
                 import warnings
 
                 warnings.simplefilter("error")
-                good = all(_import(name) for name in names)
-                good = good and not self.is_in_tree() and threads() == 1
+                good = all(self.modules.try_import(name) for name in names)
+                good = good and not self.is_in_tree() and self.modules.threads() == 1
             finally:
                 os._exit(0 if good else 1)
         return os.waitpid(pid, 0)[1] == 0
@@ -161,24 +160,6 @@ def rehearse(load, config):
         os.close(quiet)
 
 
-def _import(name):
-    import importlib
-
-    try:
-        importlib.import_module(name)
-    except Exception:
-        return False  # the caller decides: whatever a library raises means "not this one"
-    return True
-
-
-def threads():
-    """Return how many threads the process has, 1 when it cannot be known."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 1
-
-
 def main():
     """Load pytest, say so, and serve."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
@@ -197,9 +178,8 @@ def main():
     if config["fork"]:
         import pytest  # noqa: F401
 
-        for name in ("describe", "row", "cell", "touched", "wire", "limits", "syscalls", "view"):
-            if config["linux"] or name not in ("syscalls", "view"):
-                load(name)
+        for name in FOR_ROWS + (ON_LINUX if config["linux"] else ()):
+            load(name)
         if config["rehearse"]:
             rehearse(load, config)
     zygote = Zygote(control, load, config)
@@ -209,7 +189,7 @@ def main():
         "ready",
         pid=os.getpid(),
         in_tree=zygote.is_in_tree(),
-        threads=threads(),
+        threads=zygote.modules.threads(),
         shielded=zygote.shielded,
     )
     zygote.serve()
