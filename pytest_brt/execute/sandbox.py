@@ -64,7 +64,7 @@ class Sandbox:
     def specification(
         self, subject: Subject, *, tree: str, writable: list[str], env: dict[str, str]
     ) -> dict[str, object]:
-        """Return what `launcher.py` takes."""
+        """Return what the launcher takes, its `Specification`."""
         needed = needed_paths(subject, tree)
         hidden = hidden_folders()
         if self.uid is not None:

@@ -19,7 +19,7 @@ from pytest_brt.errors import SandboxProblem, StoreProblem
 from pytest_brt.execute.events import Event, read_event
 from pytest_brt.execute.process import EVENTS_LIMIT, Ended
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
+LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
 START_SECONDS = 120.0
 #: Seconds that a worker gets to end by itself.

@@ -1,0 +1,50 @@
+"""The level `landlock`: which files can be read and written."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+
+from pytest_brt.execute.launcher.specification import Specification
+
+
+def restrict_files(spec: Specification, calls: ModuleType) -> None:
+    """Allow reading what is not hidden, and writing to a few folders (Landlock)."""
+    from landlockpy import AccessFS, AccessNet, Ruleset
+
+    reading = AccessFS.READ_FILE | AccessFS.READ_DIR | AccessFS.EXECUTE
+    devices = AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.IOCTL_DEV
+    net = None if spec["net"] == "none" else AccessNet.NONE
+    with Ruleset(handled_net=net) as rules:
+        everything = rules.handled_fs
+        for path in (*visible_paths("/", frozenset(spec["hidden"])), *spec["needed"]):
+            if os.path.isdir(path):
+                rules.allow_path(path, reading)
+            elif os.path.exists(path):
+                rules.allow_path(path, reading & ~AccessFS.READ_DIR)
+        for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts"):
+            if os.path.exists(f"/dev/{name}"):
+                rules.allow_path(f"/dev/{name}", devices)
+        for path in spec["writable"]:
+            rules.allow_path(path, everything)
+        rules.restrict()
+    if spec["scope"]:
+        calls.keep_signals_in()
+
+
+def visible_paths(folder: str, hidden: frozenset[str]) -> list[str]:
+    """Return the paths that together are all of `folder` but what is hidden."""
+    if folder in hidden:
+        return []
+    if not any(path.startswith(folder.rstrip("/") + "/") for path in hidden):
+        return [folder]
+    found: list[str] = []
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    for name in names:
+        path = os.path.join(folder, name)
+        if not os.path.islink(path):
+            found += visible_paths(path, hidden)
+    return found

@@ -1,0 +1,146 @@
+"""Shuts itself in, starts the subject's interpreter, and stays until it or the tool is gone.
+
+The first line from the CONTROL socket is the specification; the end of the LIFE pipe means
+that the tool is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+
+from pytest_brt.execute.launcher.landlock import restrict_files
+from pytest_brt.execute.launcher.namespaces import Namespaces
+from pytest_brt.execute.launcher.scripts import load_script
+from pytest_brt.execute.launcher.specification import Specification
+from pytest_brt.execute.launcher.user import drop_user
+
+
+class Launcher:
+    """Sets up one sandbox, and holds it while it is needed."""
+
+    def __init__(self, spec: Specification, control: int, life: int) -> None:
+        self.spec = spec
+        self.control = control
+        self.life = life
+        self.linux = sys.platform == "linux"
+        self.calls = load_script("syscalls") if self.linux else None
+        self.sweep = load_script("sweep")
+
+    def run(self) -> int:
+        """Start the subject's interpreter and stay until it, or the tool, is gone."""
+        if self.spec["level"] == "ns":
+            assert self.calls is not None
+            Namespaces(self.spec, self.calls).enter()
+        elif self.linux:
+            assert self.calls is not None
+            self.calls.prctl(self.calls.PR_SET_CHILD_SUBREAPER, 1)
+        me = os.getpid()
+        child = os.fork()
+        if child == 0:
+            self._start(me)
+        os.close(self.control)
+        try:
+            return self._wait(child)
+        finally:
+            self._end(child)
+
+    def _wait(self, child: int) -> int:
+        """Return when the child ends, or the tool does."""
+        if self.linux:
+            assert self.calls is not None
+            ending: int = self.calls.pidfd_open(child)
+            ready, _, _ = select.select([self.life, ending], [], [])
+            if ending not in ready:
+                return 1
+            os.waitpid(child, 0)
+        else:
+            while not select.select([self.life], [], [], 0.1)[0]:
+                if os.waitpid(child, os.WNOHANG)[0]:
+                    return 0
+            return 1
+        return 0
+
+    def _end(self, child: int) -> None:
+        """Kill what is left; the end of a process namespace's first process ends all in it."""
+        try:
+            os.kill(child, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended, and was collected
+        if self.spec["level"] != "ns" and self.linux:
+            self.sweep.kill_descendants(os.getpid())
+        self.sweep.reap()
+
+    def _start(self, parent: int) -> None:
+        """Become the subject's interpreter, with one process in between where needed."""
+        if self.spec["level"] == "ns":
+            self._be_first(parent)
+        if self.linux:
+            assert self.calls is not None
+            self.calls.die_with_parent(os.getppid())
+        os.close(self.life)
+        if self.spec["level"] == "landlock":
+            assert self.calls is not None
+            drop_user(self.spec["uid"], self.calls, keep_reading=True)
+            restrict_files(self.spec, self.calls)
+        elif self.spec["level"] == "process":
+            drop_user(self.spec["uid"], self.calls, keep_reading=True)
+        if self.linux:
+            assert self.calls is not None
+            self.calls.prctl(self.calls.PR_SET_NO_NEW_PRIVS, 1)
+        self._exec()
+
+    def _be_first(self, parent: int) -> None:
+        """Be the first process of the namespace: collect orphans; return in its child."""
+        assert self.calls is not None
+        # The parent has no number in this namespace, so it cannot be asked for.
+        self.calls.prctl(self.calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        flags = self.calls.MS_NOSUID | self.calls.MS_NODEV | self.calls.MS_NOEXEC
+        self.calls.mount("proc", "/proc", "proc", flags)
+        child = os.fork()
+        if child == 0:
+            # Over exec only ambient capabilities stay with a user that is not root.
+            self.calls.set_capabilities(self.calls.FOR_MOUNTING, ambient=True)
+            return
+        os.close(self.control)
+        while True:
+            pid, _ = os.waitpid(-1, 0)
+            if pid == child:
+                os._exit(0)
+
+    def _exec(self) -> None:
+        os.set_inheritable(self.control, True)
+        os.chdir(self.spec["cwd"])
+        argv = [self.spec["python"], "-u", self.spec["script"], str(self.control)]
+        os.execve(argv[0], argv, self.spec["env"])
+
+
+def read_line(descriptor: int) -> bytes:
+    """Return one line, read byte by byte: what follows belongs to the next process."""
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        data = os.read(descriptor, 1)
+        if not data:
+            break
+        line += data
+    return bytes(line)
+
+
+def main() -> int:
+    """Do what the specification says; a problem becomes one line on the control socket."""
+    control, life = int(sys.argv[1]), int(sys.argv[2])
+    spec: Specification = json.loads(read_line(control))
+    me = os.getpid()
+    try:
+        return Launcher(spec, control, life).run()
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        answer = json.dumps({"event": "problem", "text": text})
+        os.write(control, b"r" + answer.encode("ascii") + b"\n")
+        return 1
+    finally:
+        if os.getpid() != me:
+            os._exit(1)

@@ -1,0 +1,34 @@
+"""What the tool asks of a launcher."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Specification(TypedDict):
+    """What the tool asks for."""
+
+    level: str
+    python: str
+    script: str
+    env: dict[str, str]
+    cwd: str
+    #: The project's folder.
+    root: str
+    #: Paths that must stay visible: interpreter, libraries, our own scripts, the project.
+    needed: list[str]
+    #: Folders whose content is nobody's business.
+    hidden: list[str]
+    #: Folders that the subject may write to (level landlock).
+    writable: list[str]
+    #: Where the level `ns` mounts its scratch file system.
+    scratch: str
+    #: Libraries that lie in the project's folder.
+    covered: list[str]
+    #: The user to become, or None.
+    uid: int | None
+    net: str
+    #: Landlock can keep signals in.
+    scope: bool
+    #: Bytes of one private file system.
+    size: int
