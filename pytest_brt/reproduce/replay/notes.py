@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
+#: What to do where a package is not there.
+_ADVICE = " (install it where the project's tests run, or choose another: --brt-python)"
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 
 
@@ -46,6 +48,7 @@ def miss_notes(view: View, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
             f"{passing} tests made from the report pass on this tree: the bug does not "
             "show here (other version, or fixed already)"
         )
+    notes += _stuck(tests)
     if not tests:
         notes.append(
             "nothing that the report shows as wrong came out, and it names no expected "
@@ -65,8 +68,21 @@ def _failed(view: View) -> list[str]:
         raised = seen.did.raised if seen.did else None
         if raised is not None and not seen.missing:
             line = raised.message.split("\n")[0][:120]
+            advice = _ADVICE if raised.type == "ModuleNotFoundError" else ""
             found.append(
                 f"line {seen.step.line}: {seen.step.source.splitlines()[0][:80]!r} raises "
-                f"{raised.type}: {line}"
+                f"{raised.type}: {line}{advice}"
             )
     return found[:3]
+
+
+def _stuck(tests: Sequence[JudgedTest]) -> list[str]:
+    """Say of tests that could not be run, and why: the project's own set-up, mostly."""
+    reasons = [item.judgement.reason for item in tests if item.judgement.verdict is Verdict.BROKEN]
+    if not reasons:
+        return []
+    said = reasons[0].removeprefix("cannot be run: ")
+    return [
+        f"{len(reasons)} tests made from the report could not be run: {said} "
+        "(do the project's own tests run in this interpreter? choose another: --brt-python)"
+    ]

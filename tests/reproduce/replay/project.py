@@ -55,6 +55,10 @@ def spin():
         pass
 
 
+def lack():
+    import not_installed_anywhere
+
+
 class Box:
     def __init__(self, value):
         self.value = value

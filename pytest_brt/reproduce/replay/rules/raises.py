@@ -16,6 +16,8 @@ from pytest_brt.types import OracleKind, Raised
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
+#: Says that the project's interpreter lacks a package, unless the report names it.
+_LACKING = "ModuleNotFoundError"
 #: The reason of a test whose assertion the report wrote itself.
 OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
@@ -76,7 +78,7 @@ def _no_raise_score(
         return base + 0.05, ("the report shows this exception and message",), None
     if named:
         return base - 0.1, ("the report names this type of exception",), None
-    if own:
+    if own or simple(raised.type) == _LACKING:
         return 0.0, (), None
     unnamed = [s for s in about if s.raised and not s.raised.type]
     works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
@@ -147,6 +149,8 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
     kinds = {simple(raised.type), *map(simple, raised.bases)}
     for said in seen.step.said:
         wanted = said.raised.type if said.raised and said.role is Role.EXPECTED else ""
+        if _LACKING in kinds:
+            return
         if said.kind is SaidKind.RAISES and wanted and simple(wanted) not in kinds:
             draft = _must_raise(
                 index, seen, expression, wanted, PRIORS[OracleKind.MUST_RAISE] + 0.15, quote(said)
