@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from pytest_brt.reproduce.replay.reading import (
 )
 from pytest_brt.reproduce.replay.roles import heading_role
 from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.syntax import parse
 from pytest_brt.types import Block
 
 _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
@@ -63,11 +65,27 @@ def _in_section(reading: Reading, claim: Claim) -> Claim:
 def _mention(reading: Reading, sentence: Sentence) -> None:
     """Code in a sentence is worth running even when nothing clear is said about it."""
     for code in code_in(sentence):
-        if is_runnable(code.text):
+        if is_runnable(code.text) and not _is_sketch(code.text):
             add_inline(reading, code.text, sentence.line, ())
 
 
+def _is_sketch(source: str) -> bool:
+    """Say whether an argument is left out, as in ``f(..., key=1)``: a form, nothing to run."""
+    try:
+        tree = parse(source)
+    except SyntaxError:
+        return False
+    return any(
+        isinstance(argument, ast.Constant) and argument.value is ...
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords))
+    )
+
+
 def _give(reading: Reading, claim: Claim, sentence: Sentence, *, ahead: bool) -> None:
+    if claim.subject and _is_sketch(claim.subject):
+        return
     if claim.subject:
         add_inline(reading, claim.subject, sentence.line, (claim.said,))
     elif ahead and (claim.ordinal or not reading.latest or claim.said.kind is not SaidKind.VALUE):
