@@ -40,6 +40,31 @@ _COMMENT_VERB = re.compile(
 )
 
 
+#: A value, and then words about it: "[2, 3] -- 1 is gone".
+_REMARKED = re.compile(
+    r"^(?P<value>.*?\S)(?:\s+[-–—]{1,3}\s+|\s*;\s+|\s*<[-=]+\s*)(?P<remark>\S.*)$"
+)
+#: Words of a remark that call a value wrong, besides those of every complaint.
+_LOSS = re.compile(
+    r"\b(?:gone|lost|miss(?:es|ed|ing)|dropped|skipped|swallowed|vanish\w*|disappear\w*|twice)\b",
+    re.IGNORECASE,
+)
+
+
+def _remarked(text: str) -> tuple[Said, ...]:
+    """Return what a comment says that gives a value and then words about it, else nothing."""
+    parts = _REMARKED.match(text)
+    if parts is None or not is_literal(parts["value"]):
+        return ()
+    wrong = is_complaint(parts["remark"]) or _LOSS.search(parts["remark"])
+    if not wrong or role_of(parts["remark"]) is Role.EXPECTED:
+        return ()
+    value = Said(
+        kind=SaidKind.VALUE, role=Role.OBSERVED, text=parts["value"], sentence=text, direct=True
+    )
+    return value, Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
+
+
 def _is_word(text: str) -> bool:
     """Say whether `text` is an English word rather than a name: lower case, and not short."""
     return text.isalpha() and text.islower() and len(text) > 3
@@ -50,6 +75,9 @@ def comment_said(text: str) -> tuple[Said, ...]:
     text = text.strip()
     if not text:
         return ()
+    remarked = _remarked(text)
+    if remarked:
+        return remarked
     exception = EXCEPTION.search(text)
     role = role_of(text)
     if exception:

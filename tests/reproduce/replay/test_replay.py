@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
-from tests.reproduce.replay.project import open_project
+from tests.reproduce.replay.project import make_project, open_project
 
 
 @pytest.fixture(scope="module")
@@ -257,3 +261,53 @@ def test_a_result_shown_beside_a_crash_is_not_what_goes_wrong(engine: Engine) ->
         "IndexError: list index out of range\n",
     )
     assert [item.test.oracle.kind for item in candidates(made)] == [OracleKind.NO_RAISE]
+
+
+def test_a_package_that_is_missing_is_not_the_bug(engine: Engine) -> None:
+    report = (
+        "lack() fails\n\nThis is what fails with an error:\n```python\nfrom pkg.core import lack\n"
+    )
+    made = attempt(engine, f"{report}lack()\n```\n")
+    assert candidates(made) == []
+    assert any("not_installed_anywhere" in n and "--brt-python" in n for n in made.notes)
+    expected = attempt(engine, f"{report}lack()\n```\nIt should raise `ValueError`.\n")
+    assert candidates(expected) == []
+    named = attempt(
+        engine,
+        f"{report}lack()\n```\nraises ModuleNotFoundError: No module named 'not_installed'.\n",
+    )
+    assert [item.test.oracle.kind for item in candidates(named)] == [OracleKind.NO_RAISE]
+
+
+def test_a_suite_that_does_not_run_is_told_of(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project")
+    text = "def pytest_ignore_collect(elsewhere):\n    return None\n"
+    (root / "tests" / "conftest.py").write_text(text, encoding="utf-8")
+    with_bug = "double\n\n```\n>>> double(1)\n3\n```\n"
+    engine = open_engine(find_subject(root, python=None, env={}), limits=Limits(seconds=20))
+    try:
+        notes = attempt(engine, with_bug).notes
+    finally:
+        engine.close()
+    assert any("could not be run" in note and "elsewhere" in note for note in notes), notes
+
+
+def test_an_argument_that_is_left_out_makes_nothing_to_run(engine: Engine) -> None:
+    made = attempt(engine, "`first(..., default=1)` is wrong\n\n`first(..., default=1)` fails.\n")
+    assert made.tests == ()
+
+
+def test_results_beside_one_that_is_marked_as_wrong_are_right(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "double\n\n```python\nfrom pkg import double, first\n\nfirst([True])  # True\n"
+        "double(4)  # 9 -- one too many, which is wrong\n```\n",
+    )
+    assert [(item.test.source or "").splitlines()[-1] for item in candidates(made)] == [
+        "    assert double(4) != 9"
+    ]
+
+
+def test_a_comment_between_inputs_is_no_code_that_cannot_be_read(engine: Engine) -> None:
+    made = attempt(engine, "double\n\n```\n>>> # all is well\n>>> double(0)\n1000\n```\n")
+    assert not any("not Python" in note for note in made.notes)

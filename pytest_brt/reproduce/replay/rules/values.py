@@ -42,6 +42,8 @@ def gone(view: View) -> Iterator[Draft]:
             said, alike = found
             if any(_is_fine(other, display) for other in seen.step.said):
                 break
+            if _is_beside(view, seen, said):
+                break
             score, reasons = _gone_score(view, index, said, alike)
             lines, capsys = assertion(display, display.text, differs=True)
             shown = " ".join(display.text.split())
@@ -72,6 +74,17 @@ def _quotation(view: View, seen: Seen, display: Display) -> tuple[Said | None, L
     if best is None and _is_elsewhere(view, seen, display):
         return None, Likeness.TOKENS
     return best
+
+
+def _is_beside(view: View, seen: Seen, said: Said | None) -> bool:
+    """Say whether a result is only shown, and others of its block are marked as wrong."""
+    marked = [
+        other.step
+        for other in view.seen
+        if other.step.block == seen.step.block
+        and any(s.kind is SaidKind.WRONG and s.direct for s in other.step.said)
+    ]
+    return bool(said and said.role is Role.SHOWN and marked and seen.step not in marked)
 
 
 def _complained(said: Said) -> bool:
