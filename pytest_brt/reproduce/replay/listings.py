@@ -40,12 +40,18 @@ def read_repl(reading: Reading, block: Block) -> None:
             added.append(
                 add_step(reading, statement, block.line + exchange.line, tuple(said), session=True)
             )
-        if not parts and exchange.source.strip():
+        if not parts and not _is_remark(exchange.source):
             reading.notes.append(
                 f"line {block.line + exchange.line}: not Python: "
                 f"{exchange.source.splitlines()[0]!r}"
             )
     close_block(reading, added)
+
+
+def _is_remark(source: str) -> bool:
+    """Say whether nothing was typed but comments."""
+    lines = (line.strip() for line in source.split("\n"))
+    return all(not line or line.startswith("#") for line in lines)
 
 
 def _split_remark(output: str) -> tuple[str, str]:
