@@ -8,15 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
+from pytest_brt.execute.endings import missing_nodes
 from pytest_brt.execute.imports import common_imports
+from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.plain import test_deadlines
 from pytest_brt.execute.row import Row, TestTarget, limits_of
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files
-from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
+from pytest_brt.execute.verdict import verdicts
 from pytest_brt.execute.views import View
 from pytest_brt.execute.worker import Worker, WorkerGone, WorkerSilent
+from pytest_brt.execute.worst import merge
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: How often the rest of a file is tried again after a test that ended its process.

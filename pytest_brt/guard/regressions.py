@@ -10,7 +10,7 @@ from threading import Lock
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.execute.verdict import worst
+from pytest_brt.execute.worst import worst
 from pytest_brt.guard.choose import near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.guard.touched import Touched

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.events import Event, Told
+from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
-from pytest_brt.execute.verdict import Scene, merge, missing_nodes, verdicts
+from pytest_brt.execute.verdict import verdicts
 from pytest_brt.types import TestRun, Verdict
 
 SCENE = Scene(
@@ -127,18 +128,3 @@ def test_messages_name_the_project_and_not_the_copy() -> None:
     run = _one(_stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1), status=1)
     assert "/project/a" in run.reason
     assert "\n" not in run.reason
-
-
-def test_the_worst_item_speaks_for_all() -> None:
-    def run(verdict: Verdict) -> TestRun:
-        return TestRun(test="t", node="n", verdict=verdict, reason="", seconds=1.0)
-
-    runs = [run(Verdict.PASS), run(Verdict.FAIL), run(Verdict.SKIP)]
-    assert merge(runs, SCENE.target).verdict is Verdict.FAIL
-    assert merge(runs[::2], SCENE.target).verdict is Verdict.PASS
-    assert merge(runs, SCENE.target).seconds == 3.0
-
-
-def test_what_was_never_begun_is_known() -> None:
-    events = (Event(event="collected", nodes=("a", "b", "c")), Event(event="item", node="a"))
-    assert missing_nodes(_ended(events)) == ("b", "c")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.verdict import API_MISMATCH
+from pytest_brt.execute.reports import API_MISMATCH
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.invert.flip import flipped
 from pytest_brt.reproduce.written.confidence import Signs

@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.reports import API_MISMATCH
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.polarity import pinned
 from pytest_brt.reproduce.judge import is_isolation
 from pytest_brt.reproduce.written.confidence import Signs, confidence, count_tokens
