@@ -27,8 +27,10 @@ from pytest_brt.options import Options
 from pytest_brt.patches import read_patches
 from pytest_brt.plan import Case, Plan
 from pytest_brt.progress import PROGRESS, Progress
+from pytest_brt.rank.branches import write_branches
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
+from pytest_brt.rank.history import History
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.repair_inputs import buggy_places, repair_plan
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
@@ -65,7 +67,8 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         BrtError: something cannot be used; nothing has been started then.
     """
     issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
-    cases = _cases(issues, options)
+    patches = _patches_folder(config, options, scratch)
+    cases = _cases(issues, patches)
     strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
@@ -111,7 +114,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     )
     folder = _cache(config)
     spent = load_spent(folder, model.name) if folder is not None else Cost()
-    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, options))
+    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, patches))
 
 
 def _issue_path(source: str, scratch: Path) -> Path:
@@ -141,8 +144,16 @@ def _read(config: pytest.Config, source: str) -> Issue:
         capture.resume_global_capture()
 
 
-def _cases(issues: Mapping[Path, Issue], options: Options) -> tuple[Case, ...]:
-    folder = options.patches
+def _patches_folder(config: pytest.Config, options: Options, scratch: Path) -> Path | None:
+    """Return the folder of patches, made in `scratch` where branches are meant."""
+    if not options.branches:
+        return options.patches
+    folder = scratch / "branches"
+    write_branches(History(config.rootpath), options.branches, folder)
+    return folder
+
+
+def _cases(issues: Mapping[Path, Issue], folder: Path | None) -> tuple[Case, ...]:
     if folder is None:
         return tuple(Case(issue=issue) for issue in issues.values())
     patches = read_patches(folder)
@@ -261,7 +272,7 @@ def _accept(config: pytest.Config) -> Callable[..., bool | None]:
 
 
 def _paths(
-    issues: Mapping[Path, Issue], cases: tuple[Case, ...], options: Options
+    issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path | None
 ) -> dict[Path, tuple[Case, tuple[Patch, ...]]]:
     paths: dict[Path, tuple[Case, tuple[Patch, ...]]] = {}
     for path, case in zip(issues, cases, strict=False):
@@ -270,8 +281,8 @@ def _paths(
         paths[path] = (case, ())
     for case in cases:
         for patch in case.patches:
-            assert options.patches is not None, "there are patches"
-            path = _plain("--rank-fixes", options.patches / patch.name)
+            assert folder is not None, "there are patches"
+            path = _plain("--rank-fixes", folder / patch.name)
             if not path.exists():  # one of several in a mailbox: "box.mbox#2"
                 path = path.with_name(path.name.rpartition("#")[0])
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))

@@ -32,7 +32,8 @@ SPECS = (
         aliases=("--brt-rank",),
         metavar="DIR",
         ini=False,
-        help="rank the candidate patches in DIR by the failing tests they turn green",
+        help="rank the candidate patches in DIR (*.diff, *.patch, *.mbox) by the failing tests "
+        "they turn green; git:NAME takes the branches called NAME, as in 'git:fix-*'",
     ),
     Spec(
         flag="--brt-repair",
@@ -67,10 +68,10 @@ SPECS = (
     Spec(
         flag="--brt-model",
         metavar="SPEC",
-        default="none",
+        default="auto",
         variable="PYTEST_BRT_MODEL",
         help="the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
-        "scripted:FILE, or none (default)",
+        "scripted:FILE, none, or the only GGUF file in the model folder (auto, default)",
     ),
     Spec(
         flag="--brt-edit-model",

@@ -53,6 +53,8 @@ class Options:
     #: Folder for the patches that are found; None for brt-patches/NAME of the report.
     out: Path | None
     patches: Path | None
+    #: Pattern of the branches that are the patches, or "".
+    branches: str
     tests: tuple[str, ...]
     strategies: tuple[str, ...]
     model: str
@@ -158,7 +160,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         pytest.UsageError: a value is not what its option takes.
     """
     values = {spec.dest: _value(spec, config, environ) for spec in SPECS}
-    patches = values["rank_fixes"]
+    patches = str(values["rank_fixes"] or "")
+    git, _, branches = patches.partition(":")
     repair, localise = str(values["brt_repair"]), str(values["brt_localise"])
     issues = (*_texts(values["brt_issue"]), *filter(None, (repair, localise)))
     return Options(
@@ -169,10 +172,11 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         variants=int(str(values["brt_variants"])),
         without=tuple(_texts(parts) for parts in _several(values["brt_without"])),
         out=_path(values["brt_out"]),
-        patches=Path(str(patches)) if patches else None,
+        patches=_path(None if branches and git == "git" else patches),
+        branches=branches if git == "git" else "",
         tests=_texts(values["brt_tests"]),
         strategies=_texts(values["brt_strategy"]),
-        model=str(values["brt_model"]),
+        model=_model(str(values["brt_model"])),
         context=int(str(values["brt_context"])),
         edit_model=str(values["brt_edit_model"]),
         samples=_number(values["brt_samples"], int),
@@ -212,6 +216,14 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         html=_path(values["brt_html"]),
         sarif=_path(values["brt_sarif"]),
     )
+
+
+def _model(spec: str) -> str:
+    if spec != "auto":
+        return spec
+    from pytest_brt.model.opening import default_spec  # only runs of ours come here
+
+    return default_spec()
 
 
 def _path(value: object) -> Path | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
+from pytest_brt.again import command_again
 from pytest_brt.code.edits import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
@@ -144,7 +145,7 @@ class Session(OurFiles):
 
     def _outside_name(self, path: Path) -> str:
         if path.is_relative_to(self._scratch):
-            return path.name
+            return path.relative_to(self._scratch).as_posix()
         return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
 
     # -- the loop -----------------------------------------------------------------------
@@ -194,8 +195,9 @@ class Session(OurFiles):
         self.executor.shutdown(wait=False, cancel_futures=True)
         if self.config.option.collectonly:
             return
+        interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
         if self.journal is not None:
-            self.journal.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+            self.journal.close(interrupted=interrupted)
             if self.journal.taken:
                 count = self.journal.taken
                 self.closing.append(f"{count} results taken from the run that was interrupted")
@@ -206,6 +208,18 @@ class Session(OurFiles):
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
                 self.closing.append(str(error))
+        if self.config.get_verbosity() >= 0:
+            self.closing += self._advice(interrupted=interrupted)
+
+    def _advice(self, *, interrupted: bool) -> Iterator[str]:
+        """Say what may be typed next."""
+        assert self.record is not None, "made before"
+        command = command_again(self.config.invocation_params.args)
+        kept = interrupted and self.journal is not None
+        yield f"go on with what is not finished: {command}" if kept else f"again: {command}"
+        found = any(j.judgement.candidate for a in self.record.attempts for j in a.tests)
+        if found and not self.record.ranks and not interrupted:
+            yield "rank candidate fixes by these tests: pytest --rank-fixes DIR"
 
     def _open_journal(self) -> Journal | None:
         """Return what keeps finished work for the case that this run is interrupted."""

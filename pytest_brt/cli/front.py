@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from pytest_brt.again import TYPED
 
 
 def register(commands: Any) -> None:
@@ -83,5 +86,6 @@ def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:
         ini.write_text(f"[pytest]\ncache_dir = {root}/.pytest_cache\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
         # A project may need its own plugins; loading them is not what this run is about.
-        environment = {**os.environ, "PYTEST_ADDOPTS": ""}
+        typed = shlex.join(["pytest-brt", *sys.argv[1:]])
+        environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
         return subprocess.call([*command, *options, *arguments.rest], env=environment)

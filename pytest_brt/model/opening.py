@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
@@ -100,10 +101,14 @@ def builtin_factories() -> dict[str, Factory]:
     return {"gguf": _open_gguf, "server": _open_server, "scripted": _open_scripted}
 
 
-def default_spec(settings: Settings) -> str:
-    """Return the spec when none is given: the only GGUF in the model folder, else "none"."""
-    files = model_files(models_folder(settings.models_dir))
-    return f"gguf:{files[0]}" if len(files) == 1 else "none"
+def default_spec(models_dir: str = "") -> str:
+    """Return the spec when none is given: the only GGUF in the model folder, else "none".
+
+    Also "none" where nothing can load it: a run that needs no model is not to fail for that.
+    """
+    files = model_files(models_folder(models_dir))
+    loadable = find_spec("llama_cpp") is not None
+    return f"gguf:{files[0]}" if loadable and len(files) == 1 else "none"
 
 
 def open_model(

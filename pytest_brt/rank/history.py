@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
@@ -97,6 +98,32 @@ class History:
         """Return the text of a file in a revision; None when it is not there."""
         done = self._run("cat-file", "blob", f"{revision.sha}:./{path}")
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+    def branches(self, pattern: str) -> tuple[str, ...]:
+        """Return the branches whose names match `pattern` (``*``, ``?``), by name.
+
+        Branches of other repositories are called as git calls them, as in "origin/fix-1".
+        What is checked out is none of them.
+        """
+        listed = self._git(
+            "for-each-ref", "--format=%(HEAD)%(refname)", "refs/heads", "refs/remotes"
+        )
+        names = []
+        for line in listed.decode("utf-8", "surrogateescape").splitlines():
+            name = line[1:].removeprefix("refs/heads/").removeprefix("refs/remotes/")
+            if line[0] != "*" and not name.endswith("/HEAD") and fnmatchcase(name, pattern):
+                names.append(name)
+        return tuple(sorted(names))
+
+    def diff_of(self, branch: str) -> bytes:
+        """Return what `branch` changes in the project since it left what is checked out.
+
+        Raises:
+            UsageProblem: the two have no commit in common.
+        """
+        form = ("--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff")
+        names = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
+        return self._git("diff", *form, *names, f"HEAD...{branch}", "--")
 
     def _described(self, sha: str) -> Revision:
         form = "%cs %an: %s"

@@ -76,6 +76,7 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
     started.send_signal(signal.SIGINT)
     output, _ = started.communicate(timeout=120)
     assert started.returncode == 2, output
+    assert "\ngo on with what is not finished: " in output
     rows = finished(project)
     assert 10 <= len(rows) < PATCHES, output
 

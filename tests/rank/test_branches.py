@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.patches import read_patches
+from pytest_brt.rank.branches import write_branches
+from pytest_brt.rank.history import History
+from tests.repository import Repository
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A repository: main with a bug, fix/a and fix/b, and old, which main is ahead of."""
+    root = tmp_path / "project"
+    root.mkdir()
+    repository = Repository(root)
+    repository.commit("start", lib__pkg_py="one = 1\n", other="x\n")
+    repository.git("branch", "old")
+    for name in ("fix/a", "fix/b"):
+        repository.git("checkout", "-q", "-b", name, "main")
+        repository.commit(name, lib__pkg_py=f"one = '{name}'\n", other=f"{name}\n")
+    repository.git("checkout", "-q", "main")
+    repository.commit("goes on", more="y\n")
+    return repository
+
+
+def names(root: Path, pattern: str, folder: Path) -> list[str]:
+    write_branches(History(root), pattern, folder)
+    return [patch.name for patch in read_patches(folder)]
+
+
+def test_each_branch_is_a_patch_from_where_it_left(repository: Repository, tmp_path: Path) -> None:
+    assert names(repository.root, "*", tmp_path / "p") == ["fix/a.diff", "fix/b.diff"]
+    text = (tmp_path / "p/fix/a.diff").read_text("utf-8")
+    assert "+one = 'fix/a'" in text
+    assert "--- a/lib/pkg.py" in text
+    assert "more" not in text, "what main did since is not taken back"
+
+
+def test_one_branch_by_its_name(repository: Repository, tmp_path: Path) -> None:
+    assert names(repository.root, "fix/b", tmp_path / "p") == ["fix/b.diff"]
+
+
+def test_a_project_in_a_folder_of_a_repository(repository: Repository, tmp_path: Path) -> None:
+    assert names(repository.root / "lib", "fix/a", tmp_path / "p") == ["fix/a.diff"]
+    text = (tmp_path / "p/fix/a.diff").read_text("utf-8")
+    assert "--- a/pkg.py" in text
+    assert "other" not in text
+
+
+def test_settings_of_the_user_do_not_spoil_the_patches(
+    repository: Repository, tmp_path: Path
+) -> None:
+    for name, value in {
+        "diff.noprefix": "true",
+        "color.ui": "always",
+        "diff.external": "/bin/false",
+    }.items():
+        repository.git("config", name, value)
+    names(repository.root, "fix/a", tmp_path / "p")
+    assert "--- a/lib/pkg.py" in (tmp_path / "p/fix/a.diff").read_text("utf-8")
+
+
+def test_branches_of_other_repositories(repository: Repository, tmp_path: Path) -> None:
+    clone = Repository(tmp_path)
+    clone.git("clone", "-q", str(repository.root), "clone")
+    assert names(tmp_path / "clone", "origin/fix/*", tmp_path / "p") == [
+        "origin/fix/a.diff",
+        "origin/fix/b.diff",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("nope", "no branch is called 'nope'"),
+        ("main", "no branch is called 'main'"),
+        ("old", "old: nothing is changed there"),
+    ],
+)
+def test_what_is_no_patch_is_said(
+    repository: Repository, tmp_path: Path, pattern: str, words: str
+) -> None:
+    with pytest.raises(UsageProblem, match=words):
+        write_branches(History(repository.root), pattern, tmp_path / "p")
+    assert not (tmp_path / "p").exists()
