@@ -1,0 +1,151 @@
+"""What a change's own tests show about it, on small real histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.rank.gate import Gate, Gated, Proof, changed_tests, prove, split_range
+from pytest_brt.rank.history import History
+from pytest_brt.types import TestRun, Verdict
+from tests.execute.projects import open_on
+from tests.repository import Repository
+
+RIGHT = "def double(n):\n    return 2 * n\n"
+WRONG = "def double(n):\n    return 2 * n + 1\n"
+IMPORT = "from pkg import double\n\n\n"
+ZERO = "def test_zero():\n    assert double(0) >= 0\n"
+TWO = "def test_two():\n    assert double(2) == 4\n"
+THREE = "def test_three():\n    assert double(3) == 6\n"
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    return Repository(tmp_path_factory.mktemp("gate"))
+
+
+@pytest.fixture(scope="module")
+def engine(repository: Repository) -> Iterator[Engine]:
+    repository.commit("start", pkg_py=RIGHT)
+    engine = open_on(repository.root)
+    yield engine
+    engine.close()
+
+
+def changed(repository: Repository) -> list[tuple[str, str]]:
+    history = History(repository.root)
+    found = changed_tests(history, history.revision("HEAD~1"), history.revision("HEAD"))
+    return [(test.path, test.node) for test in found]
+
+
+def gated(repository: Repository, engine: Engine) -> dict[str, Gated]:
+    history = History(repository.root)
+    base, head = history.revision("HEAD~1"), history.revision("HEAD")
+    gate = Gate(history, engine, base, head)
+    return {test.node: gate.look(test) for test in changed_tests(history, base, head)}
+
+
+def test_tests_that_are_new_or_different_are_changed(repository: Repository) -> None:
+    repository.commit("base", tests__test_a_py=IMPORT + ZERO + "\n\n" + TWO, tests__tool_py=TWO)
+    repository.commit(
+        "head",
+        tests__test_a_py=IMPORT + "\n\n" + TWO.replace("4", "5") + "\n\n" + ZERO + "\n\n" + THREE,
+        tests__b_test_py=THREE,
+        tests__tool_py=THREE,
+        tests__test_data_txt=THREE,
+        pkg_py=WRONG,
+    )
+    assert changed(repository) == [
+        ("tests/b_test.py", "test_three"),
+        ("tests/test_a.py", "test_two"),
+        ("tests/test_a.py", "test_three"),
+    ]
+    repository.commit("gone", tests__b_test_py=None)
+    assert changed(repository) == []
+
+
+def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
+    repository: Repository, engine: Engine
+) -> None:
+    repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
+    repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + TWO + THREE)
+    found = gated(repository, engine)
+    assert {node: result.proof for node, result in found.items()} == {
+        "test_two": Proof.PROVEN,
+        "test_three": Proof.PROVEN,
+    }
+    assert found["test_two"].before.reason.startswith("AssertionError: assert 5 == 4")
+    assert found["test_two"].after.verdict is Verdict.PASS
+
+
+def test_what_is_not_committed_does_not_count(repository: Repository, engine: Engine) -> None:
+    repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
+    repository.commit("only a test", tests__test_a_py=IMPORT + ZERO + TWO)
+    (repository.root / "pkg.py").write_text(RIGHT, encoding="utf-8")
+    assert gated(repository, engine)["test_two"].proof is Proof.FAILS_AFTER
+    repository.commit("fix", tests__test_a_py=IMPORT + TWO + THREE)
+    (repository.root / "pkg.py").write_text(WRONG, encoding="utf-8")
+    assert gated(repository, engine)["test_three"].proof is Proof.PROVEN
+
+
+def test_helpers_of_tests_stay_when_the_change_is_undone(
+    repository: Repository, engine: Engine
+) -> None:
+    source = "from help_here import four\nfrom pkg import double\n\n\n"
+    test = f"import sys\nsys.path.insert(0, 'tests')\n{source}{TWO.replace('4', 'four()')}"
+    repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
+    repository.commit(
+        "fix",
+        pkg_py=RIGHT,
+        tests__test_a_py=test,
+        tests__help_here_py="def four():\n    return 4\n",
+    )
+    assert gated(repository, engine)["test_two"].proof is Proof.PROVEN
+
+
+def test_a_test_of_what_the_change_brings_cannot_be_run_before(
+    repository: Repository, engine: Engine
+) -> None:
+    repository.commit("base", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO)
+    half = "from pkg import half\n\n\ndef test_half():\n    assert half(4) == 2\n"
+    added = f"{RIGHT}\n\ndef half(n):\n    return n // 2\n"
+    repository.commit("feature", pkg_py=added, tests__test_half_py=half)
+    result = gated(repository, engine)["test_half"]
+    assert (result.proof, result.before.verdict) == (Proof.UNTESTABLE, Verdict.BROKEN)
+
+
+def test_what_both_runs_show() -> None:
+    """Only F→P proves; what passes afterwards in any way is no failure of the change."""
+    through = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
+
+    def run(verdict: Verdict) -> TestRun:
+        return TestRun(test="t", node="n", verdict=verdict, reason="")
+
+    for before in Verdict:
+        for after in Verdict:
+            proof = prove(run(before), run(after))
+            assert (proof is Proof.FAILS_AFTER) == (after not in through)
+            assert (proof is Proof.PROVEN) == ((before, after) == (Verdict.FAIL, Verdict.PASS))
+            if after in through:
+                assert (proof is Proof.PASSES_BEFORE) == (before in through)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("main..fix", ("main", "fix")),
+        ("main..", ("main", "HEAD")),
+        ("v1.0..v1.1", ("v1.0", "v1.1")),
+    ],
+)
+def test_a_range_has_two_ends(text: str, ends: tuple[str, str]) -> None:
+    assert split_range(text) == ends
+
+
+@pytest.mark.parametrize("text", ["", "main", "..", "..fix", "main...fix"])
+def test_what_is_no_range_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageProblem, match=r"expected BASE\.\.HEAD, got "):
+        split_range(text)

@@ -1,0 +1,163 @@
+"""Revisions as changes of the working tree, on real repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.rank.history import History
+from pytest_brt.types import FileChange
+from tests.repository import Repository
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    (tmp_path / "repository").mkdir()
+    return Repository(tmp_path / "repository")
+
+
+def applied(root: Path, changes: Sequence[FileChange]) -> dict[str, bytes]:
+    """Return the files below `root`, by path, as they are after `changes`."""
+    files = {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
+    for change in changes:
+        if change.content is None:
+            del files[change.path]
+        else:
+            files[change.path] = change.content
+    return files
+
+
+def test_changes_make_the_working_tree_that_of_the_revision(repository: Repository) -> None:
+    repository.commit("old", a_py="1\n", folder__b_py="2\n", gone_py="3\n")
+    repository.commit("new", a_py="11\n", gone_py=None, added_py="4\n")
+    (repository.root / "a.py").write_text("111\n", encoding="utf-8")
+    (repository.root / "folder" / "b.py").unlink()
+    (repository.root / "unknown.py").write_text("5\n", encoding="utf-8")
+    history = History(repository.root)
+    tree = {"a.py": b"1\n", "folder/b.py": b"2\n", "gone.py": b"3\n", "unknown.py": b"5\n"}
+    old = history.changes_to(history.revision("HEAD~1"))
+    assert applied(repository.root, old) == tree
+    new = history.changes_to(history.revision("HEAD"))
+    assert {change.path for change in new} == {"a.py", "folder/b.py"}
+    assert history.changes_to(history.revision("HEAD~1")) == old
+
+
+def test_reverting_undoes_what_was_committed_and_nothing_else(repository: Repository) -> None:
+    repository.commit("base", a_py="1\n", gone_py="3\n")
+    repository.commit("head", a_py="2\n", gone_py=None, added_py="4\n")
+    (repository.root / "a.py").write_text("uncommitted\n", encoding="utf-8")
+    history = History(repository.root)
+    undone = history.reverting(history.revision("HEAD~1"), history.revision("HEAD"))
+    assert {change.path: change.content for change in undone} == {
+        "a.py": b"1\n",
+        "gone.py": b"3\n",
+        "added.py": None,
+    }
+
+
+def test_modes_names_and_bytes_are_kept_and_links_left_alone(repository: Repository) -> None:
+    root = repository.root
+    raw = b"\xff\x00\r\n"
+    (root / "tool \u00fc.sh").write_bytes(raw)
+    (root / "tool \u00fc.sh").chmod(0o755)
+    (root / "plain").write_bytes(raw)
+    (root / "link").symlink_to("plain")
+    repository.commit("old")
+    for name in ("tool \u00fc.sh", "plain", "link"):
+        (root / name).unlink()
+    repository.commit("new")
+    history = History(root)
+    changes = history.changes_to(history.revision("HEAD~1"))
+    assert {change.path: (change.content, change.executable) for change in changes} == {
+        "tool \u00fc.sh": (raw, True),
+        "plain": (raw, False),
+    }
+
+
+def test_a_project_may_be_a_folder_of_a_larger_repository(repository: Repository) -> None:
+    repository.commit("old", project__a_py="1\n", other__b_py="1\n")
+    repository.commit("new", project__a_py="2\n", other__b_py="2\n")
+    history = History(repository.root / "project")
+    old = history.revision("HEAD~1")
+    assert history.changes_to(old) == (FileChange(path="a.py", content=b"1\n"),)
+    assert history.text(old, "a.py") == "1\n"
+    assert history.text(old, "other/b.py") is None
+
+
+def test_a_renamed_file_is_one_that_went_and_one_that_came(repository: Repository) -> None:
+    repository.git("config", "diff.renames", "copies")
+    repository.commit("old", old_py="1\n2\n3\n4\n")
+    repository.commit("new", old_py=None, new_py="1\n2\n3\n4\n")
+    history = History(repository.root)
+    changes = history.changes_to(history.revision("HEAD~1"))
+    assert {change.path: change.content for change in changes} == {
+        "new.py": None,
+        "old.py": b"1\n2\n3\n4\n",
+    }
+
+
+def test_a_revision_says_what_it_is(repository: Repository) -> None:
+    sha = repository.commit("first line\n\nmore", a_py="1\n")
+    repository.git("tag", "-a", "v1", "-m", "a tag")
+    history = History(repository.root)
+    for name in ("HEAD", "main", "v1", sha[:12]):
+        revision = history.revision(name)
+        assert (revision.sha, revision.short) == (sha, sha[:10])
+        date, _, who = revision.about.partition(" ")
+        assert len(date) == len("2020-02-20")
+        assert who == "A: first line"
+
+
+@pytest.mark.parametrize("name", ["-h", "--all", "nowhere", "HEAD:a.py", ""])
+def test_what_is_no_revision_is_refused(repository: Repository, name: str) -> None:
+    repository.commit("one", a_py="1\n")
+    with pytest.raises(UsageProblem):
+        History(repository.root).revision(name)
+
+
+def test_commits_between_are_in_order_and_without_the_good_one(repository: Repository) -> None:
+    shas = [repository.commit(f"number {number}") for number in range(4)]
+    history = History(repository.root)
+    good, bad = history.revision(shas[0]), history.revision(shas[3])
+    assert [commit.sha for commit in history.between(good, bad)] == shas[1:]
+    assert history.between(bad, bad) == ()
+    with pytest.raises(UsageProblem, match=f"{bad.short} is not an ancestor of {good.short}"):
+        history.between(bad, good)
+
+
+def test_without_a_repository_there_is_no_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(UsageProblem, match=r"git rev-parse in .*not a git repository"):
+        History(tmp_path)
+
+
+def test_git_that_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageProblem, match="install git"):
+        History(tmp_path)
+
+
+def test_settings_of_a_repository_start_no_program(repository: Repository) -> None:
+    repository.commit("old", a_py="1\n")
+    repository.commit("new", a_py="2\n")
+    seen = repository.root.parent / "started"
+    program = repository.root.parent / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{seen}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    for setting in ("core.fsmonitor", "diff.external"):
+        repository.git("config", setting, str(program))
+    (repository.root / "a.py").write_text("3\n", encoding="utf-8")
+    history = History(repository.root)
+    assert history.changes_to(history.revision("HEAD~1"))
+    assert not seen.exists()
+    repository.git("status")
+    assert seen.exists(), "the settings do start it where nothing prevents that"
