@@ -52,7 +52,7 @@ class Job:
 
 
 class Workshop:
-    """Makes jobs and their lanes for one model."""
+    """Makes jobs and their lanes for one model, and hands their answers over."""
 
     def __init__(self, conversations: Conversations, longest: int) -> None:
         """Refuse conversations of more than `longest` tokens."""
@@ -109,3 +109,25 @@ class Workshop:
             thought=rendered.thought,
             prefill=rendered.prefill,
         )
+
+    def finish(self, job: Job) -> None:
+        """Deliver the answers if the last one has ended."""
+        if job.waiting or any(lane.finish is None for lane in job.lanes):
+            return
+        completions = []
+        for lane in job.lanes:
+            done = lane.completion(
+                prompt_tokens=len(job.ids), evaluated=job.evaluated if lane.number == 0 else 0
+            )
+            completions.append(done)
+            ids = job.ids[:]
+            ids.extend(lane.ids)
+            self.conversations.learn(job.prompt.messages, done.text, ids)
+            lane.picker.close()
+        job.deliver(tuple(completions))
+
+    def fail(self, job: Job, problem: ModelProblem) -> None:
+        """Deliver the problem in place of answers."""
+        for lane in job.lanes:
+            lane.picker.close()
+        job.deliver(problem)
