@@ -18,7 +18,8 @@ def exposures_of(results: Sequence[PatchResult]) -> tuple[Exposure | None, ...]:
 
     A special case is one of a single literal: only changes of the same one are looked at together.
     A test that decides by itself exposes a patch on which every changed input that shows the bug
-    still shows it, in the same words. A test that only tells values cannot know which of them are
+    still shows it, in the same words, unless it does so on all patches: then these inputs are
+    likely to be wrong themselves. A test that only tells values cannot know which of them are
     wrong: it exposes a patch that leaves every value as it was which other patches that pass the
     candidate, at least two different ones and most of them, agree to change.
     """
@@ -27,19 +28,31 @@ def exposures_of(results: Sequence[PatchResult]) -> tuple[Exposure | None, ...]:
 
 def _exposure(result: PatchResult, results: Sequence[PatchResult]) -> Exposure | None:
     lifted = dict.fromkeys((varied.test, varied.literal) for varied in result.varied)
+    others = _others(result, results)
     for place in lifted:
-        own = [varied for varied in result.varied if (varied.test, varied.literal) == place]
-        found = _alone(own) or _among(own, _others(result, results))
+        own = _at(result, place)
+        found = _alone(own, [_at(other, place) for other in others]) or _among(own, others)
         if found is not None:
             return found
     return None
 
 
-def _alone(own: Sequence[Varied]) -> Exposure | None:
+def _at(result: PatchResult, place: tuple[str, str]) -> list[Varied]:
+    return [varied for varied in result.varied if (varied.test, varied.literal) == place]
+
+
+def _alone(own: Sequence[Varied], others: Sequence[Sequence[Varied]]) -> Exposure | None:
     deciding = [varied for varied in own if varied.decides]
-    if len(deciding) < ENOUGH or any(varied.before != varied.after for varied in deciding):
+    if not _all_fail(deciding):
         return None
+    theirs = [varied for varied in others if varied]
+    if len(theirs) >= WITNESSES and all(map(_all_fail, theirs)):
+        return None  # no patch changes it, so these inputs may well be wrong themselves
     return Exposure(varied=deciding[0], others="", tried=len(deciding), failed=len(deciding))
+
+
+def _all_fail(deciding: Sequence[Varied]) -> bool:
+    return len(deciding) >= ENOUGH and all(varied.before == varied.after for varied in deciding)
 
 
 def _among(own: Sequence[Varied], others: Sequence[PatchResult]) -> Exposure | None:

@@ -76,7 +76,8 @@ class Lifted:
 def lift(test: CandidateTest) -> Lifted | None:
     """Return `test` with the literals of its inputs lifted; None when it has none to change.
 
-    Expected values are no inputs, nor are docstrings and names given as keyword arguments.
+    Expected values are no inputs, nor are docstrings, names given as keyword arguments, and
+    texts that name something which the test defines or uses, as a field of its class.
     """
     kind = test.oracle.kind
     if test.source is None or kind not in (*_OF_ONE_INPUT, *_OF_MANY):
@@ -89,7 +90,8 @@ def lift(test: CandidateTest) -> Lifted | None:
     literals = dict.fromkeys(
         (type(node.value).__name__, node.value) for node in _constants(tree, test)
     )
-    values = tuple(value for _, value in literals if can_change(value))
+    names = _names(tree)
+    values = tuple(value for _, value in literals if can_change(value) and value not in names)
     return Lifted(test=test, literals=values, decides=decides) if values else None
 
 
@@ -145,6 +147,21 @@ def _inputs(statement: ast.stmt) -> ast.AST:
     return statement
 
 
+def _names(tree: ast.Module) -> frozenset[str]:
+    """Return the names of variables, fields, parameters and attributes in a module."""
+    found: set[str | None] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.arg | ast.keyword):
+            found.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+    return frozenset(name for name in found if name)
+
+
 def can_change(value: object) -> TypeGuard[Literal]:
     """Say whether a literal is data that can be varied."""
     if isinstance(value, bool):
@@ -173,7 +190,8 @@ def _shown(value: Literal) -> str:
 
 def outcome_words(text: str) -> str:
     """Return what a run did, comparable between trees: on one line, without addresses."""
-    return re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", " ".join(text.split()))[:LONGEST]
+    lines = filter(None, map(str.strip, text.splitlines()))
+    return re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", " ".join(lines))[:LONGEST]
 
 
 def smallest_first(variants: Sequence[Variant]) -> tuple[Variant, ...]:

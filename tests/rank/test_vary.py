@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.rank.draw import variants_of
 from pytest_brt.rank.near import near
-from pytest_brt.rank.vary import Lifted, can_change, lift
+from pytest_brt.rank.vary import Lifted, can_change, lift, outcome_words
 from pytest_brt.types import CandidateTest, OracleKind
 from tests.rank.rows import judged
 
@@ -79,6 +79,18 @@ def test_what_cannot_be_lifted() -> None:
 def test_names_of_options_and_truth_values_are_no_data() -> None:
     source = "def test_a():\n    f('minutes', True, None, 'A b', k=3)\n"
     assert lifted(source, OracleKind.NO_RAISE).literals == ("A b", 3)
+
+
+def test_outcomes_are_on_one_line_and_else_as_they_are() -> None:
+    assert outcome_words(" a  b\n\n  <c at 0x7f00aa>\n") == "a  b <c at 0x…>"
+
+
+def test_names_of_what_the_test_defines_are_no_data() -> None:
+    source = (
+        "class A:\n    kindOf: str\n\n\n"
+        "def test_a():\n    f({'kindOf': 'Big', 'isIt': 3}, tag='kindOf', isIt=A().isIt)\n"
+    )
+    assert lifted(source, OracleKind.NO_RAISE).literals == ("Big", 3)
 
 
 def test_variants_are_near_different_and_always_the_same() -> None:
