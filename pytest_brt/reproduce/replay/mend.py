@@ -180,20 +180,28 @@ def _plain(chunk: str) -> tuple[str, str]:
 
 
 def _closed(chunk: str) -> tuple[str, str]:
-    """Close brackets that were left open."""
+    """Close brackets that were left open, and drop those that close nothing."""
     source, beside = _plain(chunk)
-    stack: list[str] = []
+    kept: list[str] = []
+    open_: list[str] = []
     quote = ""
+    remark = False
     for char in source:
+        remark = char != "\n" and (remark or (char == "#" and not quote))
+        if remark:
+            continue
         if quote:
             quote = "" if char == quote else quote
         elif char in "\"'":
             quote = char
         elif char in _CLOSERS:
-            stack.append(_CLOSERS[char])
-        elif stack and char == stack[-1]:
-            stack.pop()
-    return source.rstrip(", \n") + "".join(reversed(stack)), beside
+            open_.append(_CLOSERS[char])
+        elif char in _CLOSERS.values():
+            if char not in open_[-1:]:
+                continue
+            open_.pop()
+        kept.append(char)
+    return "".join(kept).rstrip(", \n") + "".join(reversed(open_)), beside
 
 
 def _tail_comment(chunk: str) -> str:
