@@ -6,14 +6,10 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.prose import sentence
-from pytest_brt.reproduce.replay.claims import (
-    EXCEPTION,
-    MUST_FAIL,
-    MUST_WORK,
-    claims,
-    is_literal,
-)
+from pytest_brt.reproduce.replay.claims import claims
+from pytest_brt.reproduce.replay.general import MUST_FAIL, MUST_WORK
 from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.mentions import EXCEPTION, is_literal
 from pytest_brt.reproduce.replay.roles import is_complaint, role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.types import Raised

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import final_exception
-from pytest_brt.reproduce.replay.claims import is_runnable
 from pytest_brt.reproduce.replay.mend import Statement
+from pytest_brt.reproduce.replay.mentions import is_runnable
 from pytest_brt.reproduce.replay.reading import (
     Reading,
     add_step,

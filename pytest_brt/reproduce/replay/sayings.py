@@ -7,7 +7,9 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence, sentences
-from pytest_brt.reproduce.replay.claims import Claim, claims, code_in, is_runnable
+from pytest_brt.reproduce.replay.claim import Claim
+from pytest_brt.reproduce.replay.claims import claims
+from pytest_brt.reproduce.replay.mentions import code_in, is_runnable
 from pytest_brt.reproduce.replay.reading import (
     Reading,
     add_inline,

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.reproduce.replay.claims import EXCEPTION
 from pytest_brt.reproduce.replay.consoles import read_shell_block
 from pytest_brt.reproduce.replay.listings import read_python, read_repl
+from pytest_brt.reproduce.replay.mentions import EXCEPTION
 from pytest_brt.reproduce.replay.outputs import read_output, read_traceback_block
 from pytest_brt.reproduce.replay.reading import (
     Reading,

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.issue.prose import sentence
-from pytest_brt.reproduce.replay.claims import claims, is_runnable
-from pytest_brt.reproduce.replay.comments import comment_said
+from pytest_brt.reproduce.replay.claims import claims
 from pytest_brt.reproduce.replay.steps import Role
 
 
@@ -69,38 +68,7 @@ def test_english_is_no_value(text: str) -> None:
     assert not [c for c in told(text) if c[1] == "value" and c[3] in ("a", "strange")]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("-> 3", ("value", "observed", "3")),
-        ("returns 3", ("value", "observed", "3")),
-        ("should be 4", ("value", "expected", "4")),
-        ("5, should be 4", ("value", "expected", "4")),
-        ("[1, 2]", ("value", "shown", "[1, 2]")),
-        ("raises ValueError: no", ("raises", "observed", "ValueError")),
-        ("This fails with \"KeyError: 'a'\"", ("raises", "observed", "KeyError")),
-        ("works fine", ("works", "contrast", "")),
-        ("this is wrong", ("wrong", "observed", "")),
-        ("[2, 3] -- 1 is gone", ("value", "observed", "[2, 3]")),
-        ("[2, 3]; 1 was dropped", ("wrong", "observed", "")),
-    ],
-)
-def test_comments(text: str, said: tuple[str, str, str]) -> None:
-    found = [(s.kind.value, s.role.value, s.text or _type(s.raised)) for s in comment_said(text)]
-    assert said in found
-
-
-def test_what_is_worth_running() -> None:
-    assert is_runnable("f(1)")
-    assert is_runnable("a**-b")
-    assert not is_runnable("f()")
-    assert not is_runnable("[1, 2]")
-    assert not is_runnable("name")
-    assert not is_runnable("x = 1")
-
-
 @given(st.text())
 def test_any_sentence_is_accepted(text: str) -> None:
     for claim in claims(sentence(text, 1), {"x"}, Role.EXPECTED):
         assert claim.said.role in Role
-    comment_said(text)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from pytest_brt.oracle.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.oracle.priors import PRIORS
-from pytest_brt.reproduce.replay.claims import is_runnable
 from pytest_brt.reproduce.replay.display import (
     Display,
     Form,
@@ -17,6 +16,7 @@ from pytest_brt.reproduce.replay.display import (
 )
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.mentions import is_runnable
 from pytest_brt.reproduce.replay.rules.view import View, called, quote
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen

@@ -1,0 +1,121 @@
+"""What verbs say: that something returns this, should give that, raises one and not another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from pytest_brt.issue.prose import Sentence
+from pytest_brt.reproduce.replay.claim import ORDINALS, Claim, raises_claim, value_claim
+from pytest_brt.reproduce.replay.mentions import EXCEPTION, Code, is_runnable, object_at
+from pytest_brt.reproduce.replay.roles import role_of
+from pytest_brt.reproduce.replay.steps import Role
+
+_VERB = re.compile(
+    r"(?P<modal>\b(?:should(?: not|n['’]t)?|must(?: not|n['’]t)?|would(?: not)?|could|ought to"
+    r"|(?:is |are |was )?(?:expected|supposed|meant) to|expect(?:ed)?(?: it)? to|to)\s+"
+    r"(?:(?:also|instead|rather|really|actually|simply|just|always|only|have)\s+)*)?"
+    r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
+    r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
+    r"|becomes?|gets?|got|shows?|displays?|computes?|leads? to|raises?|raised|raising|throws?"
+    r"|threw|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
+    r"(?:\s+(?:an?|the|following|value|exception|error|result|output|always|now|just|wrongly"
+    r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
+    re.IGNORECASE,
+)
+_RAISING = re.compile(r"rais|throw|threw|fail|error|crash|die", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|and not|but got|but gives|but returns)[\s:]*"
+    r"(?:just |an? |the |returning |raising )*",
+    re.IGNORECASE,
+)
+
+
+def verb_claims(
+    sentence: Sentence, codes: list[Code], masked: str, known: Collection[str]
+) -> list[Claim]:
+    """Return what the verbs of a sentence say.
+
+    Args:
+        sentence: the sentence.
+        codes: the code in it.
+        masked: its text, with the code hidden.
+        known: variables that it may speak of by name.
+    """
+    return [
+        claim
+        for match in _VERB.finditer(masked)
+        for claim in _claims_of(sentence, codes, masked, match, known)
+    ]
+
+
+def _claims_of(
+    sentence: Sentence,
+    codes: list[Code],
+    masked: str,
+    match: re.Match[str],
+    known: Collection[str],
+) -> list[Claim]:
+    before = [code.text for code in reversed(codes) if code.end <= match.start() + 1]
+    subject = next((text for text in before if is_runnable(text) or text in known), "")
+    verb = match["verb"].lower()
+    weak = verb in ("is", "be", "are", "was")
+    modal = (match["modal"] or "").lower().strip()
+    role = _verb_role(masked, match, modal)
+    if weak and not subject and not modal:
+        return []
+    text, end = object_at(sentence.text, codes, match.end())
+    if not text:
+        return []
+    exception = EXCEPTION.fullmatch(text) or EXCEPTION.match(text)
+    if exception:
+        found = [raises_claim(subject, exception, role, sentence)]
+        other = _instead(sentence.text, codes, end)
+        second = EXCEPTION.match(other) if other else None
+        if second:
+            found.append(raises_claim(subject, second, _opposite(role), sentence))
+        return found
+    if _RAISING.search(verb) or "Warning" in text:
+        return []
+    found = [replace(value_claim(subject, text, role, sentence), ordinal=_ordinal(masked, match))]
+    other = _instead(sentence.text, codes, end)
+    if other and not EXCEPTION.match(other):
+        found.append(value_claim(subject, other, _opposite(role), sentence))
+    return found
+
+
+def _instead(text: str, codes: list[Code], end: int) -> str:
+    """Return what follows "instead of" right after `end`, "" when nothing does."""
+    rest = text[end:].lstrip(" `,")
+    match = _INSTEAD.match(rest)
+    if match is None:
+        return ""
+    start = len(text) - len(rest) + match.end()
+    return object_at(text, codes, start)[0]
+
+
+def _opposite(role: Role) -> Role:
+    return Role.OBSERVED if role is Role.EXPECTED else Role.EXPECTED
+
+
+def _ordinal(masked: str, match: re.Match[str]) -> int:
+    """Return which result the clause before the verb names, 0 when it names none."""
+    before = masked[: match.start()].lower()
+    words = re.findall(r"\w+", re.split(r"[,;:.]|\band\b|\bbut\b", before)[-1])
+    return next((ORDINALS[word] for word in reversed(words) if word in ORDINALS), 0)
+
+
+def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:
+    if modal and modal.split(maxsplit=1)[0] != "to":
+        return Role.OBSERVED if re.search(r"not|n['’]t", modal) else Role.EXPECTED
+    before = masked[max(0, match.start() - 60) : match.start()].lower()
+    clause = re.split(r"[,;:]|\bbut\b", before)[-1]
+    if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
+        return Role.EXPECTED
+    if re.search(r"\bdoes(?:n['’]t| not)\b|\bnot\b", clause):
+        return Role.EXPECTED
+    whole = role_of(clause)
+    if whole is Role.CONTRAST or re.search(r"used to|previously|\d\.\d+ (?:it )?$", clause):
+        return Role.CONTRAST
+    return Role.OBSERVED
