@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import ast
+import copy
+
+import pytest
+
+from pytest_brt.code.kept import mark
+from pytest_brt.code.reductions import (
+    Finder,
+    arguments,
+    literals,
+    single_statements,
+    statement_runs,
+    unwrapped,
+)
+from pytest_brt.syntax import parse
+
+
+def variants(find: Finder, source: str, keep: tuple[int, ...] = (99,)) -> list[str]:
+    """Return what `source` can become by one change."""
+    tree = parse(source)
+    mark(tree, keep, frozen=True)
+    found = []
+    for change in find(tree):
+        changed = copy.deepcopy(tree)
+        change(changed)
+        found.append(ast.unparse(changed))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("find", "source", "expected"),
+    [
+        (statement_runs, "a\nb\nc\nd", ["c\nd", "a\nb"]),
+        (single_statements, "a\nb", ["a", "b"]),
+        (single_statements, "if a:\n    b", ["", "if a:\n    pass"]),
+        (unwrapped, "if a:\n    b\nelse:\n    c", ["b", "c"]),
+        (arguments, "f(1, a=2)", ["f(1)", "f(a=2)"]),
+        (arguments, "[x]", ["[]"]),
+        (arguments, "(x, y)", ["(x,)", "(y,)"]),
+        (arguments, "{1: x}", ["{}"]),
+        (arguments, "a + -b", ["a", "-b", "a + b"]),
+        (literals, "f('abcd', True)", [f"f({v!r}, True)" for v in ("", "a", "ab", "cd")]),
+        (literals, "f(7)", ["f(0)", "f(1)", "f(2)", "f(3)", "f(6)"]),
+    ],
+)
+def test_one_change(find: Finder, source: str, expected: list[str]) -> None:
+    found = variants(find, source)
+    assert found[: len(expected)] == expected
+
+
+def test_what_is_kept_is_not_offered() -> None:
+    source = "a\nwith b:\n    f(1)\n    c"
+    assert variants(single_statements, source, keep=(3,)) == [
+        "with b:\n    f(1)\n    c",
+        "a\nwith b:\n    f(1)",
+    ]
+    assert variants(arguments, source, keep=(3,)) == []
+    assert variants(literals, source, keep=(3,)) == []
