@@ -37,3 +37,26 @@ def test_more_votes_never_widen_the_interval(mean: float, few: float, more: floa
     if 0.1 < mean < 0.9:
         narrow_low, narrow_high = beta_interval(mean, many)
         assert narrow_high - narrow_low <= high - low + 1e-9
+
+
+@given(st.floats(0.2, 0.8), st.floats(3, 50), st.floats(0.1, 0.95))
+def test_the_interval_holds_its_mass_with_equal_tails(
+    mean: float, votes: float, mass: float
+) -> None:
+    low, high = beta_interval(mean, votes, mass)
+    if low == mean or high == mean:  # a narrow one of a skewed distribution is widened to the mean
+        return
+    a, b = mean * (votes + 2), (1 - mean) * (votes + 2)
+    assert beta_cdf(low, a, b) == pytest.approx((1 - mass) / 2, abs=1e-6)
+    assert beta_cdf(high, a, b) == pytest.approx((1 + mass) / 2, abs=1e-6)
+
+
+def test_without_votes_two_stand_for_knowing_nothing() -> None:
+    assert beta_interval(0.5, 0) == pytest.approx((0.1, 0.9))  # Beta(1, 1) is even
+
+
+@given(st.floats(0, 1), st.floats(0, 50))
+def test_the_interval_of_the_contrary_is_its_mirror(mean: float, votes: float) -> None:
+    low, high = beta_interval(mean, votes)
+    mirrored = beta_interval(1 - mean, votes)
+    assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-6)
