@@ -15,7 +15,7 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.trace.place import place_frames
 from pytest_brt.code.trace.read import read_tracebacks
 from pytest_brt.code.words import words_of
-from pytest_brt.localise.literals import find_literals
+from pytest_brt.localise.literals import Hits
 from pytest_brt.syntax import parse
 from pytest_brt.types import BlockKind, Frame, Issue
 
@@ -57,14 +57,17 @@ _MOST_LINES = 12
 _BODY = 0.8
 
 
-def gather(issue: Issue, index: Index) -> tuple[Evidence, ...]:
-    """Return all that the report `issue` says about places in the product."""
+def gather(issue: Issue, index: Index, spelled: Iterable[Hits]) -> tuple[Evidence, ...]:
+    """Return all that the report `issue` says about places in the product.
+
+    `spelled` is where the product has what the report spells.
+    """
     found = [
         *_from_tracebacks(issue.text, index),
         *_from_paths(issue.text, index),
         *_from_snippets(issue, index),
         *_from_names(issue, index),
-        *_from_literals(issue, index),
+        *_from_literals(spelled, index),
         *_from_words(issue, index),
     ]
     return tuple(item for item in found if is_product(item.path))
@@ -213,9 +216,9 @@ def _counts(definition: Definition) -> bool:
     return definition.kind is not DefinitionKind.VARIABLE and is_product(definition.path)
 
 
-def _from_literals(issue: Issue, index: Index) -> Iterator[Evidence]:
+def _from_literals(spelled: Iterable[Hits], index: Index) -> Iterator[Evidence]:
     """Yield the places that spell what the report spells, stronger the fewer there are."""
-    for hits in find_literals(issue, index):
+    for hits in spelled:
         most = max(len(lines) for _, lines in hits.files)
         for path, lines in hits.files:
             strength = hits.rarity * (0.5 + 0.5 * len(lines) / most)

@@ -17,8 +17,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_product, is_test_path
 from pytest_brt.types import BlockKind, Issue
 
-#: A literal that more files have says nothing.
-MOST_FILES = 8
+#: A literal that more files of the product have says nothing, nor one that more test files have.
+MOST_FILES, MOST_TEST_FILES = 8, 25
 #: Literals that are looked for, and files that are read for each.
 _MOST, _READ = 40, 60
 #: How much less one plain word says than what is hardly there by chance.
@@ -215,17 +215,16 @@ def _message(text: str) -> Literal:
     )
 
 
-def find_literals(
-    issue: Issue, index: Index, *, tests: bool = False, most_files: int = MOST_FILES
-) -> tuple[Hits, ...]:
+def find_literals(issue: Issue, index: Index, *, tests: bool = False) -> tuple[Hits, ...]:
     """Return where the product (or the tests) has what `issue` spells.
 
-    What more than `most_files` files have says nothing and is left out, and so is what the
-    product defines: that is found by its name.
+    What very many files have is left out, and so is what the product defines: that is found
+    by its name.
     """
+    most = MOST_TEST_FILES if tests else MOST_FILES
     new = (one for one in literals_of(issue) if not _is_defined(one.text, index))
     found = (find_literal(literal, index, tests=tests) for literal in new)
-    return tuple(hits for hits in found if 0 < len(hits.files) <= most_files)
+    return tuple(hits for hits in found if 0 < len(hits.files) <= most)
 
 
 def _is_defined(name: str, index: Index) -> bool:

@@ -9,9 +9,8 @@ from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_file
-from pytest_brt.localise.literals import find_literals
+from pytest_brt.localise.literals import Hits
 from pytest_brt.localise.suspects import Suspect, rank_files
-from pytest_brt.types import Issue
 
 #: What it adds, beside what the name of a file says (1 for that of the likeliest file), that
 #: tests in it use the likeliest function, and that they have what the report spells.
@@ -26,13 +25,15 @@ _MOST_FILES = 25
 _NAMED = 40
 
 
-def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Suspect], code: str = "") -> str:
-    """Return the path of the test file that a test of `issue` would be added to, or "".
+def nearest_tests(
+    index: Index, suspects: Sequence[Suspect], spelled: Sequence[Hits], code: str = ""
+) -> str:
+    """Return the path of the test file that a test of a report would be added to, or "".
 
     Args:
-        issue: the report.
         index: the project.
         suspects: where the bug may be, the likeliest first.
+        spelled: where the tests have what the report spells.
         code: what the report runs, as Python; "" when that is not known.
 
     Raises:
@@ -42,7 +43,7 @@ def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Suspect], code:
     for path, score in (
         *_by_name(index, suspects, code),
         *_by_uses(index, suspects),
-        *_by_literals(issue, index),
+        *_by_literals(spelled, index),
     ):
         scores[path] = scores.get(path, 0.0) + score
     return min(scores, key=lambda path: (-scores[path], path), default="")
@@ -92,14 +93,13 @@ def _names(index: Index, suspects: Sequence[Suspect]) -> dict[str, float]:
     return {name: weight for name, weight in found.items() if len(name) > 2 and name[:2] != "__"}
 
 
-def _by_literals(issue: Issue, index: Index) -> Iterator[tuple[str, float]]:
+def _by_literals(spelled: Sequence[Hits], index: Index) -> Iterator[tuple[str, float]]:
     """Yield the test files that have what the report spells, by their share of it."""
-    every = find_literals(issue, index, tests=True, most_files=_MOST_FILES)
-    for hits in every:
+    for hits in spelled:
         total = sum(len(lines) for _, lines in hits.files)
         for path, lines in hits.files:
             if _has_tests(path, index):
-                yield path, _SPELLS * len(lines) / total / len(every)
+                yield path, _SPELLS * len(lines) / total / len(spelled)
 
 
 def _has_tests(path: str, index: Index) -> bool:

@@ -18,7 +18,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched
-from pytest_brt.localise.literals import LiteralKind, find_literals
+from pytest_brt.localise.literals import Hits, LiteralKind, find_literals
 from pytest_brt.localise.machinery import is_machinery
 from pytest_brt.localise.spectrum import Counts, dstar, ochiai, rank_lines, tarantula
 from pytest_brt.localise.suspects import find_suspects
@@ -51,8 +51,9 @@ def find_places(
         watched: what those tests and nearby passing ones run.
         limit: how many places at most.
     """
-    places = _of_report(issue, index)
-    for key, place in _of_messages(issue, index).items():
+    spelled = find_literals(issue, index)
+    places = _of_report(issue, index, spelled)
+    for key, place in _of_messages(spelled, index).items():
         places[key] = _joined(places.get(key), place)
     seen = [*_of_stacks(failing, index).items(), *_of_spectrum(watched, index).items()]
     helps = {path: is_machinery(path, index) for path in {key[0] for key, _ in seen}}
@@ -108,8 +109,8 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
 _Key = tuple[str, str]
 
 
-def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
-    suspects = find_suspects(issue, index, limit=50)
+def _of_report(issue: Issue, index: Index, spelled: Sequence[Hits]) -> dict[_Key, Place]:
+    suspects = find_suspects(issue, index, spelled=spelled, limit=50)
     top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
     return {
         (suspect.path, suspect.function): Place(
@@ -124,10 +125,10 @@ def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
     }
 
 
-def _of_messages(issue: Issue, index: Index) -> dict[_Key, Place]:
+def _of_messages(spelled: Iterable[Hits], index: Index) -> dict[_Key, Place]:
     """Return the places that say what the report quotes as a message, where there are few."""
     found: dict[_Key, Place] = {}
-    for hits in find_literals(issue, index):
+    for hits in spelled:
         text = hits.literal.text
         said = hits.literal.kind is LiteralKind.MESSAGE or (
             hits.literal.kind is LiteralKind.QUOTED and len(text.split()) >= _WORDS

@@ -7,11 +7,12 @@ a file that nothing in particular speaks for is a suspect as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.code.index import Index
 from pytest_brt.localise.evidence import Evidence, Sign, gather, strongest
+from pytest_brt.localise.literals import Hits, find_literals
 from pytest_brt.types import Issue
 
 #: How much each sign counts; fixed in advance, by how directly it points.
@@ -41,10 +42,20 @@ class Suspect:
     reasons: tuple[str, ...]
 
 
-def find_suspects(issue: Issue, index: Index, *, limit: int = 20) -> tuple[Suspect, ...]:
-    """Return the likeliest places of the bug that `issue` reports, best first."""
+def find_suspects(
+    issue: Issue, index: Index, *, spelled: Sequence[Hits] | None = None, limit: int = 20
+) -> tuple[Suspect, ...]:
+    """Return the likeliest places of the bug that `issue` reports, best first.
+
+    Args:
+        issue: the report.
+        index: the project.
+        spelled: where the product has what the report spells, if that was looked for already.
+        limit: how many places at most.
+    """
     by_file: dict[str, list[Evidence]] = {}
-    for item in gather(issue, index):
+    spelled = find_literals(issue, index) if spelled is None else spelled
+    for item in gather(issue, index, spelled):
         by_file.setdefault(item.path, []).append(item)
     scores = {path: _score(items) for path, items in by_file.items()}
     files = sorted(scores, key=lambda path: (-scores[path], path))[:limit]

@@ -7,13 +7,13 @@ told what a call gives needs to find out only what it should give.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.localise.evidence import ENDS
-from pytest_brt.localise.literals import find_literals
+from pytest_brt.localise.literals import MOST_FILES, Hits, find_literals
 from pytest_brt.localise.nearest import nearest_tests
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
 from pytest_brt.reproduce.imports import imports_of
@@ -85,13 +85,15 @@ def gather_hints(
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    suspects = _with_given(find_suspects(issue, index), buggy)
+    spelled = find_literals(issue, index)
+    in_tests = find_literals(issue, index, tests=True)
+    suspects = _with_given(find_suspects(issue, index, spelled=spelled), buggy)
     if replayed is None and engine is not None:
         replayed = watch(read_script(issue), engine)
     seen = replayed.seen if replayed else ()
     report_code = "\n".join(item.step.source for item in seen)
     code = report_code if _parses(report_code) else ""
-    host = nearest_tests(issue, index, suspects, code)
+    host = nearest_tests(index, suspects, in_tests, code)
     tests = [
         judged.test.source
         for judged in (attempt.tests if attempt else ())
@@ -105,14 +107,14 @@ def gather_hints(
         imports=imports_of(issue, index, seen=seen, suspects=suspects, host=host, engine=engine),
         tests=tuple(tests[:_MOST_TESTS]),
         stance=stance_of(seen),
-        literals=_rare(issue, index),
+        literals=_rare((*spelled, *in_tests)),
     )
 
 
-def _rare(issue: Issue, index: Index) -> tuple[re.Pattern[str], ...]:
+def _rare(spelled: Iterable[Hits]) -> tuple[re.Pattern[str], ...]:
     """Return what the report spells and few files have."""
-    found = [hit for tests in (False, True) for hit in find_literals(issue, index, tests=tests)]
-    return tuple(dict.fromkeys(hits.literal.pattern for hits in found))
+    few = (hits for hits in spelled if len(hits.files) <= MOST_FILES)
+    return tuple(dict.fromkeys(hits.literal.pattern for hits in few))
 
 
 def _with_given(found: tuple[Suspect, ...], buggy: Sequence[str]) -> tuple[Suspect, ...]:

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
+from pytest_brt.localise.literals import find_literals
 from pytest_brt.localise.nearest import nearest_tests
 from pytest_brt.localise.suspects import find_suspects
 from tests.trees import write_tree
@@ -42,7 +43,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def nearest(text: str, index: Index, code: str = "") -> str:
     issue = read_issue(text, "-")
-    return nearest_tests(issue, index, find_suspects(issue, index), code)
+    spelled = find_literals(issue, index, tests=True)
+    return nearest_tests(index, find_suspects(issue, index), spelled, code)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
 from pytest_brt.localise.evidence import Sign, gather
+from pytest_brt.localise.literals import find_literals
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
 from tests.trees import write_tree
 
@@ -108,7 +109,9 @@ def test_every_sign_is_seen(index: Index) -> None:
         TRACEBACK
         + "\n`edge_length` in pkg/text.py, `towards infinity`:\n\n```python\nrender(1)\n```\n"
     )
-    assert {item.sign for item in gather(read_issue(text, "-"), index)} == set(Sign)
+    issue = read_issue(text, "-")
+    found = gather(issue, index, find_literals(issue, index))
+    assert {item.sign for item in found} == set(Sign)
 
 
 def test_order_is_stable(index: Index) -> None:
