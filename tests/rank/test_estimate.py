@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.rank.cluster import Cluster
 from pytest_brt.rank.estimate import estimate, evidence
+from pytest_brt.rank.reliability import logit
 
 
 def cluster(reliability: float = 0.5, leniency: float = 0.2) -> Cluster:
@@ -85,3 +86,33 @@ def test_the_order_of_patches_changes_nothing(order: list[int]) -> None:
     straight = estimate(matrix, clusters, [0.0] * 5)
     mixed = estimate([matrix[place] for place in order], clusters, [0.0] * 5)
     assert mixed.right == pytest.approx([straight.right[place] for place in order])
+
+
+def test_it_is_estimated_until_nothing_moves() -> None:
+    """After one round the last but one is held for right, as two of its tests said."""
+    matrix = [
+        [1.0, 1.0, 1.0, 0.0],
+        [1.0, 0.0, 1.0, 1.0],
+        [0.0, 0.0, 1.0, 0.0],
+        [1.0, 0.0, 1.0, 0.0],
+        [1.0, 1.0, 0.0, 1.0],
+        [0.0, 1.0, 0.0, 1.0],
+    ]
+    found = estimate(matrix, [cluster(0.5)] * 4, [-0.8] * 6)
+    assert found.right[3] > 0.8 > 0.5 > found.right[4]
+    assert min(found.reliable[0], found.reliable[2]) > 0.8 > 0.2 > found.reliable[1]
+    for line, right in zip(matrix, found.right, strict=True):
+        moved = sum(
+            evidence(share, cluster(0.5), trust)
+            for share, trust in zip(line, found.reliable, strict=True)
+        )
+        assert logit(right) == pytest.approx(moved - 0.8)
+
+
+def test_equal_lines_are_no_independent_judges() -> None:
+    """Ten copies of what a test is wrong about do not make it right."""
+    lines = [[1.0, 1.0, 1.0, 0.0]] * 2 + [[0.0, 0.0, 0.0, 1.0]] * 3
+    few = estimate(lines, [cluster(0.5)] * 4, [-0.8] * 5)
+    many = estimate([*lines, *lines[2:] * 3], [cluster(0.5)] * 4, [-0.8] * 14)
+    assert many.reliable[3] < 0.5 < many.reliable[0]
+    assert many.right[0] == pytest.approx(few.right[0], abs=0.05)

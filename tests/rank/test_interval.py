@@ -44,7 +44,7 @@ def test_the_interval_holds_its_mass_with_equal_tails(
     mean: float, votes: float, mass: float
 ) -> None:
     low, high = beta_interval(mean, votes, mass)
-    if low == mean or high == mean:  # a narrow one of a skewed distribution is widened to the mean
+    if mean in (low, high):  # a narrow one of a skewed distribution is widened to the mean
         return
     a, b = mean * (votes + 2), (1 - mean) * (votes + 2)
     assert beta_cdf(low, a, b) == pytest.approx((1 - mass) / 2, abs=1e-6)

@@ -37,6 +37,16 @@ def test_raises_elsewhere():
     with pytest.raises(ParseError):
         load("x")
 
+def test_with_another_block():
+    with open(delta(3)):
+        assert other(3) == '8 hours and 60 minutes'
+
+def test_values_that_are_everywhere():
+    assert delta(1) == 0
+    assert delta(2) == True
+    assert delta(3) == None
+    assert delta(4) == 'a'
+
 def test_broken_escape():
     assert delta("\\d") == '8 hours and 60 minutes'
 """
@@ -90,3 +100,34 @@ def test_names_that_tell_what_a_candidate_is_about() -> None:
     source = "import pkg\n\ndef test_a():\n    x = pkg.Thing().walk(1)\n    assert str(x) == 'y'\n"
     test = candidate(OracleKind.EQUALS, source, VALUE)
     assert hints_of([test]) == {"pkg", "Thing", "walk"}
+
+
+METHOD = '''\
+class TestDelta:
+    def test_text_at_the_margin(self):
+        text = """
+at the margin
+"""
+        assert delta(text) == '8 hours and 60 minutes'
+
+    def test_pins(self):
+        assert delta(32399) == '8 hours and 60 minutes'
+'''
+
+
+def test_a_method_that_cannot_be_read_alone_is_passed_over() -> None:
+    source = "def test_a():\n    assert delta(32399) == '9 hours'\n"
+    tests = read_tests("tests/test_a.py", METHOD)
+    assert len(tests) == 2
+    found = pinned_among(tests, [candidate(OracleKind.EQUALS, source, VALUE)])
+    assert found[-1] == "tests/test_a.py::TestDelta::test_pins"
+
+
+def test_what_a_candidate_did_not_see_pins_nothing() -> None:
+    source = "def test_a():\n    assert delta(32399) == '9 hours'\n"
+    unlike = Raised(type="AssertionError", message="8 hours and 60 minutes")
+    assert names(candidate(OracleKind.EQUALS, source, unlike)) == []
+    assert names(candidate(OracleKind.MUST_RAISE, source, VALUE)) == []
+    assert names(candidate(OracleKind.EQUALS, "def test_a(:", VALUE)) == []
+    assert names(candidate(OracleKind.EQUALS, "def test_a():\n    pass\n", VALUE)) == []
+    assert names() == []

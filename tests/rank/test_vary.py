@@ -105,6 +105,13 @@ def test_variants_are_near_different_and_always_the_same() -> None:
         ast.parse(variant.source)
 
 
+def test_no_more_variants_than_asked_for_though_literals_are_many() -> None:
+    many = lifted("def test_a():\n    assert f(10, 20, 30, 40, 50, 60) == 1\n")
+    few = lifted(EQUALS)
+    found = variants_of([many, few, many], 4, seed=1)
+    assert [len(variants) for variants in found] == [4, 4, 4]
+
+
 @given(
     st.one_of(
         st.integers(-(10**6), 10**6),
