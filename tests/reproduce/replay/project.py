@@ -29,6 +29,10 @@ def shout(text):
     print(text.upper() + "?")
 
 
+def lines(items):
+    return "".join(item + "\\n" for item in items)
+
+
 def check(n):
     return n
 

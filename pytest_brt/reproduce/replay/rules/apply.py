@@ -12,8 +12,9 @@ from pytest_brt.reproduce.replay.rules.guards import guards
 from pytest_brt.reproduce.replay.rules.inverse import idempotent, round_trip
 from pytest_brt.reproduce.replay.rules.raises import must_raise, no_raise
 from pytest_brt.reproduce.replay.rules.relations import agree
-from pytest_brt.reproduce.replay.rules.values import MARKED, SPOKEN, equals, gone
+from pytest_brt.reproduce.replay.rules.values import MARKED, SPOKEN, gone
 from pytest_brt.reproduce.replay.rules.view import View
+from pytest_brt.reproduce.replay.rules.wanted import equals
 from pytest_brt.reproduce.replay.rules.warned import must_warn, no_warning
 from pytest_brt.types import OracleKind
 

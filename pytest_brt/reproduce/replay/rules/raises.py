@@ -9,7 +9,14 @@ from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.judge import is_isolation
 from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
 from pytest_brt.reproduce.replay.draft import Draft
-from pytest_brt.reproduce.replay.rules.view import View, called, messages_agree, quote, simple
+from pytest_brt.reproduce.replay.rules.view import (
+    View,
+    called,
+    messages_agree,
+    quote,
+    short,
+    simple,
+)
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.types import OracleKind, Raised
@@ -40,7 +47,7 @@ def no_raise(view: View) -> Iterator[Draft]:
             kind=OracleKind.NO_RAISE,
             index=index,
             body=(body,),
-            sentence=f"`{_short(body)}` must not raise {shown[:160]}.{quote(said)}",
+            sentence=f"`{short(body)}` must not raise {shown[:160]}.{quote(said)}",
             score=score,
             reasons=reasons,
             expects=raised,
@@ -165,7 +172,7 @@ def _must_raise(
         kind=OracleKind.MUST_RAISE,
         index=index,
         body=(f"with pytest.raises({kind}):", f"    {expression}"),
-        sentence=f"`{_short(expression)}` must raise {simple(kind)}.{why}",
+        sentence=f"`{short(expression)}` must raise {simple(kind)}.{why}",
         score=score,
         reasons=("the report says that it should be an error",),
         imports=("import pytest",),
@@ -181,8 +188,3 @@ def _sibling_exception(view: View, seen: Seen) -> str:
         if other.did.raised and called(other.step.source) == called(seen.step.source):
             return simple(other.did.raised.type)
     return ""
-
-
-def _short(source: str) -> str:
-    line = " ".join(source.split())
-    return line if len(line) <= 120 else line[:117] + "..."

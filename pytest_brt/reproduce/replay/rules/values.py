@@ -1,4 +1,4 @@
-"""Oracles about values: the reported one must be gone, the expected one must come out."""
+"""Oracle about values: the reported one must be gone."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from pytest_brt.oracle.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.display import (
     Display,
-    Form,
     assertion,
     can_compare,
     displays,
 )
 from pytest_brt.reproduce.replay.draft import Draft
-from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.mentions import is_runnable
-from pytest_brt.reproduce.replay.rules.view import View, called, quote
+from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen
-from pytest_brt.syntax import parse_expression
 from pytest_brt.types import BlockKind, OracleKind
 
 _SUSPECT = (Role.OBSERVED, Role.SHOWN)
@@ -42,7 +39,7 @@ def gone(view: View) -> Iterator[Draft]:
             said, alike = found
             if any(_is_fine(other, display) for other in seen.step.said):
                 break
-            if _is_beside(view, seen, said):
+            if _is_beside(view, seen, said) or _is_on_the_way(view, index, said):
                 break
             score, reasons = _gone_score(view, index, said, alike)
             lines, capsys = assertion(display, display.text, differs=True)
@@ -51,7 +48,7 @@ def gone(view: View) -> Iterator[Draft]:
                 kind=OracleKind.GONE,
                 index=index,
                 body=lines,
-                sentence=f"`{_short(seen.step.source)}` must not give {shown[:100]} any more."
+                sentence=f"`{short(seen.step.source)}` must not give {shown[:100]} any more."
                 f"{quote(said)}",
                 score=score,
                 reasons=reasons,
@@ -170,110 +167,18 @@ def _is_last_shown(view: View, index: int) -> bool:
     )
 
 
-def equals(view: View) -> Iterator[Draft]:
-    """A result that the report calls right must come out."""
-    for index, seen in enumerate(view.seen):
-        shown = displays(seen)
-        if not shown or seen.missing:
-            continue
-        wanted = [(said, *_wanted_score(said)) for said in seen.step.said if _is_wanted(said)]
-        if any(
-            quoted_in(display.text, s.text)
-            for s in seen.step.said
-            for display in shown
-            if s.kind is SaidKind.VALUE and s.role is Role.CONTRAST
-        ):
-            continue
-        wanted += [
-            (said, PRIORS[OracleKind.EQUALS] + 0.1, "the same code gave it elsewhere")
-            for said in _from_twins(view, index)
-        ]
-        for said, score, reason in wanted:
-            draft = _equals(index, seen, shown, said, score, reason)
-            if draft is not None:
-                yield draft
-
-
-def _is_wanted(said: Said) -> bool:
-    return said.kind is SaidKind.VALUE and said.role is Role.EXPECTED
-
-
-def _wanted_score(said: Said) -> tuple[float, str]:
-    base = PRIORS[OracleKind.EQUALS]
-    if said.direct:
-        return base, "the report shows it as the expected result"
-    after = said.sentence.partition(said.text)[2].strip("`\"' ")
-    if re.match(r",? ?or\b", after):
-        return base - 0.2, "the report names it as one of several"
-    if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
-        return base - 0.15, "the report wishes for it"
-    return base + 0.05, "the report says that it should"
-
-
-def _from_twins(view: View, index: int) -> list[Said]:
-    """Values that the report gives for the same statement elsewhere, as in another version."""
+def _is_on_the_way(view: View, index: int, said: Said | None) -> bool:
+    """Say whether a result is shown before the one that the title speaks of, in a session."""
     seen = view.seen[index]
-    own = displays(seen)
-    if not any(_matches(own, said) for said in seen.step.said):
-        return []
-    twins = [
-        other
-        for other in view.seen
-        if other is not seen and other.step.source == seen.step.source and displays(other) == own
-    ]
-    return [
-        said
-        for twin in twins
-        for said in twin.step.said
-        if said.kind is SaidKind.VALUE and not _matches(own, said)
-    ]
-
-
-def _matches(shown: tuple[Display, ...], said: Said) -> bool:
-    return said.kind is SaidKind.VALUE and any(
-        bool(quoted_in(display.text, said.text)) for display in shown
-    )
-
-
-def _equals(
-    index: int, seen: Seen, shown: tuple[Display, ...], said: Said, score: float, reason: str
-) -> Draft | None:
-    text = said.text.strip()
-    if not text or any(quoted_in(display.text, text) for display in shown):
-        return None
-    display = shown[0]
-    as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
-    if as_value and not _is_expression(text):
-        return None
-    if as_value:
-        display = Display(
-            form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
-        )
-    elif text in said.sentence and " " not in text:
-        return None
-    lines, capsys = assertion(display, text, differs=False)
-    verb = "be" if seen.step.source.isidentifier() else "give"
-    return Draft(
-        kind=OracleKind.EQUALS,
-        index=index,
-        body=lines,
-        sentence=f"`{_short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
-        f"{quote(said)}",
-        score=score if as_value or "\n" not in text else score - 0.2,
-        reasons=(reason,),
-        fixtures=("capsys",) if capsys else (),
-        about=called(seen.step.source),
-    )
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        parse_expression(text.strip())
-    except SyntaxError:
+    if said is None or not said.direct or view.in_title(seen.step.source):
         return False
-    return True
-
-
-def _short(source: str) -> str:
-    line = " ".join(source.split())
-    return line if len(line) <= 120 else line[:117] + "..."
+    if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
+        return False
+    return any(
+        other.step.block == seen.step.block
+        and view.in_title(other.step.source)
+        and any(
+            s.kind is SaidKind.VALUE and s.direct and s.role in _SUSPECT for s in other.step.said
+        )
+        for other in view.seen[index + 1 :]
+    )

@@ -92,3 +92,9 @@ def called(source: str) -> str:
         )
     attributes = re.findall(r"\.([A-Za-z_]\w*)", source)
     return str(attributes[-1]) if attributes else ""
+
+
+def short(source: str) -> str:
+    """Return a statement on one line, cut where it is long."""
+    line = " ".join(source.split())
+    return line if len(line) <= 120 else line[:117] + "..."

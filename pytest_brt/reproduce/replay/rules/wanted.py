@@ -1,0 +1,158 @@
+"""Oracle about values: the one that the report calls right must come out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_brt.oracle.compare import quoted_in
+from pytest_brt.oracle.priors import PRIORS
+from pytest_brt.reproduce.replay.display import Display, Form, assertion, displays
+from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.syntax import parse_expression
+from pytest_brt.types import OracleKind
+
+_VERSION = re.compile(r"\b(?:before|after|old|new|previous)\b", re.IGNORECASE)
+_ROUGHLY = re.compile(
+    r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less)\b",
+    re.IGNORECASE,
+)
+
+
+def equals(view: View) -> Iterator[Draft]:
+    """A result that the report calls right must come out."""
+    for index, seen in enumerate(view.seen):
+        shown = displays(seen)
+        if not shown or seen.missing:
+            continue
+        wanted = [(said, *_wanted_score(said)) for said in seen.step.said if _is_wanted(said)]
+        if any(
+            quoted_in(display.text, s.text)
+            for s in seen.step.said
+            for display in shown
+            if s.kind is SaidKind.VALUE and s.role is Role.CONTRAST
+        ):
+            continue
+        wanted += [
+            (said, PRIORS[OracleKind.EQUALS] + 0.1, "the same code gave it elsewhere")
+            for said in _from_twins(view, index)
+        ]
+        wanted += [
+            (said, PRIORS[OracleKind.EQUALS] - 0.05, "the report compares it with another version")
+            for said in _from_versions(seen, shown)
+        ]
+        for said, score, reason in wanted:
+            draft = _equals(index, seen, shown, said, score, reason)
+            if draft is not None:
+                yield draft
+
+
+def _is_wanted(said: Said) -> bool:
+    return said.kind is SaidKind.VALUE and said.role is Role.EXPECTED
+
+
+def _wanted_score(said: Said) -> tuple[float, str]:
+    base = PRIORS[OracleKind.EQUALS]
+    if said.direct:
+        return base, "the report shows it as the expected result"
+    after = said.sentence.partition(said.text)[2].strip("`\"' ")
+    if re.match(r",? ?or\b", after):
+        return base - 0.2, "the report names it as one of several"
+    if _ROUGHLY.search(said.sentence):
+        return base - 0.2, "the report says roughly what it should be"
+    if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
+        return base - 0.15, "the report wishes for it"
+    return base + 0.05, "the report says that it should"
+
+
+def _from_twins(view: View, index: int) -> list[Said]:
+    """Values that the report gives for the same statement elsewhere, as in another version."""
+    seen = view.seen[index]
+    own = displays(seen)
+    if not any(_matches(own, said) for said in seen.step.said):
+        return []
+    twins = [
+        other
+        for other in view.seen
+        if other is not seen and other.step.source == seen.step.source and displays(other) == own
+    ]
+    return [
+        said
+        for twin in twins
+        for said in twin.step.said
+        if said.kind is SaidKind.VALUE and not _matches(own, said)
+    ]
+
+
+def _from_versions(seen: Seen, shown: tuple[Display, ...]) -> list[Said]:
+    """The other one of two values that the report shows as before and after, old and new."""
+    pair = [
+        said
+        for said in seen.step.said
+        if said.kind is SaidKind.VALUE and _VERSION.search(said.sentence)
+    ]
+    other = [said for said in pair if not _matches(shown, said)]
+    return other if len(pair) == 2 and len(other) == 1 else []
+
+
+def _matches(shown: tuple[Display, ...], said: Said) -> bool:
+    return said.kind is SaidKind.VALUE and any(
+        bool(quoted_in(display.text, said.text)) for display in shown
+    )
+
+
+def _equals(
+    index: int, seen: Seen, shown: tuple[Display, ...], said: Said, score: float, reason: str
+) -> Draft | None:
+    text = said.text.strip()
+    if not text or any(quoted_in(display.text, text) for display in shown):
+        return None
+    display = shown[0]
+    as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
+    if as_value and not _is_expression(text):
+        return None
+    if as_value:
+        display = Display(
+            form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
+        )
+    elif text in said.sentence and " " not in text:
+        return None
+    elif display.form is Form.VALUE and display.evaluable:
+        # No Python, so not how the value is written; at most what it looks like printed.
+        texts = [other for other in shown if other.form is Form.STR]
+        if not texts:
+            return None
+        display = texts[0]
+    lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
+    verb = "be" if seen.step.source.isidentifier() else "give"
+    return Draft(
+        kind=OracleKind.EQUALS,
+        index=index,
+        body=lines,
+        sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
+        f"{quote(said)}",
+        score=score if as_value or "\n" not in text else score - 0.2,
+        reasons=(reason,),
+        fixtures=("capsys",) if capsys else (),
+        about=called(seen.step.source),
+    )
+
+
+def _ending(seen: Seen, display: Display) -> str:
+    """Return the newlines at the end of a printed text, which a report cannot show."""
+    if display.form is not Form.STR or display.type or seen.did is None:
+        return ""
+    printed = seen.did.stdout
+    return printed[len(printed.rstrip("\n")) : -1]
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        parse_expression(text.strip())
+    except SyntaxError:
+        return False
+    return True
