@@ -9,6 +9,7 @@ from dataclasses import replace
 from pytest_brt.issue.sessions import read_session
 from pytest_brt.reproduce.replay.comments import comment_said
 from pytest_brt.reproduce.replay.mend import Statement, statements
+from pytest_brt.reproduce.replay.mentions import is_literal
 from pytest_brt.reproduce.replay.names import names_of
 from pytest_brt.reproduce.replay.outputs import read_output
 from pytest_brt.reproduce.replay.reading import (
@@ -17,6 +18,7 @@ from pytest_brt.reproduce.replay.reading import (
     announced,
     close_block,
     displayed,
+    displays_value,
     say,
 )
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
@@ -65,9 +67,11 @@ def _split_remark(output: str) -> tuple[str, str]:
 def read_python(reading: Reading, block: Block) -> None:
     """Read a block of code."""
     role, sentence = announced(reading)
-    if role is Role.EXPECTED and reading.latest and _is_bare_value(block.text):
-        read_output(reading, block)
-        return
+    if reading.latest and _is_bare_value(block.text):
+        literal = is_literal(block.text.strip())
+        if role is Role.EXPECTED or (literal and _shows(reading)):
+            read_output(reading, block)
+            return
     parts = statements(block.text)
     if not parts:
         reading.notes.append(f"line {block.line}: code that does not parse")
@@ -116,6 +120,12 @@ def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, 
         bound = {name for other in (*earlier, before) for name in names_of(other.source).bound}
         return root not in bound and root.isidentifier()
     return False
+
+
+def _shows(reading: Reading) -> bool:
+    """Say whether the code above ends in something that shows a value, not shown so far."""
+    last = reading.steps[reading.latest[-1]]
+    return displays_value(last.source) and not any(said.direct for said in last.said)
 
 
 def _is_bare_value(text: str) -> bool:

@@ -12,6 +12,7 @@ from pytest_brt.reproduce.replay.reading import (
     Reading,
     add_step,
     announced,
+    announced_output,
     displayed,
     displays_value,
     say,
@@ -28,11 +29,13 @@ _MODULE_LINE = re.compile(
 
 def read_output(reading: Reading, block: Block) -> None:
     """Text below code is what it displayed, or should display."""
-    role, sentence = announced(reading)
+    role, sentence = announced_output(reading)
     reading.recent = []
     if not reading.latest:
         return
     shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
+    if any(said.direct for index in shown for said in reading.steps[index].said):
+        shown = []  # a session: what each of its inputs gave stands there already
     lines = [line for line in block.text.split("\n") if line.strip()]
     if len(shown) == len(lines) > 1:
         for index, line in zip(shown, lines, strict=True):

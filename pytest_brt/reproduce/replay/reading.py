@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.issue.prose import Sentence
@@ -12,6 +13,12 @@ from pytest_brt.reproduce.replay.names import names_of
 from pytest_brt.reproduce.replay.roles import role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Step
 from pytest_brt.syntax import parse
+
+_BOTH = re.compile(
+    r"\b(?:before|old|previous)\b.{0,20}\b(?:vs|versus|and|then)\b.{0,20}\b(?:after|new|current)\b"
+    r"|\b(?:after|new|current)\b.{0,20}\b(?:vs|versus|and)\b.{0,20}\b(?:before|old|previous)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -32,6 +39,8 @@ class Reading:
     bound: set[str] = field(default_factory=set)
     #: Indices of the steps of the last code block.
     latest: list[int] = field(default_factory=list)
+    #: The sentence that announced two outputs of that block together.
+    both: str = ""
     #: What was announced of that block.
     latest_role: Role = Role.SHOWN
     block: int = 0
@@ -82,6 +91,21 @@ def announced(reading: Reading) -> tuple[Role, str]:
     return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
 
 
+def announced_output(reading: Reading) -> tuple[Role, str]:
+    """Return the role of the output that comes now, and the sentence that gives it.
+
+    One sentence announces two of them when it names both: "before vs after". Which is the wrong
+    one is not said with that; the tree tells.
+    """
+    role, sentence = announced(reading)
+    if reading.recent and _BOTH.search(sentence):
+        reading.both = sentence
+    elif reading.recent or not reading.both:
+        reading.both = ""
+        return role, sentence
+    return Role.SHOWN, reading.both
+
+
 def add_step(
     reading: Reading, statement: Statement, line: int, said: tuple[Said, ...], *, session: bool
 ) -> int:
@@ -109,7 +133,7 @@ def close_block(reading: Reading, added: list[int]) -> None:
     reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
     ahead, reading.ahead = reading.ahead, []
     reading.latest_role = announced(reading)[0]
-    reading.recent, reading.latest = [], added
+    reading.recent, reading.latest, reading.both = [], added, ""
     for said, ordinal in ahead:
         several = said.kind in (SaidKind.RAISES, SaidKind.WORKS) and not ordinal
         for index in added if several else [meant(reading, ordinal)]:
