@@ -36,6 +36,12 @@ _COMMENT_VERB = re.compile(
 )
 
 
+#: "this line raises", "also fails": the line beside it, whatever the exception is.
+_FAILS_HERE = re.compile(
+    r"^(?:(?:this|that|it|here|the|line|call|one|still|also|now|always|even)\s+)*"
+    r"(?:raises|throws|fails|crashes|errors)\b(?!\s+(?:no|nothing|silently)\b)",
+    re.IGNORECASE,
+)
 #: A value, and then words about it: "[2, 3] -- 1 is gone".
 _REMARKED = re.compile(
     r"^(?P<value>.*?\S)(?:\s+[-–—]{1,3}\s+|\s*;\s+|\s*<[-=]+\s*)(?P<remark>\S.*)$"
@@ -120,6 +126,10 @@ def comment_said(text: str) -> tuple[Said, ...]:
     spoken = _spoken(text)
     if spoken:
         return spoken
+    wrong = Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
+    if _FAILS_HERE.match(text):
+        raised = Raised(type="", message="")
+        return (replace(wrong, kind=SaidKind.RAISES, raised=raised), wrong)
     if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
-        return (Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True),)
+        return (wrong,)
     return ()

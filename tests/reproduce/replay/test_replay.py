@@ -82,6 +82,23 @@ CASES = {
         OracleKind.GONE,
         '    assert capsys.readouterr().out != "HI?\\n"',
     ),
+    "text that is no Python": Case(
+        "encode is off\n\n`encode('a b')` gives `A B` but should be `a-b c`.\n",
+        OracleKind.EQUALS,
+        "    assert encode('a b') == \"a-b c\"",
+    ),
+    "before and after": Case(
+        "Regression in double\n\n```python\nfrom pkg import double\nprint([double(2)])\n```\n\n"
+        "Output before vs after:\n```python\n[4]\n```\n```python\n[5]\n```\n",
+        OracleKind.EQUALS,
+        '    assert str([double(2)]) == "[4]"',
+    ),
+    "bracket too many": Case(
+        "Problem with first\n\n```python\nfrom pkg import first\n"
+        "x = first([])) # this line raises\nprint(x)\n```\n",
+        OracleKind.NO_RAISE,
+        "    first([])",
+    ),
     "must raise": Case(
         "check accepts negatives\n\n`check(-1)` should raise a `ValueError`.\n",
         OracleKind.MUST_RAISE,
@@ -183,6 +200,36 @@ def test_what_hangs_or_exits_costs_only_itself(engine: Engine) -> None:
         "```\n>>> double(1)\n3\n```\n",
     )
     assert candidates(made)[0].test.oracle.kind is OracleKind.GONE
+
+
+def test_results_on_the_way_to_the_one_in_the_title_are_none(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "Wrong output of double\n\nThe result is wrong:\n\n```\n>>> from pkg import double, clean\n"
+        ">>> clean('a')\n'a'\n>>> double(2)\n5\n```\n",
+    )
+    (only,) = candidates(made)
+    assert (only.test.source or "").rstrip().endswith("assert double(2) != 5")
+
+
+def test_the_words_expected_do_not_compare_another_kind_of_value(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "double is off\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n```\n"
+        "The output should be `x = [1, 2`.\n",
+    )
+    assert [item.test.oracle.kind for item in candidates(made)] == [OracleKind.GONE]
+
+
+def test_printed_text_ends_in_as_many_lines_as_the_real_one(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "shown is off\n\n```python\nfrom pkg.core import lines\n"
+        "print(lines(['a b', 'c d']))\n```\n\n### Expected\n\n```\na b!\nc d!\n```\n\n"
+        "### Actual\n\n```\na b\nc d\n```\n",
+    )
+    (wanted,) = [i for i in candidates(made) if i.test.oracle.kind is OracleKind.EQUALS]
+    assert '== "a b!\\nc d!\\n"' in (wanted.test.source or "")
 
 
 def test_what_is_right_already_is_a_guard_and_no_candidate(engine: Engine) -> None:

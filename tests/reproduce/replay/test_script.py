@@ -60,6 +60,18 @@ def test_output_pasted_without_prompts() -> None:
     assert "numpy.ndarray" not in found
 
 
+def test_output_of_a_session_is_not_split_over_its_inputs() -> None:
+    found = said("Title\n\n>>> f(1)\n1\n>>> f(2)\n2\n\nI would expect:\n\n```\na b\nc d\n```\n")
+    assert found["f(1)"] == [("value", "shown", "1")]
+    assert ("value", "expected", "a b\nc d") in found["f(2)"]
+
+
+def test_a_comment_that_says_that_the_line_fails() -> None:
+    found = said("Title\n\n```python\nf(1)  # this line raises\nf(2)  # never fails\n```\n")
+    assert found["f(1)"] == [("raises", "observed", ""), ("wrong", "observed", "")]
+    assert "raises" not in [kind for kind, _, _ in found["f(2)"]]
+
+
 def test_inline_code_comes_last_and_once() -> None:
     report = "`f(1)` is odd\n\n```python\nf(1)\n```\n`g(2)` gives `3`.\n"
     steps = read_script(read_issue(report, "x")).steps
