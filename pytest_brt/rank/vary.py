@@ -15,7 +15,8 @@ from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import CandidateTest, OracleKind
 
 #: Oracles whose assertion holds for the reported input only: of changed ones the value is told.
-_OF_ONE_INPUT = (OracleKind.EQUALS, OracleKind.GONE)
+#: What should be an error need not be one with an input next to it.
+_OF_ONE_INPUT = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.MUST_RAISE)
 #: Oracles that hold for changed inputs as well, where the unpatched tree fails in the same way.
 _OF_MANY = (
     OracleKind.NO_RAISE,
@@ -101,13 +102,41 @@ def _observing(tree: ast.Module, test: CandidateTest, *, decides: bool) -> ast.M
     function = _function(tree, test)
     if decides:
         return tree
+    raising = test.oracle.kind is OracleKind.MUST_RAISE
     for place, statement in enumerate(function.body):
-        if isinstance(statement, ast.Assert):
+        if raising and isinstance(statement, ast.With):
+            function.body[place:] = _telling(statement)
+            return tree
+        if not raising and isinstance(statement, ast.Assert):
             seen = _subject(statement.test)
             told = f"raise AssertionError({SAW!r} + repr({ast.unparse(seen)})[:{LONGEST}])"
             function.body[place:] = parse(told).body
             return tree
     raise ValueError("no assertion at the top level of the test")
+
+
+def _telling(block: ast.With) -> list[ast.stmt]:
+    """Return what tells, instead of ``with pytest.raises(E): f()``, what f() gives, or that E came.
+
+    Messages are left out: patches that refuse an input do so in their own words.
+    """
+    call = block.items[0].context_expr
+    inner = block.body[0]
+    if (
+        len(block.items) > 1
+        or len(block.body) > 1
+        or not isinstance(inner, ast.Expr)
+        or not isinstance(call, ast.Call)
+        or not ast.unparse(call.func).endswith("raises")
+        or not call.args
+    ):
+        raise ValueError("no call that is to raise")
+    kind = ast.unparse(call.args[0])
+    return parse(
+        f"try:\n    seen = repr({ast.unparse(inner.value)})[:{LONGEST}]\n"
+        f"except {kind}:\n    seen = {'raises ' + kind!r}\n"
+        f"raise AssertionError({SAW!r} + seen)"
+    ).body
 
 
 def _subject(test: ast.expr) -> ast.expr:
@@ -141,10 +170,11 @@ def _constants(tree: ast.Module, test: CandidateTest) -> Iterator[ast.Constant]:
 
 def _inputs(statement: ast.stmt) -> ast.AST:
     """Return the argument of ``repr`` in a statement that tells a value; else all of it."""
-    for node in ast.walk(statement) if isinstance(statement, ast.Raise) else ():
+    telling = isinstance(statement, ast.Raise | ast.Try)
+    for node in ast.walk(statement) if telling else ():
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "repr":
             return node.args[0]
-    return statement
+    return ast.Pass() if isinstance(statement, ast.Raise) else statement
 
 
 def _names(tree: ast.Module) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,6 +68,31 @@ def test_a_test_that_decides_keeps_its_claim() -> None:
     found = lifted("def test_a():\n    assert f(1) == g(1)\n", OracleKind.AGREE)
     assert found.decides
     assert "assert f(2) == g(2)" in found.variant(1, 2).source
+
+
+def test_of_what_should_be_an_error_it_is_told_whether_it_is() -> None:
+    claim = "with pytest.raises(ValueError):\n        int('4_2')\n"
+    source = f"import pytest\n\n\ndef test_a():\n    {claim}"
+    found = lifted(source, OracleKind.MUST_RAISE)
+    assert found.literals == ("4_2",)
+    assert not found.decides
+
+    def told(new: str) -> str:
+        space: dict[str, Any] = {}
+        exec(found.variant("4_2", new).source, space)
+        with pytest.raises(AssertionError) as caught:
+            space["test_a"]()
+        return str(caught.value)
+
+    assert told("4_3") == "saw 43"
+    assert told("4-2") == "saw raises ValueError"
+
+
+@pytest.mark.parametrize(
+    "body", ["with open('a'):\n        f(1)", "with pytest.raises(E):\n        x = 1\n        f(1)"]
+)
+def test_only_a_single_call_that_is_to_raise_is_told_of(body: str) -> None:
+    assert lift(candidate(f"def test_a():\n    {body}\n", OracleKind.MUST_RAISE)) is None
 
 
 def test_what_cannot_be_lifted() -> None:
