@@ -146,7 +146,15 @@ class Guard:
         if near and not chosen:
             count = f"{len(near)} that were" if len(near) > 1 else "one that was"
             return chosen, f"the {count} found near it do not pass on the unpatched tree"
-        return chosen, ""
+        return chosen, self._lost(near)
+
+    def _lost(self, near: Sequence[ExistingTest]) -> str:
+        """Say which file with tests near a patch gave none, for it cannot be imported."""
+        with self._lock:
+            paths = dict.fromkeys(test.path for test in near)
+            lost = [path for path in paths if path in self._uncollected]
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        return f"{lost[0]}{more} cannot be collected on the unpatched tree" if lost else ""
 
     def _baseline(self, batch: Sequence[ExistingTest], left: float) -> dict[str, _Known]:
         """Return what a batch does on the unpatched tree; run it if nobody has yet.

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
 #: Seconds that the tests near one patch may always take: less says nothing.
-_LEAST = 2.0
+_LEAST = 5.0
 
 
 @dataclass(slots=True, kw_only=True)

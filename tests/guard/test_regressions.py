@@ -150,6 +150,7 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root
         fresh.close()
         broken.unlink()
     assert found.ran == 3
+    assert found.cut == "tests/test_core.py cannot be collected on the unpatched tree"
     assert 0 < len([node for node in counting.plain if "core" in node]) < 40
 
 
