@@ -87,3 +87,9 @@ def called_name(call: ast.Call) -> str:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def called_names(tree: ast.AST) -> frozenset[str]:
+    """Return the names of all that is called in `tree`, see `called_name`."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return frozenset(map(called_name, calls)) - {""}

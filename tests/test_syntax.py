@@ -4,7 +4,14 @@ import ast
 
 import pytest
 
-from pytest_brt.syntax import bodies, bound_targets, called_name, parse, parse_expression
+from pytest_brt.syntax import (
+    bodies,
+    bound_targets,
+    called_name,
+    called_names,
+    parse,
+    parse_expression,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,6 +22,10 @@ def test_called_name(text: str, expected: str) -> None:
     call = parse_expression(text)
     assert isinstance(call, ast.Call)
     assert called_name(call) == expected
+
+
+def test_called_names() -> None:
+    assert called_names(parse("a(b(1), c.d(e))\nf()()")) == {"a", "b", "d", "f"}
 
 
 @pytest.mark.parametrize(

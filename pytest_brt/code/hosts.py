@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_file, is_test_path
 from pytest_brt.code.words import split_identifier, words_of
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import called_names, parse
 
 #: What each sign adds to the share of common tokens, which is in 0..1.
 _NAMED_AFTER = 1.0
@@ -187,14 +187,7 @@ def _sources(module: str, name: str, index: Index) -> list[str]:
 
 
 def _called_names(source: str) -> frozenset[str]:
-    names = set()
-    for node in ast.walk(parse(source)):
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name):
-                names.add(node.func.id)
-            elif isinstance(node.func, ast.Attribute):
-                names.add(node.func.attr)
-    return frozenset(name for name in names if len(name) > 2 and name not in _COMMON)
+    return frozenset(name for name in called_names(parse(source)) if len(name) > 2) - _COMMON
 
 
 _COMMON = frozenset(

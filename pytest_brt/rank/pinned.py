@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.oracle.polarity import pinned
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import called_name, called_names, parse
 from pytest_brt.types import JudgedTest, OracleKind, Raised
 
 #: Oracles by which the value seen on the unpatched tree is the reported wrong one.
@@ -69,7 +69,7 @@ def _wrong_value(kind: OracleKind, raised: Raised) -> str:
 def _pins(test: ExistingTest, claims: Sequence[_Claim]) -> bool:
     claims = [claim for claim in claims if claim.calls & test.words]
     for statement in _assertions(test.source) if claims else ():
-        text, calls = ast.unparse(statement), _called(statement)
+        text, calls = ast.unparse(statement), called_names(statement)
         for claim in claims:
             if claim.calls & calls and pinned(text, claim.values, claim.raised):
                 return True
@@ -89,22 +89,13 @@ def _assertions(source: str) -> Iterator[ast.AST]:
             if any("raises" in ast.unparse(item).lower() for item in node.items):
                 yield node
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            name = ast.unparse(node.value.func).rpartition(".")[2]
+            name = called_name(node.value)
             if name.startswith("assert") or name == "raises":
                 yield node
 
 
 def _calls(source: str) -> frozenset[str]:
     try:
-        return _called(parse(source)) - {"raises", "isinstance", "len", "repr", "str"}
+        return called_names(parse(source)) - {"raises", "isinstance", "len", "repr", "str"}
     except (SyntaxError, ValueError):
         return frozenset()
-
-
-def _called(tree: ast.AST) -> frozenset[str]:
-    """Return the last names of everything called or subscripted into."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            names.add(ast.unparse(node.func).rpartition(".")[2])
-    return frozenset(names)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import called_name, parse
 from pytest_brt.types import JudgedTest
 
 #: Calls whose texts are asserted, as in ``pytest.raises(Error, match="…")``.
@@ -49,7 +49,7 @@ def _asserted(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             yield from _texts(node.test)
-        elif isinstance(node, ast.Call) and _is_assertion(_called(node.func)):
+        elif isinstance(node, ast.Call) and _is_assertion(called_name(node)):
             for text in _texts(node):
                 yield text
                 yield re.sub(r"\\(.)", r"\1", text)
@@ -57,12 +57,6 @@ def _asserted(tree: ast.AST) -> Iterator[str]:
 
 def _is_assertion(name: str) -> bool:
     return name in _ASSERTS or name.lower().startswith("assert")
-
-
-def _called(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import ast
-import re
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 
-from pytest_brt.code.shrink import shrink
-from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.write import docstring
+from pytest_brt.reproduce.smaller import (
+    is_same_error,
+    is_same_place,
+    shrunk_by_running,
+    with_source,
+)
 from pytest_brt.syntax import parse
-from pytest_brt.types import JudgedTest, TestRun, Verdict
+from pytest_brt.types import JudgedTest, TestRun
 
 #: Statements, the docstring among them, that a reader takes in at a glance.
 _LONG = 10
-#: Tests of one report that are made small, and variants of each that are run.
-_MOST, _BUDGET = 2, 48
-#: Wall-clock seconds after which no more variants of a test are run.
-_SECONDS = 15.0
+#: Tests of one report that are made small.
+_MOST = 2
 
 
 def made_small(judged: Sequence[JudgedTest], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
@@ -46,31 +44,10 @@ def _is_long(source: str) -> bool:
 
 def _small(item: JudgedTest, engine: Engine, repeat: int) -> JudgedTest:
     test = item.test
-    source = test.source or ""
-    wanted = _signature(item.judgement.runs[0])
-
-    until = time.monotonic() + _SECONDS
-
-    def fails_alike(variants: Sequence[str]) -> list[bool]:
-        if time.monotonic() > until:
-            return [False] * len(variants)
-        targets = tuple(
-            TestTarget(id=str(number), path=test.path, source=variant, node=test.name)
-            for number, variant in enumerate(variants)
-        )
-        runs = {run.test: run for run in engine.run(Row(targets=targets)).runs}
-        return [_signature(runs[target.id]) == wanted for target in targets]
-
-    small = shrink(source, fails_alike, budget=_BUDGET)
-    if small == source:
+    small = shrunk_by_running(test, item.judgement.runs[0], engine, alike=_is_alike)
+    if small == test.source:
         return item
-    small = _dressed(small, test.oracle.sentence)
-    shorter = replace(
-        test,
-        id=content_id(test.issue, test.path, small),
-        source=small,
-        origin=replace(test.origin, parent=test.id),
-    )
+    shorter = with_source(test, _dressed(small, test.oracle.sentence))
     reasons = tuple(part.strip() for part in item.judgement.reason.split(";")[1:])
     proposal = Proposal(test=shorter, score=item.judgement.confidence, reasons=reasons)
     again = judge_all([proposal], engine, repeat)[0]
@@ -86,11 +63,5 @@ def _dressed(source: str, sentence: str) -> str:
     return f"{head.rstrip()}\n\n\n{text}" if head.strip() else text
 
 
-def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
-    """Return what a smaller test must have in common with the one it was made from."""
-    if run.raised is None:
-        return (run.verdict, "", "", "")
-    last = run.raised.in_project
-    place = f"{last.path}:{last.function}" if last else ""
-    message = re.sub(r"0x[0-9a-f]+", "0x", run.raised.message)
-    return (run.verdict, run.raised.type, message, place)
+def _is_alike(one: TestRun, other: TestRun) -> bool:
+    return is_same_error(one, other) and is_same_place(one, other)

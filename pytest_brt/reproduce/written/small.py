@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 
-from pytest_brt.code.shrink import shrink
-from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.reproduce.smaller import (
+    is_same_error,
+    is_same_place,
+    shrunk_by_running,
+    with_source,
+)
 from pytest_brt.reproduce.written.facts import CLAIMS, simple
 from pytest_brt.reproduce.written.judge import run_tests
 from pytest_brt.reproduce.written.layout import lines_of, tidied, unparsed
@@ -23,10 +24,8 @@ from pytest_brt.reproduce.written.reply import parses
 from pytest_brt.reproduce.written.slice import needed, still_has
 from pytest_brt.reproduce.written.split import split_tests
 from pytest_brt.syntax import parse
-from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
+from pytest_brt.types import CandidateTest, JudgedTest, TestRun
 
-#: Variants of one test that are run, and wall-clock seconds for them.
-_BUDGET, _SECONDS = 48, 15.0
 #: Statements of a test that is left alone when it has a single assertion.
 _SHORT = 6
 
@@ -48,12 +47,7 @@ def made_small(item: JudgedTest, engine: Engine, repeat: int, judge: Judge) -> J
     small = _shrunk(test, run, line, engine)
     if small == source or not parses(small):
         return item
-    shorter = replace(
-        test,
-        id=content_id(test.issue, test.path, small),
-        source=small,
-        origin=replace(test.origin, parent=test.id),
-    )
+    shorter = with_source(test, small)
     runs = run_tests([shorter], engine, repeat)[shorter.id]
     again = judge(shorter, runs)
     return again if again.judgement.candidate else item
@@ -87,39 +81,22 @@ def _is_claim(node: ast.AST) -> bool:
 
 def _shrunk(test: CandidateTest, run: TestRun, line: int, engine: Engine) -> str:
     source = test.source or ""
-    wanted = _signature(run)
-    until = time.monotonic() + _SECONDS
     inputs = needed(source, line)
-
-    def fails_alike(variants: Sequence[str]) -> list[bool]:
-        if time.monotonic() > until:
-            return [False] * len(variants)
-        targets = tuple(
-            TestTarget(id=str(number), path=test.path, source=variant, node=test.name)
-            for number, variant in enumerate(variants)
-            if still_has(variant, inputs)
-        )
-        runs = {found.test: found for found in engine.run(Row(targets=targets)).runs}
-        return [
-            str(number) in runs and _signature(runs[str(number)]) == wanted
-            for number in range(len(variants))
-        ]
-
-    keep = (line, *_lines_beside(source, line))
-    small = shrink(source, fails_alike, budget=_BUDGET, keep=keep)
+    small = shrunk_by_running(
+        test,
+        run,
+        engine,
+        alike=_is_alike,
+        keep=(line, *_lines_beside(source, line)),
+        allowed=lambda variant: still_has(variant, inputs),
+    )
     return source if small == source else _tidy(small, source)
 
 
-def _signature(run: TestRun) -> tuple[Verdict, str, str, str]:
-    """Return what a smaller test must have in common with the one it was made from."""
-    raised = run.raised
-    if raised is None:
-        return (run.verdict, "", "", "")
-    last = raised.in_project
-    crashed = simple(raised.type) not in CLAIMS
-    place = f"{last.path}:{last.function}" if last and crashed else ""
-    message = re.sub(r"0x[0-9a-f]+", "0x", raised.message)
-    return (run.verdict, raised.type, message, place)
+def _is_alike(one: TestRun, other: TestRun) -> bool:
+    """Return whether two runs failed alike; a claim fails wherever the project was left."""
+    claimed = one.raised is not None and simple(one.raised.type) in CLAIMS
+    return is_same_error(one, other) and (claimed or is_same_place(one, other))
 
 
 def _lines_beside(source: str, line: int) -> list[int]:

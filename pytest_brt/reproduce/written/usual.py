@@ -49,7 +49,7 @@ def with_usual_imports(source: str, index: Index, *, near: str = "") -> str:
     for missing in undefined_names(source):
         known = find_import(missing.name, index, near=near)
         asked = {attribute for name, attribute in _attributes(tree) if name == missing.name}
-        called = missing.name in _called(tree)
+        called = missing.name in _called_plainly(tree)
         if missing.name in _CLASSES and known in ("", f"import {missing.name}"):
             if called or asked & _CLASSES[missing.name]:
                 added.append(f"from datetime import {missing.name}")
@@ -64,7 +64,8 @@ def _attributes(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield node.value.id, node.attr
 
 
-def _called(tree: ast.Module) -> set[str]:
+def _called_plainly(tree: ast.Module) -> set[str]:
+    """Return the names that are called as they are, and not as attributes."""
     return {
         node.func.id
         for node in ast.walk(tree)
