@@ -107,6 +107,14 @@ def test_what_was_recorded_holds_when_it_is_run_again(
     assert (
         len(claims) == 1 + 2 + 2 + 1
     )  # the tree, two runs before, a cell per patch, the stale one
+    assert [(claim.about, claim.detail) for claim in claims] == [
+        ("tree", "the same"),
+        ("test_a on the unpatched tree, run 1", "FAIL (AssertionError)"),
+        ("test_a on the unpatched tree, run 2", "FAIL (AssertionError)"),
+        ("test_a on a-right.diff", "PASS"),
+        ("test_a on c-wrong.diff", "FAIL (AssertionError)"),
+        ("d-stale.diff", folder.evidence.patches[2].reason),
+    ]
     test = folder.evidence.tests[0]
     assert [ran.verdict for ran in test.before] == ["FAIL", "FAIL"]
     assert test.before[0].raised is not None
@@ -121,16 +129,36 @@ def test_a_fix_in_the_tree_is_noticed(
     source.write_text(SOURCE.replace(CLAMP, FIXES["a-right"]), encoding="utf-8")
     fixed = open_on(root)
     try:
-        assert lost(folder, fixed) == [
-            "tree",
-            "test_a on the unpatched tree, run 1",
-            "test_a on the unpatched tree, run 2",
-            "a-right.diff",
-            "c-wrong.diff",
+        now = tree_hash(root)
+        claims = [claim for claim in recheck(folder, fixed, now) if not claim.holds]
+        assert [(claim.about, claim.detail.partition(": ")[0]) for claim in claims] == [
+            ("tree", "another one"),
+            ("test_a on the unpatched tree, run 1", "PASS, not FAIL (AssertionError)"),
+            ("test_a on the unpatched tree, run 2", "PASS, not FAIL (AssertionError)"),
+            ("a-right.diff", "does not apply now"),
+            ("c-wrong.diff", "does not apply now"),
         ]
+        recorded = folder.evidence.setting.tree
+        assert claims[0].detail == f"another one: {now[:12]}, not {recorded[:12]}"
     finally:
         fixed.close()
         source.write_text(SOURCE, encoding="utf-8")
+
+
+def test_a_patch_that_applies_where_it_did_not_is_noticed(
+    record: RunRecord, engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    source = root / "interval" / "__init__.py"
+    source.write_text("y\n", encoding="utf-8")
+    try:
+        changed = open_on(root)
+        claims = {claim.about: claim for claim in recheck(folder, changed, tree_hash(root))}
+        changed.close()
+    finally:
+        source.write_text(SOURCE, encoding="utf-8")
+    assert not claims["d-stale.diff"].holds
+    assert claims["d-stale.diff"].detail == "applies now; it did not when recorded"
 
 
 @pytest.mark.parametrize("part", ["tests/0123456789ab.py", "patches/001-", "evidence.json"])

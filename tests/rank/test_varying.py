@@ -119,6 +119,33 @@ def test_a_crash_that_only_one_input_is_spared_needs_no_witness(
     assert ranks["right"].exposure is None
 
 
+def test_only_inputs_that_fail_in_the_same_place_show_the_bug(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Of 0 one function raises the KeyError, of what is greater another one: not the bug."""
+    clamp = "    return max(low, min(value, low))\n"
+    write = Path(engine.subject.root) / "interval" / "__init__.py"
+    other = (
+        SOURCE.replace(clamp, "    return reported(low) if low == 0 else another(low)\n")
+        + "\n\ndef reported(low):\n    return {}[low]\n"
+        + "\n\ndef another(low):\n    return {}[low]\n"
+    )
+    write.write_text(other, encoding="utf-8")
+    changed = open_on(Path(engine.subject.root))
+    try:
+        expects = Raised(type="KeyError", message="")
+        tests = candidate(changed, OracleKind.NO_RAISE, "clamp(1.5, 0, 2.5)", expects)
+        fixed = other.replace("return reported(low) if low == 0", "return 0 if low == 0")
+        (tmp_path / "p.diff").write_text(diff_of(fixed, before=other), encoding="utf-8")
+        (patch,) = read_patches(tmp_path)
+        row = run_patch(patch, "", tests, changed, varying=Varying(changed, seed=7))
+    finally:
+        changed.close()
+        write.write_text(SOURCE, encoding="utf-8")
+    assert row.varied
+    assert {varied.literal for varied in row.varied} == {"1.5", "2.5"}
+
+
 def test_leading_patches_that_differ_are_told_apart_by_one_question(
     engine: Engine, tmp_path: Path
 ) -> None:

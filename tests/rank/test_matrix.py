@@ -1,0 +1,110 @@
+"""One row: what is said of a patch besides its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.guard import Guard
+from pytest_brt.rank.guarding import Guarding
+from pytest_brt.rank.matrix import run_patch, target_of
+from pytest_brt.types import JudgedTest, Patch, PatchResult, Verdict
+from tests.conftest import FIXES, SOURCE, diff_of
+from tests.execute.projects import open_on
+from tests.rank.rows import judged
+from tests.trees import write_tree
+
+CLAMP = "    return max(low, min(value, low))\n"
+RIGHT = SOURCE.replace(CLAMP, FIXES["a-right"])
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    root = tmp_path_factory.mktemp("matrix") / "project"
+    suite = "from interval import clamp\n\n\ndef test_clamp():\n    assert clamp(-1, 0, 10) == 0\n"
+    write_tree(root, {"interval/__init__.py": SOURCE, "tests/test_old.py": suite, "doc.md": "x\n"})
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+def patch(after: str, name: str = "p.diff") -> Patch:
+    return Patch(id=name, name=name, text=after)
+
+
+def candidate(number: int, body: str) -> JudgedTest:
+    found = judged(number)
+    source = f"from interval import clamp, mean\n\n\ndef test_a():\n    {body}\n"
+    return replace(
+        found, test=replace(found.test, path=f"tests/test_brt_{number}.py", source=source)
+    )
+
+
+CLAMPS = candidate(0, "assert clamp(5, 0, 10) == 5")
+MEANS = candidate(1, "assert mean([]) == 0")
+
+
+def run(engine: Engine, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
+    guarding = Guarding(guard=Guard(engine), seconds=60, patches=1, spent=0) if guard else None
+    return run_patch(patch(text), "issue", tests, engine, guarding=guarding)
+
+
+def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
+    other = replace(MEANS, judgement=replace(MEANS.judgement, candidate=False))
+    found = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
+    assert [(cell.patch, cell.test, cell.verdict) for cell in found.cells] == [
+        ("p.diff", "t0", Verdict.PASS),
+        ("p.diff", "t1", Verdict.FAIL),
+    ]
+    assert found.cells[1].raised is not None
+    assert found.cells[1].raised.type == "ZeroDivisionError"
+    assert (found.issue, found.applies, found.reason, found.size) == ("issue", True, "", 2)
+    assert found.places == ("interval/__init__.py::clamp",)
+    assert [cell.test for cell in run(engine, diff_of(RIGHT), other, CLAMPS).cells] == ["t0"]
+
+
+def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Engine) -> None:
+    found = run(engine, diff_of("x\n", before="y\n"), CLAMPS)
+    assert not found.applies
+    assert found.reason
+    assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
+
+
+def test_without_candidates_it_is_only_applied(engine: Engine) -> None:
+    found = run(engine, diff_of(RIGHT), guard=True)
+    assert (found.applies, found.cells, found.guarded) == (True, (), None)
+    assert found.normal
+
+
+def test_patches_that_are_written_differently_are_equal_after_normalisation(engine: Engine) -> None:
+    comment = RIGHT.replace("def clamp", "# a word\ndef clamp")
+    keys = [run(engine, diff_of(text)).normal for text in (RIGHT, comment, SOURCE + "x = 1\n")]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_patch_that_no_test_reaches_is_said(engine: Engine) -> None:
+    reached = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
+    assert not any("no test reached" in note for note in reached.notes)
+    module = "--- /dev/null\n+++ b/interval/unused.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    found = run(engine, module, CLAMPS, MEANS)
+    assert found.applies
+    assert "no test reached the patched lines" in found.notes
+
+
+def test_the_guard_looks_at_patches_that_have_candidates(engine: Engine) -> None:
+    always = SOURCE.replace(CLAMP, "    return 5\n")
+    found = run(engine, diff_of(always), CLAMPS, guard=True)
+    assert found.guarded is not None
+    assert [regression.test for regression in found.guarded.regressions] == [
+        "tests/test_old.py::test_clamp"
+    ]
+    assert found.seconds >= found.guarded.seconds > 0
+
+
+def test_a_test_is_run_as_it_was_written() -> None:
+    target = target_of(CLAMPS.test)
+    assert (target.id, target.path, target.node) == ("t0", "tests/test_brt_0.py", "test_a")
+    assert target.source == CLAMPS.test.source
