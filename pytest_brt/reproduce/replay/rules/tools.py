@@ -15,7 +15,8 @@ from pytest_brt.reproduce.replay.rules.view import simple
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
 from pytest_brt.reproduce.replay.tool.world import Quote
-from pytest_brt.reproduce.replay.write import literal, pieces, quoted
+from pytest_brt.reproduce.replay.tool.write import FIXTURES, IMPORTS, command_lines
+from pytest_brt.reproduce.replay.write import literal, quoted
 from pytest_brt.types import Issue, OracleKind
 
 _CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
@@ -30,57 +31,16 @@ _SUCCEED = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[a-z_]{4,}")
+#: Words that tell nothing.
 _PLAIN = frozenset(
-    [
-        "that",
-        "this",
-        "with",
-        "from",
-        "when",
-        "have",
-        "been",
-        "will",
-        "should",
-        "would",
-        "could",
-        "which",
-        "there",
-        "their",
-        "about",
-        "into",
-        "also",
-        "only",
-        "then",
-        "than",
-        "both",
-        "test",
-        "tests",
-        "file",
-        "files",
-        "line",
-        "lines",
-        "output",
-        "result",
-        "expected",
-        "actual",
-        "running",
-        "using",
-        "used",
-        "some",
-        "same",
-        "does",
-        "like",
-        "just",
-        "more",
-        "after",
-        "before",
-        "where",
-        "what",
-        "them",
-        "they",
-        "were",
-    ]
-)
+    {
+        "that", "this", "with", "from", "when", "have", "been", "will", "should", "would",
+        "could", "which", "there", "their", "about", "into", "also", "only", "then", "than",
+        "both", "test", "tests", "file", "files", "line", "lines", "output", "result", "expected",
+        "actual", "running", "using", "used", "some", "same", "does", "like", "just", "more",
+        "after", "before", "where", "what", "them", "they", "were",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,41 +244,14 @@ def _shown(played: Played) -> str:
 
 
 def _draft(played: Played, claim: _Claim, score: float) -> Draft:
-    words = [quoted(word) for word in (*played.entry.start, *played.command.arguments)]
-    command = f"command = [sys.executable, {', '.join(words)}]"
-    if len(command) > 90:
-        lines = "\n".join(f"    {word}," for word in words)
-        command = f"command = [\n    sys.executable,\n{lines}\n]"
-    run = (
-        "done = subprocess.run(\n"
-        '    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False\n'
-        ")"
-    )
     return Draft(
         kind=claim.kind,
         index=None,
-        body=(*_files(played), command, run, *claim.lines),
+        body=(*command_lines(played), *claim.lines),
         sentence=claim.sentence,
         score=max(score, 0.05),
         reasons=(claim.reason,),
-        fixtures=("tmp_path",),
-        imports=("import subprocess", "import sys"),
+        fixtures=FIXTURES,
+        imports=IMPORTS,
         about=played.command.name,
     )
-
-
-def _files(played: Played) -> Iterator[str]:
-    made: set[str] = set()
-    for file in played.files:
-        folder = file.path.rpartition("/")[0]
-        if folder and folder not in made:
-            made.add(folder)
-            deep = "parents=True, exist_ok=True" if "/" in folder or len(made) > 1 else ""
-            yield f"(tmp_path / {quoted(folder)}).mkdir({deep})"
-        text = literal(file.content)
-        target = f"(tmp_path / {quoted(file.path)}).write_text"
-        if text.startswith("(") or len(text) + len(target) > 70:
-            lines = "\n".join(f"    {part}" for part in pieces(file.content))
-            yield f'{target}(\n{lines},\n    encoding="utf-8",\n)'
-        else:
-            yield f'{target}({text}, encoding="utf-8")'
