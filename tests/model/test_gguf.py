@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.gguf import read_header
+from pytest_brt.model.gguf_file import Value, write_gguf
 
 
 def test_reads_what_the_model_is(weights: Path) -> None:
@@ -34,7 +35,7 @@ def test_counts_the_memory_of_a_token(weights: Path) -> None:
 
 
 def test_only_the_attending_layers_of_a_hybrid_count(tmp_path: Path) -> None:
-    keys: dict[str, tiny.Value] = {
+    keys: dict[str, Value] = {
         "general.architecture": "qwen3next",
         "qwen3next.block_count": 8,
         "qwen3next.embedding_length": 64,
@@ -45,13 +46,13 @@ def test_only_the_attending_layers_of_a_hybrid_count(tmp_path: Path) -> None:
         "qwen3next.full_attention_interval": 4,
         "qwen3next.ssm.state_size": 16,
     }
-    header = read_header(tiny.write_gguf(tmp_path / "h.gguf", keys, []))
+    header = read_header(write_gguf(tmp_path / "h.gguf", keys, []))
     assert header.kv_bytes_per_token == 2 * 2 * (32 + 32) * 2
     assert header.recurrent
 
 
 def test_heads_may_be_given_per_layer(tmp_path: Path) -> None:
-    keys: dict[str, tiny.Value] = {
+    keys: dict[str, Value] = {
         "general.architecture": "lfm2",
         "lfm2.block_count": 3,
         "lfm2.embedding_length": 64,
@@ -59,7 +60,7 @@ def test_heads_may_be_given_per_layer(tmp_path: Path) -> None:
         "lfm2.attention.head_count_kv": [0, 2, 0],
         "lfm2.shortconv.l_cache": 3,
     }
-    header = read_header(tiny.write_gguf(tmp_path / "l.gguf", keys, []))
+    header = read_header(write_gguf(tmp_path / "l.gguf", keys, []))
     assert header.kv_bytes_per_token == 2 * (16 + 16) * 2
     assert header.recurrent
 
@@ -69,7 +70,7 @@ def test_long_arrays_are_stepped_over(tmp_path: Path) -> None:
     words["tokenizer.ggml.tokens"] = [f"word{i}" for i in range(5000)]
     words["tokenizer.ggml.scores"] = list(range(5000))
     words["after"] = "still read"
-    header = read_header(tiny.write_gguf(tmp_path / "v.gguf", words, []))
+    header = read_header(write_gguf(tmp_path / "v.gguf", words, []))
     assert "tokenizer.ggml.tokens" not in header.keys
     assert header.keys["after"] == "still read"
 

@@ -19,6 +19,7 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.gguf_file import Value, write_gguf
 from pytest_brt.model.local import LocalModel, open_gguf, open_pair
 from tests.rounds import rounds
 
@@ -226,13 +227,13 @@ def test_an_adapter_for_another_model(weights: Path, tmp_path: Path) -> None:
 
 def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path) -> None:
     words = tiny.vocabulary()
-    keys: dict[str, tiny.Value] = {
+    keys: dict[str, Value] = {
         "general.architecture": "martian",
         "martian.context_length": 4096,
         "martian.block_count": 1,
         **words,
     }
-    path = tiny.write_gguf(tmp_path / "m.gguf", keys, [tiny.Weights().normal("w", 4, 4)])
+    path = write_gguf(tmp_path / "m.gguf", keys, [tiny.Weights().normal("w", 4, 4)])
     model = open_gguf(str(path), FAST)
     with pytest.raises(ModelProblem, match=r"cannot load .*martian") as caught:
         model.complete(prompt())

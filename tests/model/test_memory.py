@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import Header, read_header
+from pytest_brt.model.gguf_file import Value, write_gguf
 from pytest_brt.model.memory import available_bytes, cores, needed_bytes, plan
 
 GIB = 1 << 30
@@ -16,7 +16,7 @@ GIB = 1 << 30
 @pytest.fixture
 def header(tmp_path: Path) -> Header:
     """A model whose context costs 57,344 bytes per token, as 7B models do."""
-    keys: dict[str, tiny.Value] = {
+    keys: dict[str, Value] = {
         "general.architecture": "qwen2",
         "qwen2.block_count": 28,
         "qwen2.embedding_length": 3584,
@@ -24,7 +24,7 @@ def header(tmp_path: Path) -> Header:
         "qwen2.attention.head_count_kv": 4,
         "qwen2.context_length": 32768,
     }
-    found = read_header(tiny.write_gguf(tmp_path / "m.gguf", keys, []))
+    found = read_header(write_gguf(tmp_path / "m.gguf", keys, []))
     assert found.kv_bytes_per_token == 57_344
     return found
 
