@@ -55,3 +55,17 @@ def test_a_test_that_only_wants_something_else_is_lenient() -> None:
     (gone,) = clusters_of((judged(0, kind=OracleKind.GONE),))
     (value,) = clusters_of((judged(0, kind=OracleKind.EQUALS),))
     assert gone.leniency > 3 * value.leniency
+
+
+def test_blanks_and_addresses_make_no_other_failure() -> None:
+    tests = (judged(0, message=" at 0x7f00ab\n"), judged(1, message="at 0x55ffCD"))
+    assert [cluster.tests for cluster in clusters_of(tests)] == [("t0", "t1")]
+
+
+def test_a_failure_that_says_nothing_is_alone() -> None:
+    tests = (judged(0, message=""), judged(1, message=" \n"))
+    assert [cluster.tests for cluster in clusters_of(tests)] == [("t0",), ("t1",)]
+    unknown = tuple(
+        replace(test, judgement=replace(test.judgement, runs=())) for test in (judged(2), judged(3))
+    )
+    assert [cluster.tests for cluster in clusters_of(unknown)] == [("t2",), ("t3",)]

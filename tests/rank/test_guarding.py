@@ -49,8 +49,11 @@ def candidate(source: str, message: str = "") -> JudgedTest:
     )
 
 
-def test_tests_that_pin_the_bug_are_told_for_each_changed_place(engine: Engine) -> None:
-    guarding = Guarding(guard=Guard(engine), seconds=60, patches=2, spent=0)
+@pytest.mark.parametrize("seconds", [60.0, None])
+def test_tests_that_pin_the_bug_are_told_for_each_changed_place(
+    engine: Engine, seconds: float | None
+) -> None:
+    guarding = Guarding(guard=Guard(engine), seconds=seconds, patches=2, spent=60)
     tests = (
         candidate("def test_a():\n    assert double(3000) == 6000\n", "assert 4001 == 6000"),
         candidate("def test_a():\n    assert triple(3000) == 9000\n", "assert 6001 == 9000"),

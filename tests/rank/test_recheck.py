@@ -161,6 +161,22 @@ def test_a_patch_that_applies_where_it_did_not_is_noticed(
     assert claims["d-stale.diff"].detail == "applies now; it did not when recorded"
 
 
+def test_a_fact_of_a_test_that_cannot_be_run_does_not_hold(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    gone = replace(folder, evidence=replace(folder.evidence, tests=()))
+    claims = {claim.about: claim for claim in recheck(gone, engine, folder.evidence.setting.tree)}
+    assert set(claims) == {
+        "tree",
+        "0123456789ab on a-right.diff",
+        "0123456789ab on c-wrong.diff",
+        "d-stale.diff",
+    }
+    for about in ("0123456789ab on a-right.diff", "0123456789ab on c-wrong.diff"):
+        assert (claims[about].holds, claims[about].detail) == (False, "did not run")
+
+
 @pytest.mark.parametrize("part", ["tests/0123456789ab.py", "patches/001-", "evidence.json"])
 def test_a_changed_file_is_refused(
     record: RunRecord, engine: Engine, tmp_path: Path, part: str

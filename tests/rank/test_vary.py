@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -156,6 +157,7 @@ def test_what_is_near_has_the_same_type_and_is_another_value(
         assert (value >= 0) == (literal >= 0) or value == 0
     elif isinstance(literal, float):
         assert isinstance(value, float)
+        assert value >= 0 or literal < 0
     else:
         assert isinstance(value, str)
         assert abs(len(value) - len(literal)) <= 3
@@ -165,3 +167,25 @@ def test_what_is_near_has_the_same_type_and_is_another_value(
 def test_what_is_near_a_small_negative_number_is_not_positive(value: object) -> None:
     assert isinstance(value, int)
     assert value <= 0
+
+
+@given(near(0))
+def test_what_is_near_zero_is_not_negative(value: object) -> None:
+    assert isinstance(value, int)
+    assert value > 0
+
+
+@given(st.from_regex(r"[a-z]{3}-[0-9]{1,2}", fullmatch=True), st.data())
+def test_a_text_keeps_its_form(text: str, data: st.DataObject) -> None:
+    """One letter is another or doubled or left out; the number in it may be another one."""
+    value = data.draw(near(text))
+    assert isinstance(value, str)
+    if len(value) == len(text):
+        assert re.fullmatch(r"[a-z]{3}-[0-9]+", value)
+        letters = zip(text[:3], value[:3], strict=True)
+        assert sum(one != other for one, other in letters) <= 1
+    elif len(value) < len(text):
+        assert any(value == text[:at] + text[at + 1 :] for at in range(len(text)))
+    else:
+        doubled = (text[: at + 1] + text[at:] for at in range(len(text)))
+        assert value in doubled or re.fullmatch(rf"{text[:4]}[0-9]+", value)
