@@ -21,6 +21,8 @@ class Names:
     bound: frozenset[str]
     #: Names whose object may be changed: `x.append(1)`, `x[0] = 1`, `x.a = 1`, `f(x)` alone.
     changed: frozenset[str]
+    #: Built-ins it reads, in case something else binds their names.
+    builtin: frozenset[str] = frozenset()
     #: Modules imported with a star.
     stars: tuple[str, ...] = ()
 
@@ -35,6 +37,7 @@ def names_of(source: str) -> Names:
         used=frozenset(reader.used) - _BUILTINS,
         bound=frozenset(reader.bound),
         changed=frozenset(reader.changed),
+        builtin=frozenset(reader.used) & _BUILTINS,
         stars=tuple(reader.stars),
     )
 
@@ -225,7 +228,7 @@ def needed(sources: Sequence[str], last: int, wanted: frozenset[str] | None = No
     backwards; a call on an object, or an assignment to a part of it, belongs to the object.
     """
     every = [names_of(source) for source in sources[: last + 1]]
-    need = set(every[last].used) | set(wanted or ())
+    need = every[last].used | every[last].builtin | (wanted or frozenset())
     imported = {
         name
         for source, names in zip(sources, every, strict=False)
@@ -240,7 +243,8 @@ def needed(sources: Sequence[str], last: int, wanted: frozenset[str] | None = No
         if not binds and not changes:
             continue
         chosen.append(index)
+        reads = names.used | names.builtin
         if binds:
-            need -= binds - names.used
-        need |= names.used
+            need -= binds - reads
+        need |= reads
     return sorted(chosen)

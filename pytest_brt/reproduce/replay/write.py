@@ -63,13 +63,14 @@ def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
     There they are what they were in the report: they can be pickled, and found by name.
     """
     have = set(names_of(header).bound) if header else set()
+    bound = {name for line in body if parses(line) for name in names_of(line).bound}
     above: list[str] = []
     rest: list[str] = []
     for line in body:
         node = parse(line).body[0] if parses(line) else None
         if (
             isinstance(node, ast.FunctionDef | ast.ClassDef)
-            and names_of(line).used <= have
+            and names_of(line).used | (names_of(line).builtin & bound) <= have | {node.name}
             and (not node.name.startswith("test") and not node.name.startswith("Test"))
         ):
             above.append(line)

@@ -358,3 +358,23 @@ def test_results_beside_one_that_is_marked_as_wrong_are_right(engine: Engine) ->
 def test_a_comment_between_inputs_is_no_code_that_cannot_be_read(engine: Engine) -> None:
     made = attempt(engine, "double\n\n```\n>>> # all is well\n>>> double(0)\n1000\n```\n")
     assert not any("not Python" in note for note in made.notes)
+
+
+def test_a_definition_with_the_name_of_a_builtin_is_kept(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "double\n\n```python\nfrom pkg import double\n\n\ndef pow(x):\n    return str(x)\n\n\n"
+        "pow(double(4))\n```\ngives `'9'`.\n",
+    )
+    (best,) = candidates(made)
+    assert "def pow(x):" in (best.test.source or "")
+
+
+def test_what_is_bound_anew_in_the_test_stays_there(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "double\n\n```python\nfrom pkg import double\nmax = double\ndef twice(x):\n"
+        "    return max(x)\ntwice(4)\n```\ngives `9`.\n",
+    )
+    (best,) = candidates(made)
+    assert "max = double" in (best.test.source or "")
