@@ -117,3 +117,19 @@ def test_what_passes_runs_once(engine: Engine) -> None:
     judged = judge_all([proposal(source="def test_a():\n    pass\n")], engine, 3)[0]
     assert len(judged.judgement.runs) == 1
     assert "does not happen" in judged.judgement.reason
+
+
+def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> None:
+    seen = Raised(type="TypeError", message="cannot multiply 'a' by 3")
+    expecting = proposal(OracleKind.NO_RAISE, expects=seen)
+
+    def is_candidate(message: str) -> bool:
+        return judge(expecting, (run(Verdict.FAIL, "TypeError", message),)).judgement.candidate
+
+    assert is_candidate("cannot multiply 'b' by 40")
+    assert not is_candidate("got an unexpected keyword argument 'msg'")
+    here = Frame(path="pkg/core.py", line=9, function="first", project=True)
+    placed = proposal(
+        OracleKind.NO_RAISE, expects=Raised(type="TypeError", message="no such key", frames=(here,))
+    )
+    assert judge(placed, (run(Verdict.FAIL, "TypeError", "other words"),)).judgement.candidate
