@@ -106,7 +106,7 @@ def test_only_what_all_tests_import_is_loaded_before_they_part(engine: Engine) -
 
 def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: ForkEngine) -> None:
     slow = "import time\ndef test_a(): time.sleep(1.5)\n"
-    (worker,) = [worker for slot in engine._slots for worker in slot.workers.values()]
+    (worker,) = [worker for slot in engine._slots.slots for worker in slot.workers.values()]
     launcher = worker.process.pid
     timer = threading.Timer(0.8, os.kill, (launcher, signal.SIGKILL))
     timer.start()

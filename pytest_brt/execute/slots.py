@@ -1,0 +1,208 @@
+"""Places in which rows run: each has a view of the project, and zygotes by hash seed."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
+from pytest_brt.execute.environment import inner_environment
+from pytest_brt.execute.process import Deadlines
+from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
+from pytest_brt.execute.scratch import Scratch
+from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.views import CopiedView, MountedView, View
+from pytest_brt.execute.worker import Worker, WorkerGone
+
+#: Oldest pytest whose collection can be forked; below it each test gets a new process.
+FORKABLE = (6, 2)
+#: Zygotes that one slot keeps, each with a hash seed of its own.
+KEPT_SEEDS = 2
+WARM_SECONDS = 300.0
+#: Set where the user does not: threads of libraries would stand in the way of forking.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(slots=True, kw_only=True)
+class Slot:
+    """A place in which one row runs at a time."""
+
+    folder: Path
+    view: View
+    #: Zygotes by hash seed, the one used last at the end.
+    workers: dict[int, Worker] = field(default_factory=dict)
+    #: Zygotes that have been told what to load.
+    loaded: set[int] = field(default_factory=set)
+
+
+class Slots:
+    """Lends a place to each row that runs, and keeps its zygotes for the next."""
+
+    def __init__(self, sandbox: Sandbox, setting: Setting, scratch: Scratch, *, jobs: int) -> None:
+        """Start nothing yet; `jobs` rows may run at a time."""
+        self.slots: list[Slot] = []
+        #: What zygotes are told to load: modules that rows were seen to import.
+        self.modules: tuple[str, ...] = ()
+        self._sandbox = sandbox
+        self._setting = setting
+        self._subject = setting.subject
+        self._scratch = scratch
+        self._room = threading.BoundedSemaphore(max(1, jobs))
+        self._lock = threading.Lock()
+        self._free: list[Slot] = []
+        self._closed = False
+        self._numbers = itertools.count()
+
+    def close(self) -> None:
+        """End every zygote; no more are started."""
+        with self._lock:
+            self._closed = True
+            workers = [worker for slot in self.slots for worker in list(slot.workers.values())]
+        for worker in workers:
+            worker.close()
+
+    @contextmanager
+    def lend(self) -> Iterator[Slot]:
+        """Lend a place for one row."""
+        with self._room:
+            with self._lock:
+                slot = self._free.pop() if self._free else None
+            if slot is None:
+                slot = self._make()
+            try:
+                yield slot
+            finally:
+                with self._lock:
+                    self._free.append(slot)
+
+    def is_forkable(self, worker: Worker) -> bool:
+        """Return whether rows can be forked: pytest can, and is not the subject itself."""
+        ready = worker.ready
+        return self._may_fork() and not ready.in_tree and ready.threads == 1
+
+    def _may_fork(self) -> bool:
+        return self._subject.pytest_version >= FORKABLE and self._sandbox.forks
+
+    def worker(self, slot: Slot, seed: int) -> Worker:
+        """Return the slot's zygote for a hash seed, started if need be."""
+        worker = slot.workers.pop(seed, None)
+        if worker is None:
+            while len(slot.workers) >= KEPT_SEEDS:
+                self.drop(slot, next(iter(slot.workers)))
+            worker = self._start(slot, seed)
+        self._keep(slot, seed, worker)
+        if self.modules and seed not in slot.loaded:
+            slot.loaded.add(seed)
+            worker.send({"op": "preload", "names": self.modules})
+            worker.reply(WARM_SECONDS)
+        return worker
+
+    def _keep(self, slot: Slot, seed: int, worker: Worker) -> None:
+        """Lay a zygote by.
+
+        Raises:
+            SubjectProblem: the engine was closed meanwhile; rows may still be running then.
+        """
+        with self._lock:
+            closed = self._closed
+            if not closed:
+                slot.workers[seed] = worker
+        if closed:
+            worker.close()
+            raise SubjectProblem("the run is over")
+
+    def _start(self, slot: Slot, seed: int) -> Worker:
+        if self._closed:
+            raise SubjectProblem("the run is over")
+        tree = slot.view.tree
+        mounted = self._sandbox.level == "ns"
+        env = inner_environment(
+            tree=tree,
+            source_roots=self._subject.source_roots,
+            python=self._subject.python,
+            home=f"{SCRATCH}/tmp" if mounted else slot.view.row_folders.home,
+            scratch=f"{SCRATCH}/tmp" if mounted else slot.view.row_folders.tmp,
+            hash_seed=seed,
+            extra=dict(self._subject.env),
+        )
+        env.update(self._scratch.environment())
+        for name in ONE_THREAD:
+            env.setdefault(name, "1")
+        specification = self._sandbox.specification(
+            self._subject, tree=tree, writable=[str(slot.folder), "/dev/shm"], env=env
+        )
+        config = self._sandbox.configuration(self._subject, tree=tree, fork=self._may_fork())
+        try:
+            worker = Worker(specification, config, slot.folder / "log")
+        except WorkerGone:  # once may be chance, as when memory ran out
+            try:
+                worker = Worker(specification, config, slot.folder / "log")
+            except WorkerGone as error:
+                raise SubjectProblem(
+                    f"{self._subject.python!r} ended before it was ready: {error}"
+                    " (try --brt-sandbox process, or another --brt-python)"
+                ) from error
+        if not worker.ready.shielded and self._sandbox.level == "ns":
+            worker.close()
+            raise SandboxProblem("no process namespace of its own (try --brt-sandbox landlock)")
+        return worker
+
+    def drop(self, slot: Slot, seed: int) -> None:
+        """End the slot's zygote for a hash seed."""
+        worker = slot.workers.pop(seed, None)
+        slot.loaded.discard(seed)
+        if worker is not None:
+            worker.close()
+            if self._sandbox.level != "ns" and not any(other.workers for other in self.slots):
+                self._scratch.end_processes()
+
+    def _make(self) -> Slot:
+        folder = self._scratch.path / f"slot-{next(self._numbers)}"
+        view: View
+        if self._sandbox.level == "ns":
+            folder.mkdir()
+            view = MountedView(self._subject.root)
+        else:
+            view = CopiedView(Path(self._subject.root), folder, self._sandbox.uid)
+        slot = Slot(folder=folder, view=view)
+        with self._lock:
+            self.slots.append(slot)
+        self._warm(slot)
+        return slot
+
+    def _warm(self, slot: Slot) -> None:
+        """Compile the project's modules once, where they are not compiled yet."""
+        if not lacks_bytecode(self._subject):
+            return
+        talk = Conversation(self.worker(slot, 0), slot.view, self._setting)
+        order = CellOrder(
+            deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
+            script=str(INSIDE / "warm.py"),
+            spec={"packages": self._subject.packages},
+            keep=True,
+            env=(("PYTHONDONTWRITEBYTECODE", ""),),
+        )
+        try:
+            talk.expect(talk.begin(kind="exec", changes=(), keep=True))
+            talk.cell(order)
+            talk.end()
+            slot.view.keep()
+        except (WorkerGone, RowDied):
+            self.drop(slot, 0)
+
+
+def lacks_bytecode(subject: Subject) -> bool:
+    """Return whether a package of the project was never compiled by its interpreter."""
+    major, minor = subject.python_version
+    for root in subject.source_roots:
+        for name in subject.packages:
+            folder = Path(subject.root, root, name)
+            cached = folder / "__pycache__" / f"__init__.cpython-{major}{minor}.pyc"
+            if (folder / "__init__.py").is_file() and not cached.is_file():
+                return True
+    return False
