@@ -22,18 +22,8 @@ environment, the environment beats the settings, the settings beat the default.
 TAIL = """
 xdist's `-n K` is understood as `--brt-jobs K`: one process drives all work.
 
-## Exit codes
-
-| code | meaning |
-|---|---|
-| 0 | every issue has a test that fails for the reported reason; every ranking could be made |
-| 1 | it does not, or something of ours broke (`F`; `--lf` repeats those) |
-| 2 | interrupted; what was found so far is shown and written |
-| 4 | an option or input cannot be used; one line says why, and nothing was run |
-| 5 | nothing was selected |
-
-Letters while it runs: `.` a test was found, or a patch was run; `x` an honest miss, or a patch
-that does not apply (`-rx` shows the reasons); `F` something of ours broke.
+What the run's end means is said in [exit codes](exit-codes.md), its output in
+[reading the output](reading.md).
 """
 
 

@@ -187,7 +187,8 @@ SPECS = (
     Spec(
         flag="--brt-python",
         metavar="PATH",
-        help="interpreter of the project (default: its .venv, else the running one)",
+        help="interpreter of the project (default: its .venv, else that of the active environment, "
+        "else the running one)",
     ),
     Spec(
         flag="--brt-env",

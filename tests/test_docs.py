@@ -16,13 +16,14 @@ from pytest_brt.store import write_text
 from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_compare import ONE
 from tests.evaluate.test_study import make_bugs
+from tests.test_docs_sessions import PAGES as FOLLOWED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
-LINK = re.compile(r"\]\((?P<path>[^)#:]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\((?P<path>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 
 
 def load(name: str) -> ModuleType:
@@ -38,11 +39,20 @@ def commands() -> list[tuple[str, str]]:
     """Return the page and text of each pytest command that a reader is told to type."""
     found = []
     for page in PAGES:
+        if page.stem in FOLLOWED:
+            continue
         for block in BLOCK.finditer(page.read_text("utf-8")):
             if block["language"] == "sh" and not block["mark"]:
                 lines = block["text"].replace("\\\n", " ").splitlines()
                 found += [(page.name, line) for line in lines if line.startswith("pytest")]
     return found
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what the headings of a page are called in links, as GitHub calls them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    words = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {text.replace(" ", "-") for text in words}
 
 
 @pytest.mark.slow
@@ -95,10 +105,25 @@ def test_the_page_of_options_is_up_to_date() -> None:
     )
 
 
+def test_the_page_of_prompts_is_up_to_date() -> None:
+    assert (ROOT / "docs/prompts.md").read_text("utf-8") == load("prompts").render(), (
+        "run: python docs/prompts.py > docs/prompts.md"
+    )
+
+
+def test_every_page_is_in_the_list() -> None:
+    listed = (ROOT / "docs/README.md").read_text("utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"]({page.name}" in listed, page.name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for link in LINK.finditer(page.read_text("utf-8")):
-        assert (page.parent / link["path"]).exists(), link["path"]
+        target = page.parent / link["path"] if link["path"] else page
+        assert target.exists(), link["path"]
+        if link["heading"]:
+            assert link["heading"] in anchors(target), f"{link['path']}#{link['heading']}"
 
 
 def test_the_picture_has_the_text_and_no_escape() -> None:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from pytest_brt import __version__
 from pytest_brt.cli import bisect, bundle, front, models, recheck, report, unmark
 from pytest_brt.errors import BrtError
 
 
+class _Parser(argparse.ArgumentParser):
+    """Exits as pytest does when it is used wrongly."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(4, f"{self.prog}: error: {message}\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: pytest's own, or 4 for a usage error."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pytest-brt",
         description="Failing tests from bug reports, and candidate fixes ranked by them.",
     )

@@ -4,7 +4,7 @@ One file is one message, named by what it is for and who says it: ``libro/user.j
 ``invert/plan.system.j2``. A folder of the user's (``--brt-prompts``) replaces single files by
 the same path below it; a replacement can build on what it replaces::
 
-    {% extends "built-in/libro/user.j2" %}
+    {% include "built-in/libro/report.user.j2" %}
 
 Values reach a template as they are, never as templates, so that a report cannot change a prompt.
 """

@@ -74,8 +74,8 @@ def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> S
     """Return what is to be known of the project in `root`.
 
     The interpreter is `python` when given, else that of the project's `.venv` or `venv`,
-    else the running one. Entries of `env`'s PYTHONPATH that lie in the project become
-    source roots.
+    else that of the environment which is active, else the running one. Entries of `env`'s
+    PYTHONPATH that lie in the project become source roots.
 
     Raises:
         SubjectProblem: there is no such folder or interpreter, it has no pytest, or the
@@ -139,6 +139,11 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
         inside = _python_in(root / name)
         if inside is not None:
             return str(inside), f"the project's {name}"
+    # Ours may be in an environment of its own while the project's is active.
+    active = Path(os.environ.get("VIRTUAL_ENV") or sys.prefix).absolute()
+    inside = _python_in(active)
+    if active != Path(sys.prefix) and inside and any(active.glob("lib/python*/*/pytest")):
+        return str(inside), "the active environment"
     return sys.executable, "the running interpreter"
 
 

@@ -98,7 +98,7 @@ def _generation() -> Iterator[Check]:
         if ready is not None and ready.gpu:
             yield Check(name="GPU", state=State.OK, text="works: a model was put on it")
         else:
-            text = "not used: this llama-cpp-python is built for the CPU (see docs/models.md)"
+            text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
             yield Check(name="GPU", state=State.NOTE, text=text)
 
 

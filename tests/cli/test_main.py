@@ -21,7 +21,7 @@ def test_wrong_use_is_a_usage_error(
 ) -> None:
     with pytest.raises(SystemExit) as end:
         main(arguments)
-    assert end.value.code == 2
+    assert end.value.code == 4
     assert "usage: pytest-brt" in capsys.readouterr().err
 
 

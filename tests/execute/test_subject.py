@@ -79,6 +79,23 @@ def test_a_projects_environment_without_pytest_is_named(tmp_path: Path) -> None:
     assert find_subject(tmp_path, python=sys.executable, env={}).found == "--brt-python"
 
 
+def test_the_active_environment_is_taken_when_it_can_run_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_project(tmp_path / "p")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
+    assert find_subject(root, python=None, env={}).found == "the running interpreter"
+    site = next((tmp_path / "env").glob("lib/python*/site-packages"))
+    (site / "pytest").mkdir()
+    (site / "pytest/__init__.py").write_text("__version__ = '8.4.2'\n", encoding="utf-8")
+    subject = find_subject(root, python=None, env={})
+    assert subject.found == "the active environment"
+    assert subject.python == str(tmp_path / "env/bin/python")
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert find_subject(root, python=None, env={}).found == "the running interpreter"
+
+
 def test_a_broken_configuration_is_named(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool\n", encoding="utf-8")
     with pytest.raises(SubjectProblem, match=r"pyproject\.toml"):

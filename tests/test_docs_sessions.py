@@ -1,0 +1,109 @@
+"""The pages that a reader follows from top to bottom are followed here.
+
+In such a page a file is a block below a line that ends with its name (```...`path`:```), what is
+typed is a block of ``sh``, and what comes out is the block of ``text`` right below it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")
+FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>\w+)$")
+FILE = re.compile(r"`(?P<path>[^`]+)`:$")
+#: Figures that differ from run to run, or from machine to machine.
+VARIES = re.compile(r"\d+\.\d+s|in \d+:\d+|score|\[\d\.\d\d-\d\.\d\d\]|=+|[0-9a-f]{7,40}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A file that is written, or what is typed and what comes of it."""
+
+    path: str = ""
+    text: str = ""
+    shown: str = ""
+
+
+def steps_of(page: str) -> list[Step]:
+    steps: list[Step] = []
+    before = ""
+    lines = iter((DOCS / f"{page}.md").read_text("utf-8").splitlines(keepends=True))
+    for line in lines:
+        opened = FENCE.match(line)
+        if opened is None:
+            before = line.strip() or before
+            continue
+        end = opened["fence"] + "\n"
+        text = "".join(iter(lambda: next(lines), end))
+        file = FILE.search(before)
+        if file:
+            steps.append(Step(path=file["path"], text=text))
+        elif opened["language"] == "sh":
+            steps.append(Step(text=text))
+        elif opened["language"] == "text" and before == "```sh":
+            steps[-1] = replace(steps[-1], shown=text)
+        before = f"```{opened['language']}"
+    return steps
+
+
+def told(text: str) -> set[str]:
+    """Return the lines of an output without what varies, and without those left out."""
+    lines = (VARIES.sub("", line) for line in text.splitlines())
+    return {" ".join(line.split()) for line in lines if "…" not in line}
+
+
+def run(root: Path, typed: str) -> str:
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    git = {
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in {"NAME": "A", "EMAIL": "a@example.org"}.items()
+    }
+    done = subprocess.run(
+        ["bash", "-c", typed],
+        cwd=root,
+        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80", "PYTEST_ADDOPTS": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"{typed}{done.stdout}"
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    # The environment of a project stands for the one that a reader has.
+    (root / ".venv").symlink_to(sys.prefix)
+    steps = steps_of(page)
+    assert any(step.text and not step.path for step in steps), "nothing is typed"
+    for step in steps:
+        if step.path:
+            target = root / step.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(step.text, "utf-8")
+            continue
+        output = told(run(root, step.text))
+        missing = told(step.shown) - output
+        assert not missing, f"{step.text}\nnot printed: {missing}\nbut: {output}"
+    (root / ".venv").unlink()
+
+
+def test_every_page_that_is_followed_shows_what_comes_out() -> None:
+    assert shutil.which("bash")
+    for page in PAGES:
+        assert any(step.shown for step in steps_of(page)), page
