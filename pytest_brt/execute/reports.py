@@ -41,9 +41,7 @@ def of_reports(scene: Scene, reports: Sequence[Event]) -> Outcome:
     for report in teardown:
         if report.outcome == "failed":
             return broken(scene, report, "teardown failed")
-    if [report.when for report in reports if report.outcome == "passed"][:1] != ["setup"] or not (
-        calls and len(teardown) == 1 and reports[-1] is teardown[0]
-    ):
+    if not calls or reports[0].when != "setup" or [reports[-1]] != teardown:
         return Outcome(Verdict.TAMPERED, "phases are missing or out of order")
     if calls[-1].xfail:
         return Outcome(Verdict.PASS, "passed, though marked as expected to fail")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.execute.endings import missing_nodes, not_begun
-from pytest_brt.execute.events import Event
+from pytest_brt.execute.endings import came_through, cut_short, missing_nodes, not_begun
+from pytest_brt.execute.events import Event, Told
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Ended
@@ -46,7 +46,32 @@ def test_what_was_never_begun_is_known() -> None:
             Verdict.BROKEN,
             "cannot be run: usage: /project/x",
         ),
-        (_ended(status=-11), Verdict.CRASH, "while being collected"),
+        (
+            _ended(status=1, tail="E  first\nE   last\n  \nsee above"),
+            Verdict.BROKEN,
+            "cannot be run: last",
+        ),
+        (_ended(status=1, tail="first\n last \n"), Verdict.BROKEN, "cannot be run: last"),
+        (_ended(status=-11), Verdict.CRASH, "killed by SIGSEGV while being collected"),
+        (_ended(status=-11, tail="x"), Verdict.CRASH, "killed by SIGSEGV while being collected"),
+        (_ended(status=3), Verdict.BROKEN, "exit status 3 while being collected"),
+        (_ended(status=0, tail="x"), Verdict.BROKEN, "exit status 0 while being collected"),
+        (
+            _ended(Event(event="collected"), Event(event="finish", code=0)),
+            Verdict.BROKEN,
+            "no test found",
+        ),
+        (
+            _ended(Event(event="collected"), Event(event="finish", code=4), status=4),
+            Verdict.BROKEN,
+            "cannot be run: no such test",
+        ),
+        (
+            _ended(Event(event="finish", code=5), status=5, tail="odd"),
+            Verdict.BROKEN,
+            "cannot be run: odd",
+        ),
+        (_ended(Event(event="interrupted")), Verdict.BROKEN, "broke off the run (interrupt)"),
         (
             _ended(Event(event="collected"), Event(event="finish", code=5), status=5),
             Verdict.BROKEN,
@@ -61,5 +86,55 @@ def test_what_was_never_begun_is_known() -> None:
 )
 def test_why_nothing_was_begun(ended: Ended, verdict: Verdict, reason: str) -> None:
     outcome = not_begun(SCENE, ended)
-    assert outcome.verdict is verdict
-    assert outcome.reason.endswith(reason)
+    assert (outcome.verdict, outcome.reason) == (verdict, reason)
+
+
+def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> None:
+    def item(node: str) -> tuple[Event, Event]:
+        return Event(event="item", node=node), Event(event="item_end", node=node)
+
+    finish = Event(event="finish")
+    assert came_through(_ended(*item("a"), finish))
+    assert not came_through(_ended(*item("a"), finish, timed_out=True))
+    assert not came_through(_ended(*item("a")))
+    assert not came_through(_ended(*item("a"), *item("b")))
+    assert came_through(_ended(*item("a"), item("b")[0]))
+    assert came_through(_ended(*item("a"), item("b")[0], timed_out=True))
+    assert not came_through(_ended())
+
+
+@pytest.mark.parametrize(
+    ("ended", "verdict", "reason"),
+    [
+        (_ended(timed_out=True), Verdict.TIMEOUT, "did not end within 60 s"),
+        (
+            _ended(
+                Event(event="item"),
+                Event(event="interrupted", raised=Told(type="KeyboardInterrupt", message="")),
+            ),
+            Verdict.BROKEN,
+            "broke off the run (KeyboardInterrupt)",
+        ),
+        (
+            _ended(
+                Event(event="internal_error", text="no exception told"),
+                Event(event="internal_error", raised=Told(type="KeyError", message="/copy/x")),
+            ),
+            Verdict.BROKEN,
+            "pytest itself failed: KeyError: /project/x",
+        ),
+        (
+            _ended(Event(event="item"), status=-9),
+            Verdict.CRASH,
+            "killed by SIGKILL before the test's end",
+        ),
+        (
+            _ended(Event(event="item"), status=0),
+            Verdict.CRASH,
+            "exit status 0 before the test's end",
+        ),
+    ],
+)
+def test_why_an_item_did_not_come_to_its_end(ended: Ended, verdict: Verdict, reason: str) -> None:
+    outcome = cut_short(SCENE, ended)
+    assert (outcome.verdict, outcome.reason) == (verdict, reason)

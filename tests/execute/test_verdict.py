@@ -128,3 +128,169 @@ def test_messages_name_the_project_and_not_the_copy() -> None:
     run = _one(_stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1), status=1)
     assert "/project/a" in run.reason
     assert "\n" not in run.reason
+
+
+def _items(*nodes: str, last: str = "item_end") -> tuple[Event, ...]:
+    """Return the events of items that pass, the last of them up to its event `last`."""
+    events: list[Event] = []
+    for node in nodes:
+        events.append(Event(event="item", pid=1, node=node))
+        events += [replace(report, node=node) for report in GOOD]
+        events.append(Event(event="item_end", pid=1, node=node))
+    names = [event.event for event in events]
+    return tuple(events[: len(names) - names[::-1].index(last)])
+
+
+def test_each_item_has_its_own_run() -> None:
+    events = (*_items("f.py::a", "f.py::C::b[1]"), Event(event="finish", pid=1))
+    runs = verdicts(SCENE, _ended(events))
+    assert [(run.test, run.node, run.verdict) for run in runs] == [
+        ("t", "a", Verdict.PASS),
+        ("t", "C::b[1]", Verdict.PASS),
+    ]
+
+
+def test_the_item_that_ends_the_process_costs_no_other_its_verdict() -> None:
+    first, second = verdicts(SCENE, _ended(_items("f::a", "f::b", last="item"), status=-11))
+    assert first.verdict is Verdict.PASS
+    assert (second.verdict, second.reason) == (
+        Verdict.CRASH,
+        "killed by SIGSEGV before the test's end",
+    )
+    for run in verdicts(SCENE, _ended(_items("f::a", "f::b"), status=-11)):
+        assert run.verdict is Verdict.CRASH, "nobody knows which of them"
+
+
+def test_a_failure_stays_one_though_the_process_died_later() -> None:
+    wrong = (GOOD[0], _report("call", "failed"), GOOD[2])
+    (run,) = verdicts(SCENE, _ended(_stream(*wrong)[:-1], status=-11))
+    assert run.verdict is Verdict.FAIL
+
+
+def test_an_item_that_was_begun_and_told_nothing_was_not_lost_in_collection() -> None:
+    events = _stream(*GOOD)[:3]
+    (run,) = verdicts(SCENE, _ended(events, status=1))
+    assert (run.verdict, run.reason) == (Verdict.CRASH, "exit status 1 before the test's end")
+    (run,) = verdicts(SCENE, _ended(events[:2], status=1))
+    assert (run.verdict, run.reason) == (Verdict.BROKEN, "exit status 1 while being collected")
+
+
+def test_who_else_wrote_or_ended_otherwise_is_named() -> None:
+    assert _one(_stream(*GOOD), status=3).reason == "exit status 3, but pytest said 0"
+    forged = replace(_stream(*GOOD)[1], pid=2)
+    for events in (_stream(*GOOD), _stream(*GOOD)[:2]):
+        run = _one((*events, forged))
+        assert (run.verdict, run.reason) == (Verdict.TAMPERED, "events from two processes")
+    assert _one((*_stream(*GOOD), Event(event="garbage", pid=2))).verdict is Verdict.PASS
+
+
+def test_times_add_up_and_the_last_output_is_kept() -> None:
+    reports = (
+        replace(GOOD[0], duration=0.5, output="early"),
+        replace(GOOD[1], duration=1.5, output="x" * 5000 + "late"),
+        replace(GOOD[2], duration=0.25),
+    )
+    run = _one(_stream(*reports))
+    assert run.seconds == 2.25
+    assert run.output == "x" * 3996 + "late"
+
+
+def test_what_the_process_printed_is_shown_where_it_failed() -> None:
+    tail = "/copy/" + "y" * 5000
+    wrong = _stream(GOOD[0], _report("call", "failed"), GOOD[2])
+
+    def output(events: tuple[Event, ...]) -> str:
+        (run,) = verdicts(SCENE, replace(_ended(events), tail=tail))
+        return run.output
+
+    assert output(_stream(*GOOD)) == ""
+    assert output(wrong) == output(()) == "y" * 4000
+    (run,) = verdicts(SCENE, replace(_ended(wrong), tail="in /copy/a"))
+    assert run.output == "in /project/a"
+
+
+def test_a_reason_is_one_line_of_bounded_length() -> None:
+    def reason(text: str) -> str:
+        report = replace(_report("call", "failed"), text=text)
+        return _one(_stream(GOOD[0], report, GOOD[2])).reason
+
+    assert reason("a\n  b\tc") == "a b c"
+    assert reason("x" * 240) == "x" * 240
+    assert reason("x" * 241) == "x" * 239 + "…"
+
+
+PATCHED = (("pkg/a.py", "patched", "/copy/pkg/a.py"), ("pkg/b.py", "not loaded", ""))
+
+
+def _touching(
+    *states: tuple[str, str, str], lines: bool | None = None, outcome: str = "passed"
+) -> TestRun:
+    told = Event(event="touched", pid=1, states=states, lines=lines)
+    reports = (GOOD[0], _report("call", outcome), GOOD[2])
+    (run,) = verdicts(replace(SCENE, touched=True), _ended((*_stream(*reports), told)))
+    return run
+
+
+def test_other_code_than_the_patched_makes_the_run_invalid() -> None:
+    other = ("pkg/b.py", "other", "/usr/lib/pkg/b.py")
+    for outcome in ("passed", "failed"):
+        run = _touching(PATCHED[0], other, lines=True, outcome=outcome)
+        assert run.verdict is Verdict.INVALID
+        assert run.reason == (
+            "other code than the patched pkg/b.py was imported: /usr/lib/pkg/b.py"
+        )
+
+
+@pytest.mark.parametrize(
+    ("states", "lines", "exercised"),
+    [
+        (PATCHED, True, True),
+        (PATCHED, False, False),
+        (PATCHED, None, None),
+        (PATCHED[1:], None, False),
+        (PATCHED[1:], True, False),
+        ((), None, False),
+    ],
+)
+def test_a_patch_that_was_not_exercised_is_said(
+    states: tuple[tuple[str, str, str], ...], lines: bool | None, exercised: bool | None
+) -> None:
+    for outcome, verdict in (
+        ("passed", Verdict.PASS),
+        ("failed", Verdict.FAIL),
+        ("skipped", Verdict.SKIP),
+    ):
+        run = _touching(*states, lines=lines, outcome=outcome)
+        assert (run.verdict, run.exercised) == (verdict, exercised)
+        said = exercised is False and verdict is not Verdict.SKIP
+        assert run.reason == (f"{outcome}; patch not exercised" if said else outcome)
+
+
+def test_a_pass_without_word_of_what_was_loaded_is_invalid() -> None:
+    scene = replace(SCENE, touched=True)
+    (run,) = verdicts(scene, _ended(_stream(*GOOD)))
+    assert (run.verdict, run.reason) == (
+        Verdict.INVALID,
+        "the process did not tell which code it loaded",
+    )
+    (run,) = verdicts(SCENE, _ended(_stream(*GOOD)))
+    assert run.verdict is Verdict.PASS
+    (run,) = verdicts(scene, _ended(_stream(GOOD[0], _report("call", "failed"), GOOD[2])))
+    assert run.verdict is Verdict.FAIL
+    first, _ = verdicts(scene, _ended(_items("f::a", "f::b", last="item"), status=-11))
+    assert first.verdict is Verdict.PASS, "who died could not tell"
+
+
+def test_of_several_tests_each_says_whether_it_ran_a_changed_line() -> None:
+    told = Event(event="touched", pid=1, states=PATCHED, lines=True)
+    lines = {"f.py::a": True, "f.py::b": False, "f.py::c": None}
+    events = (*_items(*lines), Event(event="finish", pid=1), told)
+    events = tuple(
+        replace(event, lines=lines[event.node]) if event.event == "item_end" else event
+        for event in events
+    )
+    every = replace(SCENE, touched=True, target=replace(SCENE.target, node=""))
+    runs = verdicts(every, _ended(events))
+    assert [run.exercised for run in runs] == [True, False, None]
+    runs = verdicts(replace(SCENE, touched=True), _ended(events))
+    assert {run.exercised for run in runs} == {True}, "one test with several parameters"
