@@ -67,6 +67,16 @@ def test_tests_that_are_new_or_different_are_changed(repository: Repository) -> 
     assert changed(repository) == []
 
 
+def test_a_file_that_is_no_utf_8_was_there_before_all_the_same(repository: Repository) -> None:
+    old = repository.root / "tests" / "test_latin.py"
+    old.parent.mkdir(exist_ok=True)
+    old.write_bytes(f"# -*- coding: latin-1 -*-\n# caf\u00e9\n{ZERO}".encode("latin-1"))
+    repository.commit("base")
+    old.write_text(ZERO + "\n\n" + TWO, encoding="utf-8")
+    repository.commit("head")
+    assert changed(repository) == [("tests/test_latin.py", "test_two")]
+
+
 def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
     repository: Repository, engine: Engine
 ) -> None:
