@@ -82,5 +82,19 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
         for index in reading.latest
         if re.sub(r"\s+", "", reading.steps[index].source.split("\n")[0]) in squeezed
     ]
-    say(reading, shown[-1] if shown else reading.latest[-1], said)
+    place = shown[-1] if shown else reading.latest[-1]
+    say(reading, place, said)
+    _give_wishes(reading, place)
     reading.recent = []
+
+
+def _give_wishes(reading: Reading, place: int) -> None:
+    """What was announced with a traceback, not with code: another exception, to be raised there."""
+    wishes = [
+        claim
+        for claim in reading.ahead
+        if claim[0].kind is SaidKind.RAISES and claim[0].role is Role.EXPECTED and not claim[1]
+    ]
+    for claim, _ in wishes:
+        say(reading, place, claim)
+    reading.ahead = [claim for claim in reading.ahead if claim not in wishes]

@@ -378,3 +378,16 @@ def test_what_is_bound_anew_in_the_test_stays_there(engine: Engine) -> None:
     )
     (best,) = candidates(made)
     assert "max = double" in (best.test.source or "")
+
+
+def test_another_exception_is_wished_for_above_a_traceback(engine: Engine) -> None:
+    made = attempt(
+        engine,
+        "first([]) raises IndexError\n\n```python\nfrom pkg import first\nfirst([])\n```\n\n"
+        "I'd expect to get a `ValueError` from this but instead I get an IndexError:\n\n```\n"
+        'Traceback (most recent call last):\n  File "x.py", line 1, in first\n'
+        "IndexError: list index out of range\n```\n",
+    )
+    sources = [item.test.source or "" for item in candidates(made)]
+    assert any("with pytest.raises(ValueError):\n        first([])" in text for text in sources)
+    assert not any(item.test.oracle.kind is OracleKind.NO_RAISE for item in candidates(made))
