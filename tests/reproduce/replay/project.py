@@ -10,6 +10,7 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 
 CORE = """\
+import os
 import warnings
 
 
@@ -57,6 +58,10 @@ def old():
 def spin():
     while True:
         pass
+
+
+def die():
+    os.abort()
 
 
 def lack():

@@ -125,6 +125,36 @@ CASES = {
         OracleKind.EQUALS,
         "    assert decode(encode('a')) == 'a'",
     ),
+    "two that must agree": Case(
+        "clean depends on blanks\n\n```\n>>> from pkg.core import clean\n>>> clean('a  b')\n"
+        "'a b'\n>>> clean('a    b')\n'a  b'\n```\nBoth should give the same.\n",
+        OracleKind.AGREE,
+        "    assert clean('a  b') == clean('a    b')",
+    ),
+    "two that need not agree": Case(
+        "clean depends on blanks\n\n```\n>>> from pkg.core import clean\n>>> clean('a  b')\n"
+        "'a b'\n>>> clean('a    b')\n'a  b'\n```\nThey should not be the same, of course.\n",
+        OracleKind.GONE,
+        "    assert clean('a    b') != 'a  b'",
+    ),
+    "doing it twice": Case(
+        "clean is not idempotent\n\n```python\nfrom pkg.core import clean\nclean('a    b')\n"
+        "```\nCleaning twice gives something else.\n",
+        OracleKind.IDEMPOTENT,
+        "    assert clean(clean('a    b')) == clean('a    b')",
+    ),
+    "missing warning": Case(
+        "check is silent\n\n`check(-1)` should give a `DeprecationWarning`.\n",
+        OracleKind.WARNS,
+        "    with pytest.warns(DeprecationWarning):\n        check(-1)",
+    ),
+    "death of the process": Case(
+        "die() crashes the interpreter\n\n```python\nfrom pkg.core import die\ndie()\n```\n",
+        OracleKind.NO_RAISE,
+        '    script = "from pkg.core import die\\ndie()\\n"\n'
+        '    command = [sys.executable, "-c", script]\n'
+        "    subprocess.run(command, check=True)",
+    ),
     "own assertion": Case(
         "double\n\n```python\nfrom pkg import double\n\ndef test_double():\n    assert double(2) == 4\n```\n",  # noqa: E501
         OracleKind.NO_RAISE,
