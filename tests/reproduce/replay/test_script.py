@@ -66,6 +66,26 @@ def test_output_of_a_session_is_not_split_over_its_inputs() -> None:
     assert ("value", "expected", "a b\nc d") in found["f(2)"]
 
 
+def test_words_below_a_session_are_about_its_last_input() -> None:
+    found = said("Title\n\n>>> f(1)\n>>> f(2)\n\nThis gives `9` instead of `8`.\n")
+    assert found["f(1)"] == []
+    assert found["f(2)"] == [("value", "observed", "9"), ("value", "expected", "8")]
+
+
+def test_words_above_code_are_about_it_where_they_point_ahead() -> None:
+    words = "The following raises a `KeyError`."
+    code = "\n\n```python\ng(2)\n```\n"
+    first = "Title\n\n```python\nf(1)\n```\n\n"
+    ahead = said(f"{first}Now to `g`. {words}{code}")
+    assert ahead["f(1)"] == []
+    assert [(kind, role) for kind, role, _ in ahead["g(2)"]] == [("raises", "observed")]
+    alone = said(f"Title\n\nIt raises a `KeyError`. So it is.{code}")
+    assert [(kind, role) for kind, role, _ in alone["g(2)"]] == [("raises", "observed")]
+    behind = said(f"{first}It raises a `KeyError`.{code}")
+    assert [(kind, role) for kind, role, _ in behind["f(1)"]] == [("raises", "observed")]
+    assert behind["g(2)"] == []
+
+
 def test_a_comment_that_says_that_the_line_fails() -> None:
     found = said("Title\n\n```python\nf(1)  # this line raises\nf(2)  # never fails\n```\n")
     assert found["f(1)"] == [("raises", "observed", ""), ("wrong", "observed", "")]
