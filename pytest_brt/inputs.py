@@ -67,8 +67,8 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         BrtError: something cannot be used; nothing has been started then.
     """
     issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
-    patches = _patches_folder(config, options, scratch)
-    cases = _cases(issues, patches)
+    folder, patches = _patches(config, options, scratch)
+    cases = _cases(issues, folder, patches)
     strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
@@ -112,9 +112,9 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         cache=_cache(config),
         record=options.record,
     )
-    folder = _cache(config)
-    spent = load_spent(folder, model.name) if folder is not None else Cost()
-    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, patches))
+    cache = _cache(config)
+    spent = load_spent(cache, model.name) if cache is not None else Cost()
+    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, folder))
 
 
 def _issue_path(source: str, scratch: Path) -> Path:
@@ -144,19 +144,26 @@ def _read(config: pytest.Config, source: str) -> Issue:
         capture.resume_global_capture()
 
 
-def _patches_folder(config: pytest.Config, options: Options, scratch: Path) -> Path | None:
-    """Return the folder of patches, made in `scratch` where branches are meant."""
-    if not options.branches:
-        return options.patches
-    folder = scratch / "branches"
-    write_branches(History(config.rootpath), options.branches, folder)
-    return folder
+def _patches(
+    config: pytest.Config, options: Options, scratch: Path
+) -> tuple[Path | None, tuple[Patch, ...]]:
+    """Return the folder of patches and those in it; of branches it is made in `scratch`."""
+    if options.branches:
+        folder = scratch / "branches"
+        write_branches(History(config.rootpath), options.branches, folder)
+        found = read_patches(folder)
+        named = (replace(patch, name=patch.name.removesuffix(".diff")) for patch in found)
+        return folder, tuple(named)
+    if options.patches is None:
+        return None, ()
+    return options.patches, read_patches(options.patches)
 
 
-def _cases(issues: Mapping[Path, Issue], folder: Path | None) -> tuple[Case, ...]:
+def _cases(
+    issues: Mapping[Path, Issue], folder: Path | None, patches: tuple[Patch, ...]
+) -> tuple[Case, ...]:
     if folder is None:
         return tuple(Case(issue=issue) for issue in issues.values())
-    patches = read_patches(folder)
     if not issues:
         return (Case(issue=None, patches=patches),)
     if len(issues) == 1:
@@ -283,7 +290,8 @@ def _paths(
         for patch in case.patches:
             assert folder is not None, "there are patches"
             path = _plain("--rank-fixes", folder / patch.name)
-            if not path.exists():  # one of several in a mailbox: "box.mbox#2"
-                path = path.with_name(path.name.rpartition("#")[0])
+            if not path.exists():  # one of several in a mailbox, "box.mbox#2", or a branch
+                mailbox = path.name.rpartition("#")[0]
+                path = path.with_name(mailbox or f"{path.name}.diff")
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
     return paths

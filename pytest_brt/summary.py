@@ -24,6 +24,7 @@ from pytest_brt.report.attempts import (
     total,
 )
 from pytest_brt.report.failure import place_of
+from pytest_brt.report.others import others
 from pytest_brt.report.repairs import places, repairs
 from pytest_brt.report.table import exposures, question, reasons, regressions, table
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
@@ -120,6 +121,8 @@ class Summary:
             f"  {_count(len(tests), 'test')} considered, {len(candidates)} "
             f"{'fails' if len(candidates) == 1 else 'fail'} {how}"
         )
+        if len(candidates) < len(tests) and not self.verbose:
+            reporter.write_line(f"  {others(tests)}")
         shown = tests if self.verbose else candidates
         wide = by_model(shown)
         if wide:

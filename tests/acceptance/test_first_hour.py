@@ -36,8 +36,8 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "branches/fix/a-right.diff::epr PASSED*",
-            " *1 *fix/a-right.diff *1.00*",
-            " *2 *fix/c-wrong.diff *",
+            " *1 *fix/a-right *1.00*",
+            " *2 *fix/c-wrong *",
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",
         ]
     )

@@ -66,7 +66,7 @@ def _wanted_score(said: Said) -> tuple[float, str]:
         return base - 0.2, "the report says roughly what it should be"
     if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
         return base - 0.15, "the report wishes for it"
-    return base + 0.05, "the report says that it should"
+    return base + 0.05, "the report says what it should be"
 
 
 def _from_twins(view: View, index: int) -> list[Said]:
