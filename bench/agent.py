@@ -22,12 +22,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from measured import Clock, Prompted
 from shapes import SHAPES, words, write_shape
 
-from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.observation import Observation, Program
-from pytest_brt.execute.row import Limits, Row, RowResult
+from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings
@@ -43,18 +42,12 @@ SCRIPT = ROOT / "tests/acceptance/agent-sqlparse.txt"
 CONTEXT = 8192
 
 
-class Forced:
+class Forced(Prompted):
     """A model that says what a script says, and evaluates every token of it."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, model: Model, script: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self.script = script
-        self.name, self.context, self.exact = model.name, model.context, model.exact
-        self.seconds = 0.0
-        self.evaluated = 0
-        self.new = 0
         self._seen: list[tuple[Message, ...]] = []
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
@@ -91,55 +84,22 @@ class Forced:
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the model's count."""
         begin = time.perf_counter()
-        found = self.model.count(texts)
+        found = super().count(texts)
         self.seconds += time.perf_counter() - begin
         return found
 
     def measure(self, prompt: Prompt) -> int:
         """Return the model's measure."""
         begin = time.perf_counter()
-        found = self.model.measure(prompt)
+        found = super().measure(prompt)
         self.seconds += time.perf_counter() - begin
         return found
-
-    def close(self) -> None:
-        """Close the model."""
-        self.model.close()
 
 
 def shared(text: str, other: str) -> int:
     """Return how many characters two texts have in common at their beginning."""
     least = min(len(text), len(other))
     return next((n for n in range(least) if text[n] != other[n]), least)
-
-
-class Timed:
-    """An engine that knows how long tests took, and how many there were."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.subject, self.level = engine.subject, engine.level
-        self.seconds = 0.0
-        self.tests = 0
-
-    def run(self, row: Row) -> RowResult:
-        """Run a row."""
-        begin = time.perf_counter()
-        result = self.engine.run(row)
-        self.seconds += time.perf_counter() - begin
-        self.tests += len(result.runs)
-        return result
-
-    def observe(self, program: Program) -> Observation:
-        """Run a program."""
-        begin = time.perf_counter()
-        observation = self.engine.observe(program)
-        self.seconds += time.perf_counter() - begin
-        return observation
-
-    def close(self) -> None:
-        """Close the engine."""
-        self.engine.close()
 
 
 def unpack(into: Path) -> Path:
@@ -173,13 +133,14 @@ def main() -> None:
         model.count(["load"])
         forced = Forced(model, ScriptedModel(str(SCRIPT), Settings()))
         subject = find_subject(root, python=sys.executable, env={})
-        engine = Timed(open_engine(subject, sandbox="process", limits=Limits()))
+        opened = open_engine(subject, sandbox="process", limits=Limits())
+        engine = Clock(opened)
         bench = Workbench(engine=engine, repeat=2, keep=5, model=forced, say=print)
         begin = time.perf_counter()
         made = attempt(load_issue(str(EXAMPLE / "issue.md"), sys.stdin.buffer), 0, bench)
         wall = time.perf_counter() - begin
-        forced.close()
-        engine.close()
+        model.close()
+        opened.close()
     steps = len(made.trajectories[0].steps)
     found = sum(item.judgement.candidate for item in made.tests)
     outside = max(0.0, wall - forced.seconds - engine.seconds) / wall

@@ -23,21 +23,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+
+from measured import Clock, Prompted
 
 from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.observation import Observation, Program
-from pytest_brt.execute.row import Limits, Row, RowResult
+from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
@@ -257,34 +256,15 @@ def script(site: Site) -> list[str]:
     ]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Actor:
+class Actor(Prompted):
     """Asks a real model, whose memory then holds the prompt, and answers from a script."""
 
-    model: Model
-    replies: list[str]
-    seconds: float = 0.0
-    tokens: int = 0
-    evaluated: int = 0
-    new: int = 0
-    _before: str = field(default="", init=False)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    @property
-    def context(self) -> int:
-        """The model's context."""
-        return self.model.context
-
-    @property
-    def exact(self) -> bool:
-        """Whether the model counts exactly."""
-        return self.model.exact
-
-    notes: tuple[str, ...] = ()
+    def __init__(self, model: Model, replies: Sequence[str]) -> None:
+        super().__init__(model)
+        #: Tokens of the answers.
+        self.tokens = 0
+        self._replies = list(replies)
+        self._before = ""
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Let the model evaluate the prompt and make one token; answer what the script says."""
@@ -311,61 +291,9 @@ class Actor:
             f'{{"thought": "v", "action": "write_fix", "changes": "{BUGGY} replace 3"}}\n'
             f"```python\n    sign = {number} if value > 1 else {number + 2}\n```"
             if prompt.purpose == "variants"
-            else self.replies.pop(0)
+            else self._replies.pop(0)
         )
         return Completion(text=text, finish=Finish.STOP)
-
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return the model's count; waiting for it is not the model's time."""
-        return self.model.count(texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return the model's measure."""
-        return self.model.measure(prompt)
-
-    def close(self) -> None:
-        """Leave the model open."""
-
-
-class Clock:
-    """An engine that knows how long anybody waited for it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.subject = engine.subject
-        self.level = engine.level
-        self.seconds = 0.0
-        self._lock = threading.Lock()
-        self._busy = 0
-        self._since = 0.0
-
-    def run(self, row: Row) -> RowResult:
-        """Run a row."""
-        with self._waiting():
-            return self.engine.run(row)
-
-    def observe(self, program: Program) -> Observation:
-        """Run a program."""
-        with self._waiting():
-            return self.engine.observe(program)
-
-    def close(self) -> None:
-        """Leave the engine open."""
-
-    @contextmanager
-    def _waiting(self) -> Iterator[None]:
-        """Count the time in which at least one thread waits."""
-        with self._lock:
-            self._busy += 1
-            if self._busy == 1:
-                self._since = time.perf_counter()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._busy -= 1
-                if self._busy == 0:
-                    self.seconds += time.perf_counter() - self._since
 
 
 def fresh_lines(before: str, now: str) -> str:
