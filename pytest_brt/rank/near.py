@@ -45,7 +45,7 @@ def near(literal: Literal) -> st.SearchStrategy[Literal]:
     """Return a strategy for values like `literal`, but different from it.
 
     Whole numbers stay whole, on the same side of zero; a text keeps its form: one letter becomes
-    another, a number in it another number, a character is doubled or left out.
+    another, a number in it another number as wide, a character is doubled or left out.
     """
     values: st.SearchStrategy[Literal]
     if isinstance(literal, str):
@@ -79,7 +79,7 @@ def _near_text(text: str) -> st.SearchStrategy[Literal]:
         strategy |= other.map(
             lambda pair: (
                 text[: numbers[pair[0]].start()]
-                + str(int(numbers[pair[0]][0]) + pair[1])
+                + str(int(numbers[pair[0]][0]) + pair[1]).zfill(len(numbers[pair[0]][0]))
                 + text[numbers[pair[0]].end() :]
             )
         )
