@@ -51,7 +51,7 @@ def test_what_was_never_begun_is_known() -> None:
             Verdict.BROKEN,
             "cannot be run: last",
         ),
-        (_ended(status=1, tail="first\n last \n"), Verdict.BROKEN, "cannot be run: last"),
+        (_ended(status=1, tail="first\n last \n \n"), Verdict.BROKEN, "cannot be run: last"),
         (_ended(status=-11), Verdict.CRASH, "killed by SIGSEGV while being collected"),
         (_ended(status=-11, tail="x"), Verdict.CRASH, "killed by SIGSEGV while being collected"),
         (_ended(status=3), Verdict.BROKEN, "exit status 3 while being collected"),

@@ -224,7 +224,9 @@ def _from(module_path: str, names: list[str]) -> list[str]:
 
 def docstring(sentence: str) -> list[str]:
     """Return the lines of a test's docstring, indented."""
-    text = " ".join(sentence.replace("\\", "\\\\").replace('"""', "'''").split())
+    # Of characters that cannot be seen, some cannot stand in source at all.
+    seen = "".join(letter if letter.isprintable() else " " for letter in sentence)
+    text = " ".join(seen.replace("\\", "\\\\").replace('"""', "'''").split())
     if text.endswith('"'):
         text += " "
     if len(text) > 400:

@@ -62,7 +62,16 @@ def test_the_first_and_the_second() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["It should be improved.", "The x should be aligned.", "This is strange", "a or b"]
+    "text",
+    [
+        "It should be improved.",
+        "The x should be aligned.",
+        "This is strange",
+        "a or b",
+        "It should be this.",
+        "It should be false.",
+        "It returns the wrong.",
+    ],
 )
 def test_english_is_no_value(text: str) -> None:
     assert not [c for c in told(text) if c[1] == "value" and c[3] in ("a", "strange")]

@@ -421,3 +421,22 @@ def test_another_exception_is_wished_for_above_a_traceback(engine: Engine) -> No
     sources = [item.test.source or "" for item in candidates(made)]
     assert any("with pytest.raises(ValueError):\n        first([])" in text for text in sources)
     assert not any(item.test.oracle.kind is OracleKind.NO_RAISE for item in candidates(made))
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        ("KeyError", "the report shows this exception"),
+        ("OSError", "another crash than the report shows"),
+    ],
+)
+def test_a_crash_of_a_tool_is_the_reported_one_or_another(
+    engine: Engine, shown: str, reason: str
+) -> None:
+    made = attempt(
+        engine,
+        "pkg without a file\n\n```\n$ python -m pkg\nTraceback (most recent call last):\n"
+        f'  File "x.py", line 3, in main\n{shown}: no file\n```\n',
+    )
+    (crash,) = [i for i in made.tests if i.test.oracle.kind is OracleKind.NO_PRINT]
+    assert reason in crash.judgement.reason

@@ -5,7 +5,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.replay.write import literal, pieces, quoted, slug
+from pytest_brt.reproduce.replay.write import docstring, literal, pieces, quoted, slug
 
 
 @given(st.text())
@@ -24,3 +24,23 @@ def test_slugs_come_from_the_file_or_the_title() -> None:
     assert slug("bugs/ISSUE-12.md", "x") == "issue_12"
     assert slug("issue.md", "The `f` of a crash when it is empty") == "crash_empty"
     assert slug("-", "?!") == "issue"
+
+
+def told(sentence: str) -> str:
+    """Return the docstring that a test gets to have."""
+    source = "\n".join(["def test_a():", *docstring(sentence)])
+    return ast.get_docstring(ast.parse(source).body[0]) or ""  # type: ignore[arg-type]
+
+
+@given(st.text())
+def test_docstrings_parse_and_say_the_sentence(sentence: str) -> None:
+    words = " ".join(told(sentence).split())
+    seen = "".join(letter if letter.isprintable() else " " for letter in sentence)
+    assert words.removesuffix(" …") in " ".join(seen.replace('"""', "'''").split())
+
+
+@given(st.lists(st.text("abc\\\"'.-", min_size=1, max_size=20), min_size=1, max_size=80))
+def test_docstrings_keep_to_the_width(words: list[str]) -> None:
+    lines = docstring(" ".join(words))
+    assert max(map(len, lines)) <= 100
+    assert len(lines) <= 8
