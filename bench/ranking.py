@@ -46,6 +46,7 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
@@ -138,9 +139,11 @@ def run_rows(
     if options.guard > 0:
         guarding = Guarding(
             guard=Guard(engine),
-            seconds=options.guard * (len(bug.patches) + 1),
-            patches=len(bug.patches),
-            spent=0.0,
+            allowance=Allowance(
+                seconds=options.guard * (len(bug.patches) + 1),
+                patches=len(bug.patches),
+                spent=0.0,
+            ),
         )
     varying = Varying(engine, seed=int(content_id(attempt.issue), 16) % 2**32)
 

@@ -264,7 +264,8 @@ SPECS = (
         read=one_of("auto", "no"),
         default="auto",
         help="run the tests with inputs near the reported ones too, on patches that pass them: "
-        "when Hypothesis is installed (auto, default), or not at all",
+        "when Hypothesis is installed, for as long as making and running the tests took (auto, "
+        "default), or not at all",
     ),
     Spec(
         flag="--brt-top",

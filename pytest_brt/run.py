@@ -20,6 +20,7 @@ from pytest_brt.guard import Guard
 from pytest_brt.journal import Journal
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.plan import AttemptKey, Case, Plan
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.varying import Varying
@@ -259,20 +260,27 @@ class Run:
     def _row(
         self, case: Case, patch: Patch, tests: tuple[JudgedTest, ...], spent: float
     ) -> PatchResult:
-        guarding = self._guarding(case, spent)
-        engine = self.workbench.engine
         return run_patch(
-            patch, case.issue_id, tests, engine, guarding=guarding, varying=self._varying(case)
+            patch,
+            case.issue_id,
+            tests,
+            self.workbench.engine,
+            guarding=self._guarding(case, spent),
+            varying=self._varying(case, spent),
         )
 
-    def _varying(self, case: Case) -> Varying | None:
+    def _varying(self, case: Case, spent: float) -> Varying | None:
         """Return what changes the inputs of a case's candidates, the same for all patches."""
         if not self.plan.vary:
             return None
         with self._lock:
             if case.issue_id not in self._varyings:
                 seed = int(content_id(case.issue_id), 16) % 2**32
-                self._varyings[case.issue_id] = Varying(self.workbench.engine, seed=seed)
+                self._varyings[case.issue_id] = Varying(
+                    self.workbench.engine,
+                    seed=seed,
+                    allowance=Allowance(patches=len(case.patches), spent=spent),
+                )
             return self._varyings[case.issue_id]
 
     def _guarding(self, case: Case, spent: float) -> Guarding | None:
@@ -283,9 +291,9 @@ class Run:
             if case.issue_id not in self._guardings:
                 self._guardings[case.issue_id] = Guarding(
                     guard=self._guard,
-                    seconds=self.plan.guard,
-                    patches=len(case.patches),
-                    spent=spent,
+                    allowance=Allowance(
+                        seconds=self.plan.guard, patches=len(case.patches), spent=spent
+                    ),
                 )
             return self._guardings[case.issue_id]
 

@@ -23,15 +23,34 @@ def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
     """Number the groups of patches that behave alike on everything that was run.
 
     Alike means the same verdict on every test both have a valid cell for, the same existing
-    tests newly failing, and the same outcome on every changed input. A patch that does not
-    apply, or on which nothing ran, is in no group: 0. Numbers start at 1, in order of appearance.
+    tests newly failing, and the same outcome on every changed input; where there was no time for
+    all of these, on those that both were tried on. A patch that does not apply, or on which
+    nothing ran, is in no group: 0. Numbers start at 1, in order of appearance.
     """
-    seen: dict[tuple[object, ...], int] = {}
+    first: list[PatchResult] = []
     numbers = []
     for result in results:
-        behaviour = _behaviour(result)
-        numbers.append(seen.setdefault(behaviour, len(seen) + 1) if behaviour else 0)
+        if not _behaviour(result):
+            numbers.append(0)
+            continue
+        alike = (at for at, other in enumerate(first) if _are_alike(result, other))
+        number = next(alike, len(first))
+        if number == len(first):
+            first.append(result)
+        numbers.append(number + 1)
     return tuple(numbers)
+
+
+def _are_alike(one: PatchResult, other: PatchResult) -> bool:
+    ours, theirs = _answers(one), _answers(other)
+    if one.vary_cut or other.vary_cut:
+        shared = ours.keys() & theirs.keys()
+        ours, theirs = ({key: found[key] for key in shared} for found in (ours, theirs))
+    return (_behaviour(one), ours) == (_behaviour(other), theirs)
+
+
+def _answers(result: PatchResult) -> dict[tuple[str, str], str]:
+    return {(varied.test, varied.change): varied.after for varied in result.varied}
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -48,5 +67,4 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     return (
         cells,
         tuple(sorted(regression.test for regression in broken)),
-        tuple(sorted((varied.test, varied.change, varied.after) for varied in result.varied)),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from pytest_brt.guard import Guard, Touched
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.pinned import pinned_among
 from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch, Guarded, JudgedTest
@@ -16,8 +17,6 @@ from pytest_brt.types import AppliedPatch, Guarded, JudgedTest
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
-#: Seconds that the tests near one patch may always take: less says nothing.
-_LEAST = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,14 +24,7 @@ class Guarding:
     """The guard of the patches of one issue, and its budget."""
 
     guard: Guard
-    #: Wall-clock seconds for all patches together, and the unpatched tree; None means as long
-    #: as making the tests and running them on all patches takes.
-    seconds: float | None
-    #: Number of patches of the issue.
-    patches: int
-    #: Seconds that making the tests took.
-    spent: float
-    _allowance: float | None = field(default=None, init=False)
+    allowance: Allowance
     _pinned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
@@ -56,7 +48,7 @@ class Guarding:
         return self.guard.check(
             applied,
             touched,
-            allowance=self._share(row_seconds),
+            allowance=self.allowance.share(row_seconds),
             hints=hints,
             pinned=self._pinned_near(touched, hints, candidates),
         )
@@ -70,16 +62,6 @@ class Guarding:
                 near = self.guard.near(touched, hints)
                 self._pinned[touched.places] = pinned_among(near, candidates)
             return self._pinned[touched.places]
-
-    def _share(self, row_seconds: float) -> float:
-        """Return the seconds for one tree; the same for every patch, by the first to ask."""
-        with self._lock:
-            if self._allowance is None:
-                total = self.seconds
-                if total is None:
-                    total = self.spent + row_seconds * self.patches
-                self._allowance = max(_LEAST, total / (self.patches + 1))
-            return self._allowance
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:

@@ -14,7 +14,6 @@ from pytest_brt.patches import apply_patch
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.varying import Varying
 from pytest_brt.types import (
-    AppliedPatch,
     CandidateTest,
     Cell,
     JudgedTest,
@@ -57,6 +56,7 @@ def run_patch(
     cells: tuple[Cell, ...] = ()
     guarded = None
     varied: tuple[Varied, ...] = ()
+    vary_cut = ""
     if targets:
         row = engine.run(Row(changes=applied.changes, targets=targets))
         cells = tuple(_cell(patch, run) for run in row.runs)
@@ -64,8 +64,11 @@ def run_patch(
         if all(run.exercised is False for run in row.runs):
             notes += ("no test reached the patched lines",)
         if varying is not None:
-            varied, remark = _look(varying, applied, tests, cells)
-            notes += remark
+            spent = time.perf_counter() - started
+            try:
+                varied, vary_cut = varying.look(applied, tests, cells, spent)
+            except SubjectProblem as problem:  # the rest still stands
+                notes += (f"inputs were not changed: {problem}",)
         if guarding is not None:
             spent = time.perf_counter() - started
             guarded = guarding.look(applied, touched, tests, spent)
@@ -81,24 +84,12 @@ def run_patch(
         places=touched.places,
         guarded=guarded,
         varied=varied,
+        vary_cut=vary_cut,
     )
 
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
-
-
-def _look(
-    varying: Varying,
-    applied: AppliedPatch,
-    tests: tuple[JudgedTest, ...],
-    cells: tuple[Cell, ...],
-) -> tuple[tuple[Varied, ...], tuple[str, ...]]:
-    """Return what changed inputs do, or a note why there are none: the rest still stands."""
-    try:
-        return varying.look(applied, tests, cells), ()
-    except SubjectProblem as problem:
-        return (), (f"inputs were not changed: {problem}",)
 
 
 def _cell(patch: Patch, run: TestRun) -> Cell:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.cluster import clusters_of
 from pytest_brt.rank.draw import variants_of
 from pytest_brt.rank.vary import SAW, Lifted, Variant, lift, outcome_words
@@ -20,6 +24,11 @@ MOST_VARIANTS = 16
 #: Seconds that a changed input may take, and how much longer than the reported one it may.
 _SECONDS = 2.0
 _LONGER = 4.0
+#: Changed inputs that are run before the clock is looked at first.
+_BATCH = 4
+#: How much longer than its share a patch may take for what the unpatched tree did in that time:
+#: only one that hangs needs it, and the others are to be compared on the same inputs.
+_PATIENCE = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,68 +40,101 @@ class _Kept:
     before: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """What is to be run on the patches."""
+
+    kept: tuple[_Kept, ...]
+    #: Variants that were drawn, and how many of them were run on the unpatched tree.
+    drawn: int
+    tried: int
+
+
 class Varying:
     """The variants of the candidates of one issue; safe to call from many threads.
 
     They are drawn, and run on the unpatched tree, once: when the first patch passes a candidate.
+    Their order is fixed, so that too little time only shortens the list; all patches get those
+    that the unpatched tree had time for.
     """
 
-    def __init__(self, engine: Engine, *, seed: int) -> None:
+    def __init__(self, engine: Engine, *, seed: int, allowance: Allowance | None = None) -> None:
+        """Run nothing yet; without an allowance all variants are run, however long that takes."""
         self._engine = engine
         self._seed = seed
+        self._allowance = allowance
         self._lock = Lock()
-        self._kept: tuple[_Kept, ...] | None = None
+        self._prepared: _Prepared | None = None
 
     def look(
-        self, applied: AppliedPatch, tests: Sequence[JudgedTest], cells: Sequence[Cell]
-    ) -> tuple[Varied, ...]:
+        self,
+        applied: AppliedPatch,
+        tests: Sequence[JudgedTest],
+        cells: Sequence[Cell],
+        row_seconds: float,
+    ) -> tuple[tuple[Varied, ...], str]:
         """Return what the variants of the candidates that pass on a patch do on it.
+
+        Args:
+            applied: the patch.
+            tests: the candidates.
+            cells: what they did on the patch.
+            row_seconds: how long that took.
+
+        Returns:
+            That, and why not all variants were run; or "".
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
         passing = {cell.test for cell in cells if cell.verdict is Verdict.PASS}
         if not passing:
-            return ()
+            return (), ""
+        seconds = math.inf if self._allowance is None else self._allowance.share(row_seconds)
         with self._lock:
-            if self._kept is None:
-                self._kept = self._prepare(tests)
-        kept = [entry for entry in self._kept if entry.judged.test.id in passing]
-        runs = self._run(applied, kept)
-        return tuple(
-            Varied(
-                test=entry.judged.test.id,
-                literal=entry.variant.literal,
-                change=entry.variant.change,
-                source=entry.variant.source,
-                decides=entry.variant.decides,
-                before=entry.before,
-                after=outcome(runs[entry.variant.id]),
-            )
-            for entry in kept
-            if entry.variant.id in runs
-        )
+            if self._prepared is None:
+                self._prepared = self._prepare(tests, seconds)
+        prepared = self._prepared
+        kept = [entry for entry in prepared.kept if entry.judged.test.id in passing]
+        runs = self._run(applied, kept, _PATIENCE * seconds)
+        tried = prepared.tried - (len(kept) - len(runs))
+        return _varied(kept, runs), _cut(tried, prepared.drawn)
 
-    def _prepare(self, tests: Sequence[JudgedTest]) -> tuple[_Kept, ...]:
+    def _prepare(self, tests: Sequence[JudgedTest], seconds: float) -> _Prepared:
         chosen = _liftable(tests)
         if not chosen:
-            return ()
+            return _Prepared(kept=(), drawn=0, tried=0)
         found = variants_of([lifted for _, lifted in chosen], MOST_VARIANTS, self._seed)
         drawn = [
             _Kept(judged=judged, variant=variant, before="")
             for (judged, _), variants in zip(chosen, found, strict=True)
             for variant in variants
         ]
-        runs = self._run(None, drawn)
-        return tuple(
+        runs = self._run(None, drawn, seconds)
+        kept = tuple(
             _Kept(judged=entry.judged, variant=entry.variant, before=outcome(run))
             for entry in drawn
             if (run := runs.get(entry.variant.id)) and _means_something(entry, run)
         )
+        return _Prepared(kept=kept, drawn=len(drawn), tried=len(runs))
 
-    def _run(self, applied: AppliedPatch | None, kept: Sequence[_Kept]) -> dict[str, TestRun]:
-        if not kept:
-            return {}
+    def _run(
+        self, applied: AppliedPatch | None, kept: Sequence[_Kept], seconds: float
+    ) -> dict[str, TestRun]:
+        """Run variants in their order, as many as there is time for."""
+        runs: dict[str, TestRun] = {}
+        started = time.monotonic()
+        each = max((_seconds(entry.judged) for entry in kept), default=0.0)
+        at, size = 0, min(_BATCH, max(1, _quotient(seconds, each)))
+        while at < len(kept) and size > 0:
+            batch = kept[at : at + size]
+            at += len(batch)
+            runs |= self._row(applied, batch)
+            spent = time.monotonic() - started
+            size = _quotient(seconds - spent, spent / at)
+        return runs
+
+    def _row(self, applied: AppliedPatch | None, kept: Sequence[_Kept]) -> dict[str, TestRun]:
         row = Row(
             changes=applied.changes if applied else (),
             targets=tuple(
@@ -107,6 +149,32 @@ class Varying:
             test_seconds=max(_SECONDS, *(_LONGER * _seconds(entry.judged) for entry in kept)),
         )
         return {run.test: run for run in self._engine.run(row).runs}
+
+
+def _varied(kept: Sequence[_Kept], runs: dict[str, TestRun]) -> tuple[Varied, ...]:
+    return tuple(
+        Varied(
+            test=entry.judged.test.id,
+            literal=entry.variant.literal,
+            change=entry.variant.change,
+            source=entry.variant.source,
+            decides=entry.variant.decides,
+            before=entry.before,
+            after=outcome(runs[entry.variant.id]),
+        )
+        for entry in kept
+        if entry.variant.id in runs
+    )
+
+
+def _cut(tried: int, drawn: int) -> str:
+    return "" if tried == drawn else f"{tried} of {drawn} changed inputs were tried: time"
+
+
+def _quotient(seconds: float, each: float) -> int:
+    """Return how often something can be done."""
+    often = seconds / max(each, 1e-3)
+    return sys.maxsize if math.isinf(often) else int(often)
 
 
 def outcome(run: TestRun) -> str:

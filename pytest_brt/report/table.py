@@ -113,7 +113,14 @@ def reasons(ranks: Sequence[Rank]) -> Iterator[str]:
 
 
 def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield the counterexample of each patch that shows the bug again near the report."""
+    """Yield what changed inputs said: how many there was no time for, and counterexamples."""
+    cuts: dict[str, list[str]] = {}
+    tried = [rank.result for rank in ranks if rank.result.varied or rank.result.vary_cut]
+    for result in tried:
+        cuts.setdefault(result.vary_cut, []).append(result.patch.name)
+    for cut, names in cuts.items():
+        if cut:
+            yield cut if len(names) == len(tried) else f"{', '.join(names)}: {cut}"
     for rank in ranks:
         exposure = rank.exposure
         if exposure is None:

@@ -105,3 +105,6 @@ class PatchResult:
     guarded: Guarded | None = None
     #: Only for a patch that passes the candidates themselves.
     varied: tuple[Varied, ...] = ()
+    #: Why fewer inputs were changed than could have, as in "7 of 12 changed inputs were tried:
+    #: time"; or "".
+    vary_cut: str = ""

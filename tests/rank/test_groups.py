@@ -48,3 +48,14 @@ def test_a_regression_or_an_answer_more_is_another_behaviour(other: PatchResult)
 def test_answers_to_changed_inputs_are_compared() -> None:
     rows = [row(name, "p", varied=varied("0", name[0])) for name in ("5", "5 too", "7")]
     assert groups_of(rows) == (1, 1, 2)
+
+
+def test_a_patch_that_had_time_for_fewer_changed_inputs_is_compared_on_those() -> None:
+    some, other = varied("0", "5", count=6), varied("0", "6", count=6)
+    rows = (
+        row("all", "p", varied=some),
+        row("fewer", "p", varied=some[:2], vary_cut="2 of 6"),
+        row("others", "p", varied=(*some[:2], *other[2:])),
+        row("fewer others", "p", varied=other[:1], vary_cut="1 of 6"),
+    )
+    assert groups_of(rows) == (1, 1, 2, 3)

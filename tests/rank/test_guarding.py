@@ -10,6 +10,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard, touched_by
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.guarding import Guarding, hints_of
 from pytest_brt.types import AppliedPatch, FileChange, JudgedTest, Patch, Raised
 from tests.execute.projects import open_on
@@ -53,7 +54,8 @@ def candidate(source: str, message: str = "") -> JudgedTest:
 def test_tests_that_pin_the_bug_are_told_for_each_changed_place(
     engine: Engine, seconds: float | None
 ) -> None:
-    guarding = Guarding(guard=Guard(engine), seconds=seconds, patches=2, spent=60)
+    allowance = Allowance(seconds=seconds, patches=2, spent=60)
+    guarding = Guarding(guard=Guard(engine), allowance=allowance)
     tests = (
         candidate("def test_a():\n    assert double(3000) == 6000\n", "assert 4001 == 6000"),
         candidate("def test_a():\n    assert triple(3000) == 9000\n", "assert 6001 == 9000"),
@@ -71,7 +73,7 @@ def test_tests_that_pin_the_bug_are_told_for_each_changed_place(
         touched = touched_by(patch, Path(engine.subject.root))
         for _ in range(2):
             found[name] = guarding.look(patch, touched, tests, 0.0)
-        unpinned = Guarding(guard=guarding.guard, seconds=60, patches=2, spent=0)
+        unpinned = Guarding(guard=guarding.guard, allowance=allowance)
         held = unpinned.look(patch, touched, no_candidates, 0.0)
         assert [one.test for one in held.regressions] == [f"tests/test_core.py::test_{name}"]
     for name, guarded in found.items():

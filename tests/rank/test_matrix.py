@@ -9,6 +9,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch, target_of
 from pytest_brt.types import JudgedTest, Patch, PatchResult, Verdict
@@ -48,7 +49,8 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 
 def run(engine: Engine, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
-    guarding = Guarding(guard=Guard(engine), seconds=60, patches=1, spent=0) if guard else None
+    allowance = Allowance(seconds=60, patches=1, spent=0)
+    guarding = Guarding(guard=Guard(engine), allowance=allowance) if guard else None
     return run_patch(patch(text), "issue", tests, engine, guarding=guarding)
 
 

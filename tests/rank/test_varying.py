@@ -10,6 +10,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.patches import read_patches
+from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.matrix import run_patch
@@ -22,6 +23,7 @@ from pytest_brt.types import (
     Oracle,
     OracleKind,
     Origin,
+    PatchResult,
     Raised,
     Rank,
     Standing,
@@ -165,6 +167,45 @@ def test_leading_patches_that_differ_are_told_apart_by_one_question(
     assert {names for _, names in difference.answers} == {("bounded.diff",), ("unbounded.diff",)}
     assert difference.question.startswith(f"with {difference.change}, which is right: `")
     assert {rank.exposure for rank in ranks.values()} == {None}
+
+
+def test_too_little_time_shortens_the_list_of_changed_inputs_and_is_said(
+    engine: Engine, tmp_path: Path
+) -> None:
+    tests = candidate(engine, OracleKind.EQUALS, "assert clamp(5, 0, 10) == 5")
+    fixed = SOURCE.replace("max(low, min(value, low))", "max(low, min(value, high))")
+    (tmp_path / "right.diff").write_text(diff_of(fixed), encoding="utf-8")
+    (patch,) = read_patches(tmp_path)
+
+    def looked(seconds: float) -> PatchResult:
+        allowance = Allowance(seconds=seconds, patches=1, spent=0.0, least=0.0)
+        varying = Varying(engine, seed=7, allowance=allowance)
+        return run_patch(patch, "", tests, engine, varying=varying)
+
+    whole = looked(2000.0)
+    assert whole.vary_cut == ""
+    few = looked(0.001)
+    assert few.vary_cut.startswith(("0 of ", "1 of ", "2 of ", "3 of ", "4 of "))
+    assert few.vary_cut.endswith(" changed inputs were tried: time")
+    assert few.varied == whole.varied[: len(few.varied)]
+    assert len(few.varied) <= 4 < len(whole.varied)
+
+
+def test_a_patch_that_hangs_on_changed_inputs_does_not_hold_up_the_others(
+    engine: Engine, tmp_path: Path
+) -> None:
+    tests = candidate(engine, OracleKind.EQUALS, "assert clamp(5, 0, 10) == 5")
+    hangs = SOURCE.replace(
+        "    return max(low, min(value, low))\n",
+        "    while (value, low, high) != (5, 0, 10):\n        pass\n    return value\n",
+    )
+    (tmp_path / "hangs.diff").write_text(diff_of(hangs), encoding="utf-8")
+    (patch,) = read_patches(tmp_path)
+    varying = Varying(engine, seed=7, allowance=Allowance(seconds=0, patches=1, spent=0, least=2.5))
+    found = run_patch(patch, "", tests, engine, varying=varying)
+    assert found.vary_cut.endswith(" changed inputs were tried: time")
+    assert 0 < len(found.varied) <= 8
+    assert all(varied.after.startswith("TIMEOUT") for varied in found.varied)
 
 
 def test_nothing_is_left_in_the_working_folder(

@@ -77,3 +77,19 @@ def test_every_score_can_say_why() -> None:
     assert first.startswith("a: +")
     assert "passes 2 of 2 kinds of failure" in first
     assert second.startswith("b: -")
+
+
+def test_it_is_said_when_there_was_no_time_for_all_changed_inputs() -> None:
+    cut = "7 of 12 changed inputs were tried: time"
+    cut_rows = [row(name, "p", varied=varied("0", "5"), vary_cut=cut) for name in "ab"]
+    alike = (*cut_rows, row("c", "f"), row("d", applies=False))
+    assert list(exposures(rank_by_weight(alike, TESTS))) == [cut]
+    hung = row(
+        "c", "p", varied=varied("0", "5"), vary_cut="1 of 12 changed inputs were tried: time"
+    )
+    assert list(exposures(rank_by_weight((*cut_rows, hung), TESTS))) == [
+        f"a, b: {cut}",
+        "c: 1 of 12 changed inputs were tried: time",
+    ]
+    whole = row("c", "p", varied=varied("0", "5"))
+    assert list(exposures(rank_by_weight((*cut_rows, whole), TESTS))) == [f"a, b: {cut}"]
