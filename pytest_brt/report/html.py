@@ -69,7 +69,7 @@ def _part(
     return {
         "title": issue.title if issue else "",
         "is_weighted": any(rank.score is not None for rank in ranks),
-        "patches": [_patch(rank, number) for number, rank in enumerate(ranks)],
+        "patches": [_patch(rank, number, ranks) for number, rank in enumerate(ranks)],
         "guard": [line for line in regressions(ranks) if not line.startswith("regression of")],
         "matrix": _matrix(ranks, tests) if ranks and tests else None,
         "curves": _curves(ranks, labels) if labels else None,
@@ -78,13 +78,13 @@ def _part(
     }
 
 
-def _patch(rank: Rank, number: int) -> Part:
+def _patch(rank: Rank, number: int, ranks: tuple[Rank, ...]) -> Part:
     result, guarded = rank.result, rank.result.guarded
     low, high = rank.interval or (0.0, 0.0)
     return {
         "anchor": f"patch-{number + 1}-{result.patch.id}",
         "name": result.patch.name,
-        "place": place(rank),
+        "place": place(rank, ranks),
         "epr": rank.epr,
         "score": rank.score,
         "low": low,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.types import Difference, Guarded, Rank
+from pytest_brt.types import Difference, Guarded, Rank, Standing
 
 #: Regressions named per patch; the reports name all.
 NAMED = 3
@@ -37,24 +37,43 @@ def table(ranks: Sequence[Rank], *, cut: int | None = 100) -> Iterator[Line]:
     heads += ["group"] if weighted else []
     yield Line(text="  ".join([*heads, "note"]))
     for rank in ranks:
-        cells = [place(rank).ljust(7), rank.result.patch.name.ljust(width)]
+        cells = [place(rank, ranks).ljust(7), rank.result.patch.name.ljust(width)]
         cells += ["   -" if rank.epr is None else f"{rank.epr:4.2f}"]
         cells += [_score(rank).ljust(18)] if weighted else []
         cells += [(f"{rank.passed}/{rank.total}" if rank.total else "-").ljust(6)]
         cells += [_regressions(rank.result.guarded).ljust(7)] if guarded else []
         cells += [str(rank.group or "-").ljust(5)] if weighted else []
-        good = rank.place == 1 and rank.passed > 0
+        good = _best_place(rank, ranks) == 1 and rank.passed > 0
         text = "  ".join([*cells, shortened(note(rank), cut)])
         yield Line(text=text.rstrip(), good=good)
 
 
-def place(rank: Rank) -> str:
-    """Return the rank, or the ranks that tied patches share in brackets, as in [2-4]."""
+def place(rank: Rank, ranks: Sequence[Rank]) -> str:
+    """Return the place among `ranks`, or those it could be in brackets, as in [2-4].
+
+    Tied patches share their places, and so do the leading patch and those too close to it to call.
+    """
     if rank.place is None:
         return "-"
-    if not rank.placed_with:
-        return str(rank.place)
-    return f"[{rank.place}-{rank.place + len(rank.placed_with)}]"
+    sharing = _sharing(rank, ranks)
+    first, last = min(place for place, _ in sharing), max(last for _, last in sharing)
+    return str(first) if first == last else f"[{first}-{last}]"
+
+
+def _best_place(rank: Rank, ranks: Sequence[Rank]) -> int | None:
+    return None if rank.place is None else min(place for place, _ in _sharing(rank, ranks))
+
+
+def _sharing(rank: Rank, ranks: Sequence[Rank]) -> list[tuple[int, int]]:
+    """Return the first and last places of the patches that a placed patch may change with."""
+    leading = [other for other in ranks if other.standing in (Standing.TIED, Standing.CLOSE)]
+    close = any(other.standing is Standing.CLOSE for other in leading)
+    among = leading if close and any(rank is other for other in leading) else [rank]
+    return [
+        (other.place, other.place + len(other.placed_with))
+        for other in among
+        if other.place is not None
+    ]
 
 
 def note(rank: Rank) -> str:

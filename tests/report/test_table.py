@@ -48,6 +48,29 @@ def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
     ]
 
 
+def test_the_leading_patch_and_those_too_close_to_it_share_their_places() -> None:
+    results = (row("long", "pp", size=30), row("short", "pp", varied=SHOWN[:1]), row("bad", "ff"))
+    lines = list(table(rank_by_weight(results, TESTS)))
+    assert [(line.text.split()[:2], line.good) for line in lines[1:]] == [
+        (["[1-2]", "short"], True),
+        (["[1-2]", "long"], True),
+        (["3", "bad"], False),
+    ]
+
+
+def test_tied_patches_share_the_places_of_those_too_close_to_them() -> None:
+    shown = varied("0", "5", count=1)
+    results = (row("a", "pp"), row("b", "pp"), row("c", "pp", varied=shown), row("d", "ff"))
+    ranks = rank_by_weight(results, TESTS)
+    assert [str(rank.standing) for rank in ranks] == [
+        *["tied"] * 2,
+        "too close to call",
+        "separated",
+    ]
+    lines = [line.text.split()[:2] for line in table(ranks)]
+    assert lines[1:] == [["[1-3]", "a"], ["[1-3]", "b"], ["[1-3]", "c"], ["4", "d"]]
+
+
 def test_what_existing_tests_said() -> None:
     pinned = replace(broken(0), pinned=("tests/test_x.py::test_old",), cut="the budget says no")
     ranks = rank_by_weight((row("a", "p", guarded=pinned), row("b", "p", guarded=broken(5))), TESTS)
