@@ -166,7 +166,8 @@ def question(difference: Difference | None, names: Mapping[str, str]) -> Iterato
     test = names.get(difference.test, difference.test)
     yield f"the leading patches differ with {difference.change} in {test}:"
     for answer, patches in difference.answers:
-        yield f"    {', '.join(patches)}: {shortened(answer, 120)}"
+        as_before = " (as without it)" if answer == difference.before else ""
+        yield f"    {', '.join(patches)}: {shortened(answer, 120)}{as_before}"
     yield f"    {difference.question}"
 
 

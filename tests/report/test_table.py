@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.table import exposures, reasons, regressions, table
+from pytest_brt.report.table import exposures, question, reasons, regressions, table
 from tests.rank.rows import broken, judged, row, varied
 
 TESTS = (judged(0), judged(1))
@@ -100,6 +101,21 @@ def test_every_score_can_say_why() -> None:
     assert first.startswith("a: +")
     assert "passes 2 of 2 kinds of failure" in first
     assert second.startswith("b: -")
+
+
+def test_an_answer_that_is_that_of_the_unpatched_tree_is_marked() -> None:
+    rows = (
+        row("a", "p", varied=varied("0", "5", count=1)),
+        row("b", "p", varied=varied("0", "0", count=1)),
+    )
+    asked = question(difference_of(rank_by_weight(rows, TESTS)), {"t0": "test_a"})
+    assert list(asked) == [
+        "the leading patches differ with 0 → 1 in test_a:",
+        "    a: 5",
+        "    b: 0 (as without it)",
+        "    with 0 → 1, which is right: `5` or `0`?",
+    ]
+    assert list(question(None, {})) == []
 
 
 def test_it_is_said_when_there_was_no_time_for_all_changed_inputs() -> None:
