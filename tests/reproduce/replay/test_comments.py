@@ -31,6 +31,19 @@ def test_comments(text: str, said: tuple[str, str, str]) -> None:
     assert said in found
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("raises ValueError: no such thing", "no such thing"),
+        ("This fails with \"KeyError: 'a'\"", "a"),
+        ("raises ValueError", ""),
+    ],
+)
+def test_the_message_of_an_exception_is_kept(text: str, message: str) -> None:
+    (raised,) = [s.raised for s in comment_said(text) if s.raised is not None]
+    assert raised.message == message
+
+
 @given(st.text())
 def test_any_comment_is_accepted(text: str) -> None:
     comment_said(text)
