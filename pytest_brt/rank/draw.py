@@ -8,11 +8,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import SubjectProblem
+from pytest_brt.rank.marks import remarked
 from pytest_brt.rank.vary import Lifted, Literal, Variant, smallest_first
 
 NEAR = Path(__file__).parent / "near.py"
@@ -28,7 +30,8 @@ def can_vary() -> bool:
 def variants_of(lifted: Sequence[Lifted], count: int, seed: int) -> tuple[tuple[Variant, ...], ...]:
     """Return, per test, up to `count` different variants, smallest changes first.
 
-    Drawn near each literal in turn, so that each has its part.
+    Drawn near each literal in turn, so that each has its part; every other one of a text has
+    other punctuation, as far as there is some.
 
     Raises:
         SubjectProblem: the process that draws them failed.
@@ -43,10 +46,17 @@ def variants_of(lifted: Sequence[Lifted], count: int, seed: int) -> tuple[tuple[
         share = max(2, -(-count // len(test.literals)))
         variants: dict[str, Variant] = {}
         for literal in test.literals:
-            own = (test.variant(literal, value) for value in next(values))
+            own = (test.variant(literal, value) for value in _mixed(literal, next(values)))
             variants |= dict(list({variant.id: variant for variant in own}.items())[:share])
         found.append(smallest_first(tuple(variants.values()))[:count])
     return tuple(found)
+
+
+def _mixed(literal: Literal, drawn: list[Literal]) -> Iterator[Literal]:
+    """Yield values near a literal, in turn drawn ones and those with other punctuation."""
+    marked = remarked(literal) if isinstance(literal, str) else ()
+    for pair in zip_longest(drawn, marked):
+        yield from (value for value in pair if value is not None)
 
 
 def _draw(asked: Sequence[tuple[Literal, int, int]]) -> list[list[Literal]]:

@@ -132,6 +132,16 @@ def test_variants_are_near_different_and_always_the_same() -> None:
         ast.parse(variant.source)
 
 
+def test_every_other_variant_of_a_text_has_other_punctuation() -> None:
+    found = lifted(r"""def test_a():
+    assert f("\\[") == 1
+""")
+    (variants,) = variants_of([found], 6, seed=1)
+    changes = {variant.change for variant in variants}
+    assert changes >= {r"'\\[' → '\\]'", r"'\\[' → '\\('"}
+    assert len(changes) == 6
+
+
 def test_no_more_variants_than_asked_for_though_literals_are_many() -> None:
     many = lifted("def test_a():\n    assert f(10, 20, 30, 40, 50, 60) == 1\n")
     few = lifted(EQUALS)
