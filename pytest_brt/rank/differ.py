@@ -39,5 +39,5 @@ def _answers(varied: Varied, leading: Sequence[Rank]) -> tuple[tuple[str, tuple[
     for rank in leading:
         for other in rank.result.varied:
             if (other.test, other.change) == (varied.test, varied.change):
-                found.setdefault(other.after, []).append(rank.result.patch.name)
+                found.setdefault(other.value or other.after, []).append(rank.result.patch.name)
     return tuple((answer, tuple(names)) for answer, names in found.items())

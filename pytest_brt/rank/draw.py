@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from pytest_brt.codec import from_json
@@ -28,28 +28,35 @@ def can_vary() -> bool:
 
 
 def variants_of(lifted: Sequence[Lifted], count: int, seed: int) -> tuple[tuple[Variant, ...], ...]:
-    """Return, per test, up to `count` different variants, smallest changes first.
+    """Return, per test, up to `count` different variants, smallest changes first, and renamings.
 
     Drawn near each literal in turn, so that each has its part; every other one of a text has
-    other punctuation, as far as there is some.
+    other punctuation, as far as there is some. In front is what tells the value of the reported
+    input, where the test does not ask for one.
 
     Raises:
         SubjectProblem: the process that draws them failed.
     """
     asked = []
     for number, test in enumerate(lifted):
-        share = max(2, -(-count // len(test.literals)))
+        share = _share(test, count)
         asked += [(literal, 6 * share, seed + number) for literal in test.literals]
     values = iter(_draw(asked))
     found = []
     for test in lifted:
-        share = max(2, -(-count // len(test.literals)))
+        share = _share(test, count)
         variants: dict[str, Variant] = {}
         for literal in test.literals:
             own = (test.variant(literal, value) for value in _mixed(literal, next(values)))
             variants |= dict(list({variant.id: variant for variant in own}.items())[:share])
-        found.append(smallest_first(tuple(variants.values()))[:count])
+        near = smallest_first(tuple(variants.values()))[:count]
+        in_turn = chain.from_iterable(zip_longest(near, test.renamings()))
+        found.append((*test.reported(), *(variant for variant in in_turn if variant)))
     return tuple(found)
+
+
+def _share(test: Lifted, count: int) -> int:
+    return max(2, -(-count // max(1, len(test.literals))))
 
 
 def _mixed(literal: Literal, drawn: list[Literal]) -> Iterator[Literal]:

@@ -9,6 +9,8 @@ from pytest_brt.types import Exposure, PatchResult, Varied
 
 #: Inputs near the report that must show the bug, before a patch alone is held to special-case.
 ENOUGH = 4
+#: New names of one thing with which the bug must be there again.
+NAMES = 2
 #: Different other patches that must agree on what has to change.
 WITNESSES = 2
 
@@ -21,7 +23,9 @@ def exposures_of(results: Sequence[PatchResult]) -> tuple[Exposure | None, ...]:
     still shows it, in the same words, unless it does so on all patches: then these inputs are
     likely to be wrong themselves. A test that only tells values cannot know which of them are
     wrong: it exposes a patch that leaves every value as it was which other patches that pass the
-    candidate, at least two different ones and most of them, agree to change.
+    candidate, at least two different ones and most of them, agree to change. A patch that fails as
+    before with other names for what only the test names is exposed when another patch shows that
+    they do not matter.
     """
     return tuple(_exposure(result, results) for result in results)
 
@@ -31,7 +35,8 @@ def _exposure(result: PatchResult, results: Sequence[PatchResult]) -> Exposure |
     others = _others(result, results)
     for place in lifted:
         own = _at(result, place)
-        found = _alone(own, [_at(other, place) for other in others]) or _among(own, others)
+        theirs = [_at(other, place) for other in others]
+        found = _by_name(own, theirs) or _alone(own, theirs) or _among(own, others)
         if found is not None:
             return found
     return None
@@ -39,6 +44,15 @@ def _exposure(result: PatchResult, results: Sequence[PatchResult]) -> Exposure |
 
 def _at(result: PatchResult, place: tuple[str, str]) -> list[Varied]:
     return [varied for varied in result.varied if (varied.test, varied.literal) == place]
+
+
+def _by_name(own: Sequence[Varied], others: Sequence[Sequence[Varied]]) -> Exposure | None:
+    if len(own) < NAMES or not all(varied.renamed for varied in own):
+        return None
+    mended = any(len(o) >= NAMES and all(v.after == "passes" for v in o) for o in others)
+    if not mended or any(varied.before != varied.after for varied in own):
+        return None
+    return Exposure(varied=own[0], others="", tried=len(own), failed=len(own))
 
 
 def _alone(own: Sequence[Varied], others: Sequence[Sequence[Varied]]) -> Exposure | None:

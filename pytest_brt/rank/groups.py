@@ -49,8 +49,8 @@ def _are_alike(one: PatchResult, other: PatchResult) -> bool:
     return (_behaviour(one), ours) == (_behaviour(other), theirs)
 
 
-def _answers(result: PatchResult) -> dict[tuple[str, str], str]:
-    return {(varied.test, varied.change): varied.after for varied in result.varied}
+def _answers(result: PatchResult) -> dict[tuple[str, str], tuple[str, str]]:
+    return {(one.test, one.change): (one.after, one.value) for one in result.varied}
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import keyword
 import re
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from pytest_brt.codec import content_id
+from pytest_brt.rank.rename import new_names, own_names, renamed
+from pytest_brt.rank.telling import LONGEST, TOLD, observing, the_test
 from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import CandidateTest, OracleKind
 
@@ -25,20 +26,21 @@ _OF_MANY = (
     OracleKind.IDEMPOTENT,
     OracleKind.NO_WARN,
 )
-#: What a test says in front of the value that it saw.
-SAW = "saw "
-#: Characters of a value that are compared and kept.
-LONGEST = 2000
+#: Names of a test that are changed.
+MOST_NAMES = 3
+#: What is changed when nothing is; and when that is done again.
+REPORTED = "the reported input"
+AGAIN = f"{REPORTED}, again"
 
 Literal = int | float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """A candidate test with one of its literals changed."""
+    """A candidate test with one of its literals, or a name that it gives, changed."""
 
     id: str
-    #: What is changed, and the change, as in "5" and "5 → 6".
+    #: What is changed, and the change, as in "5" and "5 → 6"; or "the name g", and that.
     literal: str
     change: str
     source: str
@@ -46,20 +48,63 @@ class Variant:
     decides: bool
     #: How far the change goes; smaller is easier to read.
     distance: float
+    #: The old name and the new one, when nothing else is changed.
+    renamed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifted:
-    """A candidate test whose literals can be changed."""
+    """A candidate test whose literals can be changed, and names that it gives."""
 
     test: CandidateTest
     #: Each once: a literal that occurs several times is changed everywhere.
     literals: tuple[Literal, ...]
+    names: tuple[str, ...]
     decides: bool
+
+    def reported(self) -> tuple[Variant, ...]:
+        """Return the test that tells the last value of the reported input, twice; or nothing.
+
+        What is different the second time is a value of chance.
+        """
+        if self.test.oracle.kind is not OracleKind.NO_RAISE:
+            return ()
+        tree = observing(parse(self.test.source or ""), self.test, decides=True)
+        source = ast.unparse(tree) + "\n"
+        if TOLD not in source:
+            return ()
+        return tuple(
+            Variant(
+                id=content_id(self.test.id, text),
+                literal=REPORTED,
+                change=change,
+                source=text,
+                decides=True,
+                distance=0.0,
+            )
+            for change, text in ((REPORTED, source), (AGAIN, f"{source}# once more\n"))
+        )
+
+    def renamings(self) -> Iterator[Variant]:
+        """Yield the test with other names for what it defines; it decides, whatever it asks."""
+        source = self.test.source or ""
+        tree = parse(source)
+        for old in self.names[:MOST_NAMES]:
+            for new in new_names(old, source):
+                changed = ast.unparse(renamed(tree, old, new)) + "\n"
+                yield Variant(
+                    id=content_id(self.test.id, changed),
+                    literal=f"the name {old}",
+                    change=f"the name {old} → {new}",
+                    source=changed,
+                    decides=True,
+                    distance=1.0,
+                    renamed=(old, new),
+                )
 
     def variant(self, old: Literal, new: Literal) -> Variant:
         """Return the test with `old` replaced by `new`."""
-        tree = _observing(parse(self.test.source or ""), self.test, decides=self.decides)
+        tree = observing(parse(self.test.source or ""), self.test, decides=self.decides)
         for node in _constants(tree, self.test):
             if type(node.value) is type(old) and node.value == old:
                 node.value = new
@@ -75,7 +120,7 @@ class Lifted:
 
 
 def lift(test: CandidateTest) -> Lifted | None:
-    """Return `test` with the literals of its inputs lifted; None when it has none to change.
+    """Return `test` with the literals of its inputs lifted; None when there is nothing to change.
 
     Expected values are no inputs, nor are docstrings, names given as keyword arguments, and
     texts that name something which the test defines or uses, as a field of its class.
@@ -85,81 +130,29 @@ def lift(test: CandidateTest) -> Lifted | None:
         return None
     decides = kind in _OF_MANY
     try:
-        tree = _observing(parse(test.source), test, decides=decides)
+        tree = parse(test.source)
+        own = own_names(tree, the_test(tree, test))
     except (SyntaxError, ValueError):
         return None
+    values = _values(tree, test, decides=decides)
+    found = Lifted(test=test, literals=values, names=own, decides=decides)
+    return found if values or own or found.reported() else None
+
+
+def _values(tree: ast.Module, test: CandidateTest, *, decides: bool) -> tuple[Literal, ...]:
+    try:
+        tree = observing(tree, test, decides=decides)
+    except ValueError:
+        return ()
     literals = dict.fromkeys(
         (type(node.value).__name__, node.value) for node in _constants(tree, test)
     )
     names = _names(tree)
-    values = tuple(value for _, value in literals if can_change(value) and value not in names)
-    return Lifted(test=test, literals=values, decides=decides) if values else None
-
-
-def _observing(tree: ast.Module, test: CandidateTest, *, decides: bool) -> ast.Module:
-    """Return the module, its assertion replaced by telling the value where it is to be told."""
-    tree = copy.deepcopy(tree)
-    function = _function(tree, test)
-    if decides:
-        return tree
-    raising = test.oracle.kind is OracleKind.MUST_RAISE
-    for place, statement in enumerate(function.body):
-        if raising and isinstance(statement, ast.With):
-            function.body[place:] = _telling(statement)
-            return tree
-        if not raising and isinstance(statement, ast.Assert):
-            seen = _subject(statement.test)
-            told = f"raise AssertionError({SAW!r} + repr({ast.unparse(seen)})[:{LONGEST}])"
-            function.body[place:] = parse(told).body
-            return tree
-    raise ValueError("no assertion at the top level of the test")
-
-
-def _telling(block: ast.With) -> list[ast.stmt]:
-    """Return what tells, instead of ``with pytest.raises(E): f()``, what f() gives, or that E came.
-
-    Messages are left out: patches that refuse an input do so in their own words.
-    """
-    call = block.items[0].context_expr
-    inner = block.body[0]
-    if (
-        len(block.items) > 1
-        or len(block.body) > 1
-        or not isinstance(inner, ast.Expr)
-        or not isinstance(call, ast.Call)
-        or not ast.unparse(call.func).endswith("raises")
-        or not call.args
-    ):
-        raise ValueError("no call that is to raise")
-    kind = ast.unparse(call.args[0])
-    return parse(
-        f"try:\n    seen = repr({ast.unparse(inner.value)})[:{LONGEST}]\n"
-        f"except {kind}:\n    seen = {'raises ' + kind!r}\n"
-        f"raise AssertionError({SAW!r} + seen)"
-    ).body
-
-
-def _subject(test: ast.expr) -> ast.expr:
-    """Return the side of an assertion that calls something: what is asked about."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _subject(test.operand)
-    if isinstance(test, ast.Compare) and len(test.comparators) == 1:
-        sides = [test.left, test.comparators[0]]
-        calling = [side for side in sides if any(isinstance(n, ast.Call) for n in ast.walk(side))]
-        return (calling or sides)[0]
-    return test
-
-
-def _function(tree: ast.Module, test: CandidateTest) -> ast.FunctionDef:
-    name = test.name.rpartition("::")[2].partition("[")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return node
-    raise ValueError(f"no function {name!r}")
+    return tuple(value for _, value in literals if can_change(value) and value not in names)
 
 
 def _constants(tree: ast.Module, test: CandidateTest) -> Iterator[ast.Constant]:
-    function = _function(tree, test)
+    function = the_test(tree, test)
     for number, statement in enumerate(function.body):
         if number == 0 and is_constant(statement):
             continue

@@ -14,7 +14,9 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.cluster import clusters_of
 from pytest_brt.rank.draw import variants_of
-from pytest_brt.rank.vary import SAW, Lifted, Variant, lift, outcome_words
+from pytest_brt.rank.rename import words_with
+from pytest_brt.rank.telling import SAW
+from pytest_brt.rank.vary import AGAIN, REPORTED, Lifted, Variant, lift, outcome_words
 from pytest_brt.types import AppliedPatch, Cell, JudgedTest, TestRun, Varied, Verdict
 
 #: Candidates that are varied: the most reliable ones of different clusters.
@@ -152,6 +154,8 @@ class Varying:
 
 
 def _varied(kept: Sequence[_Kept], runs: dict[str, TestRun]) -> tuple[Varied, ...]:
+    done = [(entry, runs[entry.variant.id]) for entry in kept if entry.variant.id in runs]
+    by_chance = _by_chance(done)
     return tuple(
         Varied(
             test=entry.judged.test.id,
@@ -160,11 +164,30 @@ def _varied(kept: Sequence[_Kept], runs: dict[str, TestRun]) -> tuple[Varied, ..
             source=entry.variant.source,
             decides=entry.variant.decides,
             before=entry.before,
-            after=outcome(runs[entry.variant.id]),
+            after="passes" if entry.variant.decides and _tells(run) else outcome(run),
+            value=_value(entry, run) if entry.judged.test.id not in by_chance else "",
+            renamed=entry.variant.renamed is not None,
         )
-        for entry in kept
-        if entry.variant.id in runs
+        for entry, run in done
+        if entry.variant.change != AGAIN
     )
+
+
+def _value(entry: _Kept, run: TestRun) -> str:
+    return outcome(run) if entry.variant.decides and _tells(run) else ""
+
+
+def _by_chance(done: Sequence[tuple[_Kept, TestRun]]) -> frozenset[str]:
+    """Return the tests that do not come to the same value twice."""
+    seen: dict[str, set[str]] = {}
+    for entry, run in done:
+        if entry.variant.literal == REPORTED:
+            seen.setdefault(entry.judged.test.id, set()).add(outcome(run))
+    return frozenset(test for test, values in seen.items() if len(values) > 1)
+
+
+def _tells(run: TestRun) -> bool:
+    return run.raised is not None and run.raised.message.startswith(SAW)
 
 
 def _cut(tried: int, drawn: int) -> str:
@@ -183,7 +206,7 @@ def outcome(run: TestRun) -> str:
         return "passes"
     if run.raised is None:
         return outcome_words(f"{run.verdict}: {run.reason}")
-    if run.raised.message.startswith(SAW):
+    if _tells(run):
         return outcome_words(run.raised.message.removeprefix(SAW))
     name = run.raised.type.rpartition(".")[2]
     return outcome_words(f"{name}: {run.raised.message}")
@@ -205,16 +228,21 @@ def _liftable(tests: Sequence[JudgedTest]) -> list[tuple[JudgedTest, Lifted]]:
 def _means_something(entry: _Kept, run: TestRun) -> bool:
     """Say whether what a variant does on the unpatched tree can tell patches apart.
 
-    A test that decides must fail as the original does, so that the input is one of the bug's; one
-    that only tells a value must come that far.
+    A test that decides must fail as the original does, so that the input is one of the bug's, and
+    one with another name in the very same words; one that only tells a value must come that far.
     """
     if not entry.variant.decides:
-        return run.raised is not None and run.raised.message.startswith(SAW)
+        return _tells(run)
     first = entry.judged.judgement.runs
     original = first[0].raised if first else None
     if run.verdict is not Verdict.FAIL or run.raised is None or original is None:
         return False
-    return (run.raised.type, _place(run)) == (original.type, _place(first[0]))
+    if (run.raised.type, _place(run)) != (original.type, _place(first[0])):
+        return False
+    if entry.variant.renamed is None:
+        return True
+    old, new = entry.variant.renamed
+    return words_with(outcome(run), new, old) == outcome(first[0])
 
 
 def _place(run: TestRun) -> tuple[str, str]:

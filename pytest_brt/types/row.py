@@ -52,7 +52,10 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Varied:
-    """What a candidate test did on a patched tree after one of its literals was changed."""
+    """What a candidate test did on a patched tree after one of its literals was changed.
+
+    Or a name that only the test gives, or nothing, to see what value it comes to.
+    """
 
     #: Id of the candidate.
     test: str
@@ -67,6 +70,10 @@ class Varied:
     #: exception with its message; one line each.
     before: str
     after: str
+    #: The value that a test which passes came to without asking for it; or "".
+    value: str = ""
+    #: Whether only a name that the test gives was changed, on which nothing may depend.
+    renamed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

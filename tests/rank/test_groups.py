@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_brt.rank.groups import copies_of, groups_of
@@ -59,3 +61,12 @@ def test_a_patch_that_had_time_for_fewer_changed_inputs_is_compared_on_those() -
         row("fewer others", "p", varied=other[:1], vary_cut="1 of 6"),
     )
     assert groups_of(rows) == (1, 1, 2, 3)
+
+
+def test_values_that_nobody_asked_for_are_compared_too() -> None:
+    varied_to = {value: varied("0", "passes", count=2) for value in ("5", "6")}
+    rows = [
+        row(name, "p", varied=tuple(replace(one, value=name[0]) for one in varied_to[name[0]]))
+        for name in ("5", "5 too", "6")
+    ]
+    assert groups_of(rows) == (1, 1, 2)

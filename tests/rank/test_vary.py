@@ -17,6 +17,7 @@ from pytest_brt.rank.vary import Lifted, can_change, lift, outcome_words
 from pytest_brt.types import CandidateTest, OracleKind
 from tests.rank.rows import judged
 
+NO_RAISE = OracleKind.NO_RAISE
 EQUALS = '''\
 from interval import clamp
 
@@ -97,10 +98,65 @@ def test_only_a_single_call_that_is_to_raise_is_told_of(body: str) -> None:
 
 
 def test_what_cannot_be_lifted() -> None:
-    for source in ("def test_a(:\n", "def test_a():\n    f()\n", "def test_b():\n    f(1)\n"):
+    for source in (
+        "def test_a(:\n",
+        "def test_a():\n    assert f()\n",
+        "def test_b():\n    f(1)\n",
+    ):
         assert lift(candidate(source, OracleKind.NO_RAISE)) is None
     assert lift(candidate(EQUALS, OracleKind.MUST_RAISE)) is None
     assert lift(replace(candidate(EQUALS), source=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [
+        ("f(3)", "4"),
+        ("x = f(3)", "4"),
+        ("print(f(3))", "'4'"),
+        ("Odd()", "a value without repr"),
+        ("assert f(3)", None),
+        ("x.y = f(3)", None),
+        ("for n in (1, 2):\n        f(n)", None),
+        ("pass", None),
+    ],
+)
+def test_what_only_must_not_raise_tells_its_last_value(last: str, value: str | None) -> None:
+    body = f"x = test_a\n    {last}\n"
+    odd = "class Odd:\n    def __repr__(self):\n        return 1 / 0\n\n\n"
+    found = lifted(f"{odd}def f(n):\n    return n + 1\n\n\ndef test_a():\n    {body}", NO_RAISE)
+    told = found.reported()
+    assert found.decides
+    assert len(told) == (2 if value else 0)
+    assert len({variant.id for variant in told}) == len(told)
+    for variant in told:
+        space: dict[str, Any] = {}
+        exec(variant.source, space)
+        with pytest.raises(AssertionError, match=f"^saw {re.escape(value or '')}$"):
+            space["test_a"]()
+
+
+def test_values_are_told_only_where_a_test_asks_for_none() -> None:
+    assert lifted("def test_a():\n    assert f(1) == g(1)\n", OracleKind.AGREE).reported() == ()
+    assert lifted(EQUALS).reported() == ()
+
+
+def test_names_of_the_test_are_changed_and_its_claim_stays() -> None:
+    source = "def one(n):\n    return n\n\n\ndef test_a():\n    assert f(one) == 'one'\n"
+    found = lifted(source)
+    assert found.names == ("one", "n")
+    renamings = list(found.renamings())
+    assert [variant.change for variant in renamings] == [
+        "the name one → onf", "the name one → ong", "the name n → o", "the name n → na",
+    ]  # fmt: skip
+    assert renamings[0].source == source.replace("one", "onf").replace("\n\n\n", "\n\n")
+    assert all(variant.decides and variant.renamed for variant in renamings)
+
+
+def test_a_claim_of_another_form_has_names_all_the_same() -> None:
+    source = "def g(): pass\ndef test_a():\n    for x in f(g):\n        assert x == 1\n"
+    found = lifted(source)
+    assert (found.literals, found.names) == ((), ("g",))
 
 
 def test_names_of_options_and_truth_values_are_no_data() -> None:
@@ -140,6 +196,17 @@ def test_every_other_variant_of_a_text_has_other_punctuation() -> None:
     changes = {variant.change for variant in variants}
     assert changes >= {r"'\\[' → '\\]'", r"'\\[' → '\\('"}
     assert len(changes) == 6
+
+
+def test_renamed_variants_come_in_turn_and_the_reported_input_first() -> None:
+    source = "def g(n):\n    return n\n\n\ndef test_a():\n    f(g, 5)\n"
+    (variants,) = variants_of([lifted(source, NO_RAISE)], 6, seed=1)
+    assert [variant.literal for variant in variants[:6]] == [
+        "the reported input", "the reported input", "5", "the name g", "5", "the name g",
+    ]  # fmt: skip
+    assert len(variants) == 2 + 6 + 4
+    (variants,) = variants_of([lifted(source.replace(", 5", ""), NO_RAISE)], 6, seed=1)
+    assert len(variants) == 2 + 4
 
 
 def test_no_more_variants_than_asked_for_though_literals_are_many() -> None:

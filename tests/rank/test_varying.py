@@ -208,6 +208,62 @@ def test_a_patch_that_hangs_on_changed_inputs_does_not_hold_up_the_others(
     assert all(varied.after.startswith("TIMEOUT") for varied in found.varied)
 
 
+def test_a_patch_that_knows_a_name_of_the_test_is_exposed_by_another_name(
+    engine: Engine, tmp_path: Path
+) -> None:
+    expects = Raised(type="TypeError", message="")
+    body = "def g():\n        pass\n    mean([g])"
+    tests = candidate(engine, OracleKind.NO_RAISE, body, expects)
+    known = "    if getattr(values[0], '__name__', '') == 'g':\n        return 0\n"
+    other = "    values = [v for v in values if not callable(v)] or [0]\n"
+    fixes = {
+        "literal": SOURCE.replace(MEAN, known + MEAN),
+        "right": SOURCE.replace(MEAN, other + MEAN),
+    }
+    ranks = ranked(engine, tests, fixes, tmp_path)
+    assert list(ranks) == ["right", "literal"]
+    exposure = ranks["literal"].exposure
+    assert exposure is not None
+    assert exposure.varied.change == "the name g → h"
+    assert (exposure.tried, exposure.failed) == (2, 2)
+    assert ranks["right"].exposure is None
+    assert [varied.after for varied in ranks["right"].result.varied] == ["passes"] * 3
+
+
+def test_patches_that_come_to_other_values_are_asked_about_not_judged(
+    engine: Engine, tmp_path: Path
+) -> None:
+    expects = Raised(type="TypeError", message="")
+    tests = candidate(engine, OracleKind.NO_RAISE, "mean([3, '4 x'])", expects)
+    fixes = {
+        "swallow": SOURCE.replace(
+            MEAN, f"    try:\n    {MEAN}    except TypeError:\n        return None\n"
+        ),
+        "right": SOURCE.replace(
+            MEAN, f"    values = [v for v in values if not isinstance(v, str)]\n{MEAN}"
+        ),
+    }
+    ranks = ranked(engine, tests, fixes, tmp_path)
+    assert {rank.standing for rank in ranks.values()} == {Standing.CLOSE}
+    assert {rank.exposure for rank in ranks.values()} == {None}
+    difference = difference_of(tuple(ranks.values()))
+    assert difference is not None
+    assert difference.change == "the reported input"
+    assert dict(difference.answers) == {"3.0": ("right.diff",), "None": ("swallow.diff",)}
+    assert difference.before.startswith("TypeError: ")
+
+
+def test_values_of_chance_do_not_tell_patches_apart(engine: Engine, tmp_path: Path) -> None:
+    expects = Raised(type="TypeError", message="")
+    tests = candidate(engine, OracleKind.NO_RAISE, "mean(['4 x'])", expects)
+    chance = "    import os\n\n    return int.from_bytes(os.urandom(8), {order!r})\n"
+    fixes = {order: SOURCE.replace(MEAN, chance.format(order=order)) for order in ("little", "big")}
+    ranks = ranked(engine, tests, fixes, tmp_path)
+    assert {rank.standing for rank in ranks.values()} == {Standing.TIED}
+    assert difference_of(tuple(ranks.values())) is None
+    assert all(not varied.value for varied in ranks["big"].result.varied)
+
+
 def test_nothing_is_left_in_the_working_folder(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
