@@ -109,10 +109,10 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         agree=options.agree,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
         seed=options.seed,
-        cache=_cache(config),
+        cache=cache_folder(config),
         record=options.record,
     )
-    cache = _cache(config)
+    cache = cache_folder(config)
     spent = load_spent(cache, model.name) if cache is not None else Cost()
     return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, folder))
 
@@ -225,14 +225,17 @@ def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | N
     return lambda: rejudge(tests, engine, options.repeat)
 
 
-def _cache(config: pytest.Config) -> Path | None:
-    """Return the folder for what may vanish; None without pytest's cache."""
+def cache_folder(config: pytest.Config) -> Path | None:
+    """Return the folder for what may vanish; None without pytest's cache, or where none can be."""
     cache: Any = getattr(config, "cache", None)
-    return Path(cache.mkdir("brt")) if cache is not None else None
+    try:
+        return Path(cache.mkdir("brt")) if cache is not None else None
+    except OSError:
+        return None  # the project is read-only: what is not kept costs the next run time
 
 
 def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
-    cache = _cache(config)
+    cache = cache_folder(config)
     tests = load_last_run(cache) if cache is not None else ()
     if not tests:
         raise UsageProblem(

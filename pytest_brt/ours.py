@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator
 from pathlib import Path
+from traceback import StackSummary, TracebackException
 from typing import Any
 
 import pytest
 
 from pytest_brt.errors import BrtError
 from pytest_brt.syntax import PARSING
+
+#: Folders of the packages that run our items.
+_RUNNERS = frozenset({"_pytest", "pluggy"})
 
 
 class Missed(Exception):
@@ -29,15 +33,30 @@ class OurItem(pytest.Item):
     told: tuple[type[BaseException], ...] = (BrtError,)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show our own errors as one line, and anything else in full: it is a defect."""
+        """Show our own errors as one line; anything else is a defect, without pytest's frames."""
         if isinstance(excinfo.value, self.told):
             return str(excinfo.value)
+        if self.config.getoption("tbstyle", "auto") == "auto":
+            return _defect(excinfo.value)
         with PARSING:  # pytest parses the source of every frame, while our threads parse too
             return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""
         return self.path, None, self.name
+
+
+def _defect(error: BaseException) -> str:
+    """Return an exception that nobody expected, with the frames from our own code on."""
+    told = TracebackException.from_exception(error)
+    link: TracebackException | None = told
+    while link is not None:
+        link.stack = StackSummary.from_list(
+            [frame for frame in link.stack if not _RUNNERS & set(Path(frame.filename).parts)]
+        )
+        link = link.__cause__ or link.__context__
+    head = "a defect of pytest-brt: please report it with what follows (--tb=long shows more)"
+    return f"{head}\n\n{''.join(told.format())}"
 
 
 class OurFiles(ABC):

@@ -23,7 +23,7 @@ from pytest_brt.code.edits import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.files import Files
-from pytest_brt.inputs import Inputs, absolutepath, read_inputs
+from pytest_brt.inputs import Inputs, absolutepath, cache_folder, read_inputs
 from pytest_brt.items import (
     AttemptItem,
     IssueFile,
@@ -223,7 +223,7 @@ class Session(OurFiles):
 
     def _open_journal(self) -> Journal | None:
         """Return what keeps finished work for the case that this run is interrupted."""
-        folder = self._cache()
+        folder = cache_folder(self.config)
         if folder is None or self.config.option.collectonly:
             return None
         engine = self.inputs.workbench.engine
@@ -243,26 +243,23 @@ class Session(OurFiles):
         setting = content_id(__version__, *facts)
         return Journal(folder / "journal.jsonl", setting)
 
-    def _cache(self) -> Path | None:
-        """Return the folder for what may vanish; None without pytest's cache."""
-        cache: Any = getattr(self.config, "cache", None)
-        return Path(cache.mkdir("brt")) if cache is not None else None
-
     def _keep_tests(self, record: RunRecord) -> None:
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
         if not any(judged.judgement.candidate for judged in tests):
             return
         try:
-            folder = self._cache()
+            folder = cache_folder(self.config)
             if folder is not None:
                 save_last_run(folder, tests)
+            elif getattr(self.config, "cache", None) is not None:
+                raise StoreProblem("pytest's cache cannot be written (-o cache_dir=DIR moves it)")
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
 
     def _keep_spent(self, record: RunRecord) -> None:
         costs = (*(attempt.cost for attempt in record.attempts), *(r.cost for r in record.repairs))
         spent = sum(costs, Cost())
-        folder = self._cache()
+        folder = cache_folder(self.config)
         if spent.calls and folder is not None:
             try:
                 add_spent(folder, self.inputs.workbench.model.name, spent)
@@ -271,7 +268,7 @@ class Session(OurFiles):
 
     def _land(self, record: RunRecord) -> None:
         root = Path(self.inputs.workbench.engine.subject.root)
-        self.edits = plan_edits(record, self.options, root, self._cache())
+        self.edits = plan_edits(record, self.options, root, cache_folder(self.config))
         if self.options.write in (Write.NEW, Write.INTO):
             for edit in self.edits:
                 write_bytes(root / edit.path, edit.after)

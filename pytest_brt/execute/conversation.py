@@ -19,6 +19,10 @@ from pytest_brt.types import FileChange
 GRACE = 20.0
 
 
+class RowNotReady(WorkerGone):
+    """A row's process could not be set up: no code of the project had any part in it."""
+
+
 class RowDied(Exception):
     """The row's process ended where it should have gone on; the zygote lives."""
 
@@ -128,10 +132,10 @@ class Conversation:
         """Go on only if the row's process is ready.
 
         Raises:
-            WorkerGone: it is not, and what it said of that.
+            RowNotReady: it is not, and what it said of that.
         """
         if reply.event != "row_ready":
-            raise WorkerGone(f"said: {reply.text or reply.tail or reply.event}")
+            raise RowNotReady(f"said: {reply.text or reply.tail or reply.event}")
 
     def cell(self, order: CellOrder) -> Ended:
         """Run one cell to its end.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.canary import Canary
-from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
+from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.plain import STARTUP, observation, statement_deadlines
@@ -20,7 +21,7 @@ from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.worker import WorkerGone
-from pytest_brt.types import FileChange
+from pytest_brt.types import FileChange, Verdict
 
 #: Workers that a row gets, one after the other.
 ATTEMPTS = 3
@@ -66,7 +67,8 @@ class ForkEngine:
                 self._slots.drop(slot, row.hash_seed)
                 run.lose(error)
                 if attempt == ATTEMPTS - 1:
-                    run.give_up(f"the worker {error}")
+                    ours = isinstance(error, RowNotReady)
+                    run.give_up(f"the worker {error}", Verdict.INVALID if ours else Verdict.CRASH)
             if run.is_done:
                 break
         if run.modules and not self._slots.modules:
@@ -108,6 +110,16 @@ class ForkEngine:
                     return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
         raise AssertionError("not reached")
 
+    def _folders(self, tree: str) -> list[str]:
+        """Return the project's folder and those of its packages, as a row sees them."""
+        places = (
+            Path(start, name)
+            for start in self.subject.source_roots
+            for name in ("", *self.subject.packages)
+        )
+        root = Path(self.subject.root)
+        return sorted({str(Path(tree, place)) for place in places if (root / place).is_dir()})
+
     def check(self) -> Event:
         """Return what code in the sandbox could do of what it is to be kept from.
 
@@ -123,7 +135,7 @@ class ForkEngine:
                 script=str(INSIDE / "check.py"),
                 spec={
                     "outside": str(outside / "x"),
-                    "root": slot.view.tree,
+                    "inside": self._folders(slot.view.tree),
                     "signal": os.getpid(),
                     "hidden": [str(self._scratch.path)],
                 },

@@ -185,7 +185,7 @@ class PlainEngine:
     @contextmanager
     def _tree(self) -> Iterator[TreeCopy]:
         """Lend one of the copies, set back to the project's state."""
-        with self._slots:
+        with self._slots, self._scratch.room():
             with self._lock:
                 tree = self._free.pop() if self._free else None
                 self._made += tree is None

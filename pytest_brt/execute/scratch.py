@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.tree import remove_tree
 
 PREFIX = "brt-"
 #: Names the engine's folder in the environment of every process that it starts.
 MARK = "PYTEST_BRT_SCRATCH"
+
+
+#: Bytes without which no test can leave so much as its result.
+ROOM = 4 << 20
+#: What the system says where nothing more can be written.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Scratch:
@@ -29,6 +39,29 @@ class Scratch:
     def environment(self) -> dict[str, str]:
         """Return the variable by which a process of this engine can be known."""
         return {MARK: str(self.path)}
+
+    @contextmanager
+    def room(self, least: int = ROOM) -> Iterator[None]:
+        """Tell a full disk from a failure of what is run on it.
+
+        Args:
+            least: bytes that must be free for it to begin.
+
+        Raises:
+            StoreProblem: there is, or was in the middle, no room.
+        """
+        full = StoreProblem(
+            f"no space left in {str(self.path.parent)!r}, where private copies of the project are "
+            "made (free some, or set TMPDIR to another folder)"
+        )
+        if shutil.disk_usage(self.path).free < least:
+            raise full
+        try:
+            yield
+        except OSError as error:
+            if error.errno in FULL:
+                raise full from error
+            raise
 
     def end_processes(self) -> None:
         """Kill what was started for this folder and got away from its own parent."""

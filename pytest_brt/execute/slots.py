@@ -14,7 +14,7 @@ from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Se
 from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
-from pytest_brt.execute.scratch import Scratch
+from pytest_brt.execute.scratch import ROOM, Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.views import CopiedView, MountedView, View
 from pytest_brt.execute.worker import Worker, WorkerGone
@@ -68,8 +68,14 @@ class Slots:
 
     @contextmanager
     def lend(self) -> Iterator[Slot]:
-        """Lend a place for one row."""
-        with self._room:
+        """Lend a place for one row.
+
+        Raises:
+            StoreProblem: there is no room for its files.
+        """
+        # Namespaces keep what tests write in memory.
+        least = 0 if self._setting.level == "ns" else ROOM
+        with self._room, self._scratch.room(least):
             with self._lock:
                 slot = self._free.pop() if self._free else None
             if slot is None:

@@ -92,6 +92,10 @@ def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> S
     if outer:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
     answer = _ask(chosen, [str(root / entry) for entry in roots] + list(outer), extra)
+    # An editable install puts folders of the project on the path.
+    own = (path for path in answer.paths if not _is_outside(path, root))
+    installed = (Path(path).resolve().relative_to(root).as_posix() for path in own)
+    roots = source_roots(root, (*inner, *ini.pythonpath, *installed))
     if answer.user_base:
         extra.setdefault("PYTHONUSERBASE", answer.user_base)
     return Subject(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -142,7 +143,9 @@ class TreeCopy:
         try:
             shutil.copy2(self.source / name, self.place / name, follow_symlinks=False)
             self._give(self.place / name)
-        except OSError:
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise  # a copy that is not whole would fail for reasons of its own
             self.unread.append(name)
 
     def _drop_empty_folders(self) -> None:

@@ -82,8 +82,24 @@ def _places(diff: FileDiff, root: Path) -> tuple[str | None, str | None]:
             old, new = _cut(old), _cut(new)
     if diff.moved:
         # "rename from" and "copy to" never have a prefix.
-        return diff.moved
-    return old, new
+        old, new = diff.moved
+    return _from_repository(old, root), _from_repository(new, root)
+
+
+def _from_repository(name: str | None, root: Path) -> str | None:
+    """Return `name` without the folders that the project lies in, where a patch is of all of them.
+
+    As in "libs/text/text/a.py" for the project "/home/me/repo/libs/text".
+    """
+    if name is None or _is_in_tree(name, root):
+        return name
+    parts = name.split("/")
+    for count in range(len(parts) - 1, 0, -1):
+        inner = "/".join(parts[count:])
+        is_ours = tuple(parts[:count]) == root.resolve().parts[-count:]
+        if is_ours and _is_in_tree(inner.rpartition("/")[0] or inner, root):
+            return inner
+    return name
 
 
 def _is_there(old: str | None, new: str | None, root: Path) -> bool:

@@ -91,6 +91,35 @@ def test_broken_machinery_is_f_and_lf_repeats_it(project: pytest.Pytester) -> No
     first.assert_outcomes(passed=1, failed=1)
 
 
+def test_a_defect_is_shown_without_the_frames_of_pytest(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        broken="""
+        from pytest_brt.reproduce.strategy import Strategy
+
+        def attempt(issue, index, workbench):
+            try:
+                {}["x"]
+            except KeyError as error:
+                raise RuntimeError("not expected") from error
+
+        def pytest_brt_strategies(config):
+            return {"broken": Strategy(attempt=attempt)}
+        """
+    )
+    options = ("-p", "broken", "--brt-strategy=broken", ISSUE)
+    result = project.runpytest_subprocess(*options)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "a defect of pytest-brt: please report it*",
+            "*KeyError: 'x'",
+            "*RuntimeError: not expected",
+        ]
+    )
+    assert "pluggy" not in result.stdout.str().partition("a defect")[2]
+    assert "_pytest" in project.runpytest_subprocess(*options, "--tb=long").stdout.str()
+
+
 @pytest.mark.parametrize("options", [["-n", "2"], ["-n", "0"], ["-p", "no:xdist"]])
 def test_xdist_is_taken_as_jobs(project: pytest.Pytester, options: list[str]) -> None:
     result = project.runpytest_subprocess(ISSUE, RANK, *options)

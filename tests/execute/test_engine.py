@@ -331,3 +331,18 @@ def test_an_engine_that_is_closed_while_rows_run_starts_nothing_more(tmp_path: P
                 future.result(timeout=15)
     with pytest.raises(SubjectProblem, match="the run is over"):
         engine.run(Row(targets=(target,)))
+
+
+def test_a_change_that_cannot_be_made_says_nothing_of_the_patch(tmp_path: Path) -> None:
+    engine = open_on(make_project(tmp_path / "project"), seconds=3, sandbox="ns")
+    target = TestTarget(
+        id="t", path="tests/test_t.py", source="def test_a(): pass\n", node="test_a"
+    )
+    change = FileChange(path="pkg/core.py/below.py", content=b"x = 1\n")
+    try:
+        run = engine.run(Row(targets=(target,), changes=(change,))).runs[0]
+        assert run.verdict is Verdict.INVALID, run.reason
+        assert "core.py" in run.reason
+        assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.PASS
+    finally:
+        engine.close()

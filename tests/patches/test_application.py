@@ -427,3 +427,16 @@ def test_without_git_it_is_said_what_to_install(
 def test_text_that_no_file_can_hold(tree: Path) -> None:
     with pytest.raises(PatchProblem, match="characters that no file can hold"):
         apply_patch(Patch(id="0", name="x", text=PLAIN + "\ud800"), tree)
+
+
+def test_a_patch_of_the_repository_that_the_project_lies_in(tree: Path) -> None:
+    place = "/".join(tree.resolve().parts[-2:])
+    text = PLAIN.replace("pkg/m.py", f"{place}/pkg/m.py")
+    applied = apply_patch(Patch(id="p", name="p.diff", text=text), tree)
+    assert [(change.path, change.content) for change in applied.changes] == [("pkg/m.py", FIXED)]
+    new = f"--- /dev/null\n+++ b/{place}/pkg/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    applied = apply_patch(Patch(id="p", name="p.diff", text=new), tree)
+    assert [change.path for change in applied.changes] == ["pkg/new.py"]
+    elsewhere = PLAIN.replace("pkg/m.py", "other/place/pkg/m.py")
+    with pytest.raises(PatchProblem, match=r"file missing: 'other/place/pkg/m\.py'"):
+        apply_patch(Patch(id="p", name="p.diff", text=elsewhere), tree)

@@ -44,7 +44,7 @@ def main():
         "event": "checked",
         "pid": os.getpid(),
         "outside": is_written(spec["outside"]),
-        "inside": is_written(os.path.join(spec["root"], "brt-check")),
+        "inside": all(is_written(os.path.join(folder, "brt-check")) for folder in spec["inside"]),
         "signal": can_signal(spec["signal"]),
         "visible": [path for path in spec["hidden"] if os.path.exists(path)],
         "interfaces": interfaces(),

@@ -16,7 +16,7 @@ def write_files(root, files):
                 _drop_empty_folders(root, os.path.dirname(path))
             continue
         before = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
-        if os.path.islink(path):
+        if os.path.islink(path) or (before and not os.access(path, os.W_OK)):
             os.unlink(path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as stream:

@@ -1,0 +1,227 @@
+"""The main job on projects and machines that are not as ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CLAMP_ISSUE, FIXES, SOURCE, diff_of, tree_hash
+from tests.hostile.test_hostile import ORDINARY
+from tests.trees import write_tree
+
+pytestmark = pytest.mark.slow
+
+RIGHT = SOURCE.replace("min(value, low)", "min(value, high)")
+WRONG = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["c-wrong"])
+OPTIONS = ("--brt-issue=issue.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-vary=no")
+UNITTEST = """\
+import unittest
+
+from interval import clamp
+
+
+class TestClamp(unittest.TestCase):
+    def test_below(self):
+        self.assertEqual(clamp(-1, 0, 10), 0)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+def make(root: Path, path: str = "interval/__init__.py", *, issue: str = CLAMP_ISSUE) -> None:
+    """Write a project with the module at `path`, a report and two patches."""
+    patches = {
+        f"patches/{name}.diff": diff_of(after, path)
+        for name, after in {"right": RIGHT, "wrong": WRONG}.items()
+    }
+    write_tree(root, {path: SOURCE, "issue.md": issue, "pytest.ini": "[pytest]\n", **patches})
+
+
+def run(
+    root: Path, *arguments: str, before: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest in `root`, started by the command `before`."""
+    return subprocess.run(
+        [*before, sys.executable, "-m", "pytest", "-p", "no:randomly", *arguments],
+        cwd=root,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+
+
+def assert_ranked(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert any(line.startswith("1 right.diff 1.00 ") for line in lines), done.stdout
+    assert any(line.startswith("2 wrong.diff 0.") for line in lines), done.stdout
+
+
+def test_a_path_with_spaces_and_letters_of_all_kinds(tmp_path: Path) -> None:
+    root = tmp_path / "mein Projekt, größer – 中文 'x'"
+    make(root)
+    assert_ranked(run(root, *OPTIONS))
+
+
+def test_the_locale_of_a_bare_machine(root: Path) -> None:
+    make(root, issue=f"{CLAMP_ISSUE}\nGrüße – 中文 🐛\n")
+    done = run(
+        root,
+        *(*OPTIONS, "--brt-json=out.json", "--brt-html=out.html"),
+        LANG="C",
+        LC_ALL="C",
+        PYTHONUTF8="0",
+        PYTHONCOERCECLOCALE="0",
+    )
+    assert_ranked(done)
+
+
+@pytest.mark.parametrize("home", ["/proc", "/nonexistent"])
+def test_a_home_that_cannot_be_written(root: Path, home: str) -> None:
+    make(root)
+    assert_ranked(run(root, *OPTIONS, HOME=home, XDG_CACHE_HOME=f"{home}/x"))
+
+
+def test_files_that_are_read_only(root: Path) -> None:
+    make(root)
+    (root / "interval/__init__.py").chmod(0o444)
+    assert_ranked(run(root, *OPTIONS))
+
+
+def test_a_project_of_another_user(root: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    make(root)
+    home = root.parent / "home"
+    home.mkdir()
+    os.chown(home, ORDINARY, ORDINARY)
+    user = (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(home))
+    # Where pytest runs as a user who may read the project, and nothing else.
+    command = "import os, sys, pytest; os.chdir(sys.argv[1]); sys.exit(pytest.main(sys.argv[2:]))"
+    for folder in (root.parent, *list(root.parent.parents)[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    done = subprocess.run(
+        [*user, sys.executable, "-c", command, str(root), "-p", "no:randomly", *OPTIONS],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": str(home)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert_ranked(done)
+    assert "sandbox landlock" in done.stdout, "an overlay of another's files cannot be changed"
+    assert "the tests are not kept for the next run: pytest's cache cannot be" in done.stdout
+    assert not (root / ".pytest_cache").exists()
+
+
+def test_a_folder_of_a_monorepo(tmp_path: Path) -> None:
+    root = tmp_path / "repo/libs/intervals"
+    make(root)
+    write_tree(tmp_path / "repo", {"libs/other/__init__.py": "raise ImportError\n"})
+    for name, after in {"right": RIGHT, "wrong": WRONG}.items():
+        text = diff_of(after, "libs/intervals/interval/__init__.py")
+        (root / f"patches/{name}.diff").write_text(text, "utf-8")
+    assert_ranked(run(root, *OPTIONS))
+
+
+def test_a_src_layout(root: Path) -> None:
+    make(root, "src/interval/__init__.py")
+    assert_ranked(run(root, *OPTIONS))
+
+
+def test_an_editable_install(root: Path, tmp_path: Path) -> None:
+    make(root, "lib/python/interval/__init__.py")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    site = next((tmp_path / "env").glob("lib/python*/site-packages"))
+    packages = Path(pytest.__file__).parents[1]
+    (site / "editable.pth").write_text(f"{root}/lib/python\n{packages}\n", "utf-8")
+    assert_ranked(run(root, *OPTIONS, f"--brt-python={tmp_path}/env/bin/python"))
+
+
+def test_a_namespace_package(root: Path) -> None:
+    make(
+        root,
+        "acme/interval/__init__.py",
+        issue=CLAMP_ISSUE.replace("from interval", "from acme.interval"),
+    )
+    assert_ranked(run(root, *OPTIONS))
+
+
+def test_no_tests_at_all(root: Path) -> None:
+    make(root)
+    assert_ranked(run(root, *OPTIONS))
+    done = run(root, "--brt-issue=issue.md", "--brt-write=new")
+    assert "written: tests/test_" in done.stdout or "written: test_" in done.stdout
+    written = [*root.glob("test_*.py"), *root.glob("tests/test_*.py")]
+    assert len(written) == 1
+    assert run(root, str(written[0].relative_to(root))).returncode == 1
+
+
+def test_unittest_style(root: Path) -> None:
+    make(root)
+    write_tree(root, {"tests/test_interval.py": UNITTEST})
+    assert_ranked(run(root, *OPTIONS))
+    done = run(root, "--brt-issue=issue.md", "--brt-write=into")
+    assert "written: tests/test_interval.py" in done.stdout, done.stdout
+    text = (root / "tests/test_interval.py").read_text("utf-8")
+    assert text.startswith(UNITTEST.rstrip())
+    assert "    def test_" in text.removeprefix(UNITTEST), "a method of the class"
+    plain = [sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", "."]
+    (root / "tests/__init__.py").touch()
+    failing = subprocess.run(plain, cwd=root, capture_output=True, text=True, check=False)
+    assert "FAILED (failures=1)" in failing.stderr
+    (root / "interval/__init__.py").write_text(RIGHT, "utf-8")
+    assert subprocess.run(plain, cwd=root, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> tuple[str, ...]:
+    """What starts a command that has TMPDIR on a disk without room."""
+    small = tmp_path / "small"
+    small.mkdir()
+    script = f'mount -t tmpfs -o size=64k,mode=1777 tmpfs {small} && exec env TMPDIR={small} "$@"'
+    before = ("unshare", "-m", "sh", "-c", script, "sh")
+    probe = subprocess.run([*before, "true"], capture_output=True, check=False)
+    if probe.returncode:
+        pytest.skip("this machine allows no mount to try it in")
+    return before
+
+
+def test_a_full_disk_is_said(root: Path, full_disk: tuple[str, ...]) -> None:
+    make(root)
+    state = tree_hash(root)
+    assert_ranked(run(root, *OPTIONS, "--brt-sandbox=ns", before=full_disk))
+    for level, code in {"landlock": 4, "process": 1}.items():
+        done = run(root, *OPTIONS, f"--brt-sandbox={level}", before=full_disk)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "no space left in " in done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+    assert tree_hash(root) == state
+
+
+def test_a_cache_on_a_full_disk(root: Path) -> None:
+    make(root)
+    cache = root / ".pytest_cache"
+    cache.mkdir()
+    script = f'mount -t tmpfs -o size=4k tmpfs {cache} && exec "$@"'
+    before = ("unshare", "-m", "sh", "-c", script, "sh")
+    if subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine allows no mount to try it in")
+    done = run(root, *OPTIONS, before=before)
+    assert_ranked(done)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert shutil.which("unshare")
