@@ -23,7 +23,7 @@ from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.rank.varying import Varying
+from pytest_brt.rank.varying import LEAST, Varying
 from pytest_brt.repair.patch import distinct
 from pytest_brt.repairing import Repairing, RepairPlan
 from pytest_brt.reproduce.agreement import agreed
@@ -279,7 +279,7 @@ class Run:
                 self._varyings[case.issue_id] = Varying(
                     self.workbench.engine,
                     seed=seed,
-                    allowance=Allowance(patches=len(case.patches), spent=spent),
+                    allowance=Allowance(patches=len(case.patches), spent=spent, least=LEAST),
                 )
             return self._varyings[case.issue_id]
 

@@ -26,6 +26,8 @@ MOST_VARIANTS = 16
 #: Seconds that a changed input may take, and how much longer than the reported one it may.
 _SECONDS = 2.0
 _LONGER = 4.0
+#: Seconds that changed inputs may always take on one tree.
+LEAST = 10.0
 #: Changed inputs that are run before the clock is looked at first.
 _BATCH = 4
 #: How much longer than its share a patch may take for what the unpatched tree did in that time:
@@ -56,8 +58,8 @@ class Varying:
     """The variants of the candidates of one issue; safe to call from many threads.
 
     They are drawn, and run on the unpatched tree, once: when the first patch passes a candidate.
-    Their order is fixed, so that too little time only shortens the list; all patches get those
-    that the unpatched tree had time for.
+    The order in which they are run is fixed, so that too little time only shortens the list; all
+    patches get those that the unpatched tree had time for.
     """
 
     def __init__(self, engine: Engine, *, seed: int, allowance: Allowance | None = None) -> None:
@@ -123,7 +125,8 @@ class Varying:
     def _run(
         self, applied: AppliedPatch | None, kept: Sequence[_Kept], seconds: float
     ) -> dict[str, TestRun]:
-        """Run variants in their order, as many as there is time for."""
+        """Run variants, always in the same order, as many as there is time for."""
+        kept = _in_pairs(kept)
         runs: dict[str, TestRun] = {}
         started = time.monotonic()
         each = max((_seconds(entry.judged) for entry in kept), default=0.0)
@@ -151,6 +154,17 @@ class Varying:
             test_seconds=max(_SECONDS, *(_LONGER * _seconds(entry.judged) for entry in kept)),
         )
         return {run.test: run for run in self._engine.run(row).runs}
+
+
+def _in_pairs(kept: Sequence[_Kept]) -> list[_Kept]:
+    """Order variants by turns of two of each literal: one alone exposes nothing."""
+    seen: dict[tuple[str, str], int] = {}
+    turns = []
+    for entry in kept:
+        place = (entry.judged.test.id, entry.variant.literal)
+        seen[place] = seen.get(place, -1) + 1
+        turns.append((seen[place] // 2, list(seen).index(place)))
+    return [entry for _, entry in sorted(zip(turns, kept, strict=True), key=lambda pair: pair[0])]
 
 
 def _varied(kept: Sequence[_Kept], runs: dict[str, TestRun]) -> tuple[Varied, ...]:

@@ -14,7 +14,8 @@ from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.rank.varying import Varying
+from pytest_brt.rank.vary import Variant
+from pytest_brt.rank.varying import Varying, _in_pairs, _Kept
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.types import (
@@ -30,6 +31,7 @@ from pytest_brt.types import (
 )
 from tests.conftest import FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on
+from tests.rank.rows import judged
 
 MEAN = "    return sum(values) / len(values)\n"
 
@@ -58,9 +60,9 @@ def candidate(
         source=f"from interval import clamp, mean\n\n\ndef test_a():\n    {body}\n",
         expects=expects,
     )
-    judged = judge_all([Proposal(test=test, score=0.6)], engine, 1)
-    assert judged[0].judgement.candidate, judged[0].judgement
-    return judged
+    found = judge_all([Proposal(test=test, score=0.6)], engine, 1)
+    assert found[0].judgement.candidate, found[0].judgement
+    return found
 
 
 def ranked(
@@ -149,7 +151,10 @@ def test_only_inputs_that_fail_in_the_same_place_show_the_bug(
     finally:
         changed.close()
         write.write_text(SOURCE, encoding="utf-8")
-    assert {(varied.test, varied.literal) for varied in row.varied} == {("t", "1.5"), ("t", "2.5")}
+    literals = ("1.5", "2.5", "the reported input")
+    assert {(varied.test, varied.literal) for varied in row.varied} == {
+        ("t", literal) for literal in literals
+    }
 
 
 def test_leading_patches_that_differ_are_told_apart_by_one_question(
@@ -187,8 +192,29 @@ def test_too_little_time_shortens_the_list_of_changed_inputs_and_is_said(
     few = looked(0.001)
     assert few.vary_cut.startswith(("0 of ", "1 of ", "2 of ", "3 of ", "4 of "))
     assert few.vary_cut.endswith(" changed inputs were tried: time")
-    assert few.varied == whole.varied[: len(few.varied)]
+    assert few.varied == tuple(varied for varied in whole.varied if varied in few.varied)
     assert len(few.varied) <= 4 < len(whole.varied)
+
+
+def test_two_of_each_literal_are_run_in_turn() -> None:
+    drawn = [("5", 1), ("0", 1), ("5", 2), ("5", 3), ("0", 2), ("7", 1), ("0", 3), ("0", 4)]
+    kept = [
+        _Kept(
+            judged=judged(0),
+            variant=Variant(
+                id=f"{literal}{number}",
+                literal=literal,
+                change="",
+                source="",
+                decides=True,
+                distance=0.0,
+            ),
+            before="",
+        )
+        for literal, number in drawn
+    ]
+    order = [entry.variant.id for entry in _in_pairs(kept)]
+    assert order == ["51", "52", "01", "02", "71", "53", "03", "04"]
 
 
 def test_a_patch_that_hangs_on_changed_inputs_does_not_hold_up_the_others(
