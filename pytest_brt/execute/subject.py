@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,13 @@ from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.environment import scrubbed
 from pytest_brt.execute.ini import PytestIni, read_ini
-from pytest_brt.execute.layout import is_environment, packages, source_roots, suite_folder
+from pytest_brt.execute.layout import (
+    NOT_PRODUCT,
+    is_environment,
+    packages,
+    source_roots,
+    suite_folder,
+)
 
 ASK = Path(__file__).parent / "inside" / "ask.py"
 #: Seconds within which an interpreter must have said what it is.
@@ -92,10 +98,7 @@ def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> S
     if outer:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
     answer = _ask(chosen, [str(root / entry) for entry in roots] + list(outer), extra)
-    # An editable install puts folders of the project on the path.
-    own = (path for path in answer.paths if not _is_outside(path, root))
-    installed = (Path(path).resolve().relative_to(root).as_posix() for path in own)
-    roots = source_roots(root, (*inner, *ini.pythonpath, *installed))
+    roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
     if answer.user_base:
         extra.setdefault("PYTHONUSERBASE", answer.user_base)
     return Subject(
@@ -112,6 +115,18 @@ def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> S
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
     )
+
+
+def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
+    """Yield the project's folders that an editable install puts on the path, relative to it.
+
+    Not those that hold links to the sources, as setuptools' strict installs make in "build".
+    """
+    for path in paths:
+        if not _is_outside(path, root):
+            place = Path(path).resolve().relative_to(root)
+            if not NOT_PRODUCT & set(place.parts):
+                yield place.as_posix()
 
 
 def _is_outside(path: str, root: Path) -> bool:

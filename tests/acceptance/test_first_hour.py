@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import CLAMP, FIXES, SOURCE
+from tests.llama import needs_llama
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
     assert "again:" not in quiet
 
 
-@pytest.mark.skipif(find_spec("llama_cpp") is None, reason="wants the extra llama")
+@needs_llama
 def test_the_only_model_is_picked_up_by_itself(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

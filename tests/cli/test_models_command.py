@@ -13,6 +13,7 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Settings
 from pytest_brt.model.doctor import Check, State, examine, sound
 from pytest_brt.model.local import open_gguf
+from tests.llama import needs_llama
 
 
 def call(folder: Path, *words: str) -> int:
@@ -80,6 +81,7 @@ def test_a_model_that_is_not_there(action: str, tmp_path: Path) -> None:
         call(tmp_path, action, "x")
 
 
+@needs_llama
 def test_doctor_generates_in_a_child(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(tmp_path / "missing" / "folder", "doctor") == 0
     out = capsys.readouterr().out
@@ -106,6 +108,7 @@ def test_without_llama_cpp_python_both_ways_to_install_it_are_named(
         open_gguf(str(file), Settings())
 
 
+@needs_llama
 def test_bench_prints_its_figures(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.llama import needs_llama
+
 ROOT = Path(__file__).parents[2]
 
 GUARD = """
@@ -70,12 +72,14 @@ def test_the_guard_sees_a_socket(tmp_path: Path) -> None:
     assert "socket." in seen
 
 
+@needs_llama
 def test_local_models_open_no_socket(tmp_path: Path) -> None:
     said, seen = run(tmp_path, JOB)
     assert said.endswith("done\n"), said
     assert seen == ""
 
 
+@needs_llama
 def test_local_models_work_where_there_is_no_network(tmp_path: Path) -> None:
     namespace = ("unshare", "--user", "--map-root-user", "--net")
     if not shutil.which("unshare") or subprocess.run([*namespace, "true"], check=False).returncode:

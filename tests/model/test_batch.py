@@ -24,9 +24,12 @@ from pytest_brt.model.llama import Weights
 from pytest_brt.model.pattern import compile_grammar
 from pytest_brt.model.reply import read_reply
 from pytest_brt.model.states import StateFolder
+from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict
 from tests.model.actions import Finish as End
 from tests.rounds import rounds
+
+pytestmark = needs_llama
 
 Make = Callable[..., Engine]
 KINDS = ("llama.gguf", "qwen.gguf", "mamba.gguf")

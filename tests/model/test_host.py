@@ -281,6 +281,9 @@ SCRIPT = """
 import signal, sys, threading
 from pytest_brt.model.base import *
 from pytest_brt.model.local import open_gguf
+from tests.llama import needs_llama
+
+pytestmark = needs_llama
 # Processes in the background of a script start with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 model = open_gguf({path!r}, Settings(threads=1, context=4096))

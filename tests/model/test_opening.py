@@ -3,7 +3,6 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.opening import NoModel, default_spec, open_model, open_models
+from tests.llama import INSTALLED, needs_llama
 
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
 
@@ -29,6 +29,7 @@ def settings(folder: Path) -> Settings:
     return Settings(models_dir=str(folder), threads=1)
 
 
+@needs_llama
 @pytest.mark.parametrize("name", ["llama", "llama.gguf", "LLA", "{folder}/llama.gguf"])
 def test_a_model_by_name_or_path(folder: Path, name: str) -> None:
     model = open_model(f"gguf:{name.format(folder=folder)}", settings(folder))
@@ -37,10 +38,12 @@ def test_a_model_by_name_or_path(folder: Path, name: str) -> None:
     model.close()
 
 
+@needs_llama
 def test_a_bare_path_will_do(folder: Path) -> None:
     open_model(str(folder / "qwen.gguf"), settings(folder)).close()
 
 
+@needs_llama
 def test_unknown_and_ambiguous_names(folder: Path) -> None:
     with pytest.raises(ModelProblem, match=r"no model is called 'gemma'.*llama, qwen"):
         open_model("gguf:gemma", settings(folder))
@@ -86,11 +89,11 @@ def test_no_model_says_how_to_choose_one(folder: Path) -> None:
 def test_the_only_model_is_the_default(folder: Path, tmp_path: Path) -> None:
     assert default_spec(str(folder)) == "none"
     (folder / "qwen.gguf").unlink()
-    loadable = find_spec("llama_cpp") is not None
-    assert default_spec(str(folder)) == (f"gguf:{folder / 'llama.gguf'}" if loadable else "none")
+    assert default_spec(str(folder)) == (f"gguf:{folder / 'llama.gguf'}" if INSTALLED else "none")
     assert default_spec(str(tmp_path / "missing")) == "none"
 
 
+@needs_llama
 def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
     first, second = open_models("gguf:llama", "", settings(folder))
     assert first is second
@@ -100,6 +103,7 @@ def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
         open_models("gguf:llama", "gguf:nothing", settings(folder))
 
 
+@needs_llama
 def test_an_adapter_shares_the_worker(folder: Path, tmp_path: Path) -> None:
     from pytest_brt.model import tiny
     from pytest_brt.model.local import LocalModel
@@ -115,6 +119,7 @@ def test_an_adapter_shares_the_worker(folder: Path, tmp_path: Path) -> None:
 # -- the folder ---------------------------------------------------------------------------------
 
 
+@needs_llama
 def test_flipped_weights_are_found_by_their_digest_only(folder: Path) -> None:
     path = folder / "llama.gguf"
     digest, known = catalogue.verify_model(path)

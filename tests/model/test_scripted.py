@@ -10,6 +10,7 @@ from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settin
 from pytest_brt.model.local import open_gguf
 from pytest_brt.model.recording import RecordedModel
 from pytest_brt.model.scripted import ScriptedModel
+from tests.llama import needs_llama
 
 SCRIPT = """\
 Anything before the first mark is a remark.
@@ -77,6 +78,7 @@ def test_no_script() -> None:
         ScriptedModel("missing.md", Settings())
 
 
+@needs_llama
 def test_what_was_recorded_is_played_back(weights: Path, tmp_path: Path) -> None:
     local = RecordedModel(
         open_gguf(str(weights / "llama.gguf"), Settings(threads=1)), str(tmp_path)
