@@ -204,7 +204,7 @@ class PlainEngine:
 def test_deadlines(limits: Limits) -> Deadlines:
     """Return the deadlines of a test process: for starting, for each item, for ending."""
     return Deadlines(
-        start=max(STARTUP, limits.seconds),
+        start=max(limits.start_seconds, limits.seconds),
         total=limits.row_seconds,
         events=(("item", limits.seconds), ("item_end", limits.seconds), ("finish", ENDING)),
     )

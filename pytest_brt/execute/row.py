@@ -14,6 +14,8 @@ class Limits:
 
     #: Wall-clock seconds of one test.
     seconds: float = 60.0
+    #: Wall-clock seconds of starting and collecting, where `seconds` is not more.
+    start_seconds: float = 60.0
     #: Address space of one test process, in MiB.
     memory_mb: int = 2048
     #: Wall-clock seconds of a whole row.

@@ -40,11 +40,16 @@ def python() -> Path:
     return environment("3.11", "pytest==8.4.2", "setuptools==75.8.0", "wheel")
 
 
-@pytest.fixture(params=LAYOUTS, ids=lambda layout: f"{layout[0].replace('.', 'flat')}-{layout[1]}")
+@pytest.fixture(
+    scope="module",
+    params=LAYOUTS,
+    ids=lambda layout: f"{layout[0].replace('.', 'flat')}-{layout[1]}",
+)
 def project(
-    request: pytest.FixtureRequest, tmp_path: Path, python: Path
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, python: Path
 ) -> Iterator[tuple[Path, str]]:
     where, how = request.param
+    tmp_path = tmp_path_factory.mktemp(f"layout-{how}")
     tmp_path.chmod(0o755)
     root = tmp_path / "project"
     package = root / where / "brtlayout"

@@ -6,11 +6,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute import conversation, plain
+from pytest_brt.execute import conversation
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.row import Row, TestTarget
@@ -37,10 +38,11 @@ def _core(text: str) -> tuple[FileChange, ...]:
 
 
 def test_a_patch_that_hangs_while_imported_is_a_timeout(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: ForkEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
-    monkeypatch.setattr(plain, "STARTUP", 2.0)
+    limits = replace(engine._setting.limits, start_seconds=2.0)
+    monkeypatch.setattr(engine, "_setting", replace(engine._setting, limits=limits))
     monkeypatch.setattr(conversation, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
@@ -118,8 +120,6 @@ def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: ForkEngine) -> 
 
 
 def test_a_row_has_a_deadline_of_its_own(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     engine = open_on(make_project(tmp_path / "p"), seconds=3)
     assert isinstance(engine, ForkEngine)
     try:

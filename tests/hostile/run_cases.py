@@ -61,7 +61,7 @@ def main() -> None:
     }
     before = [digest(path) for path in (root, home, outside)]
     subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
-    engine = open_engine(subject, sandbox=level, limits=Limits(seconds=4.0))
+    engine = open_engine(subject, sandbox=level, limits=Limits(seconds=4.0, start_seconds=20.0))
     targets = [
         TestTarget(
             id=name, path="tests/test_h.py", source=_filled(case.source, words), node="test_a"
