@@ -36,7 +36,7 @@ from pytest_brt.repair_inputs import buggy_places, repair_plan
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.store import load_last_run, load_spent
+from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, Issue, JudgedTest, Patch
 
 
@@ -58,6 +58,8 @@ class Inputs:
     spent: Cost
     #: The files that pytest collects, in order: an issue (no patches), or a file of patches.
     paths: Mapping[Path, tuple[Case, tuple[Patch, ...]]]
+    #: Where the tests come from when they are those of an earlier run, "" else.
+    earlier: str = ""
 
 
 def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Inputs:
@@ -114,7 +116,14 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     )
     cache = cache_folder(config)
     spent = load_spent(cache, model.name) if cache is not None else Cost()
-    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=_paths(issues, cases, folder))
+    earlier = "" if options.tests or options.issues else _last_run(config).about
+    return Inputs(
+        plan=plan,
+        workbench=workbench,
+        spent=spent,
+        paths=_paths(issues, cases, folder),
+        earlier=earlier,
+    )
 
 
 def _issue_path(source: str, scratch: Path) -> Path:
@@ -156,7 +165,8 @@ def _patches(
         return folder, tuple(named)
     if options.patches is None:
         return None, ()
-    return options.patches, read_patches(options.patches)
+    found = read_patches(options.patches)
+    return options.patches.parent if options.patches.is_file() else options.patches, found
 
 
 def _cases(
@@ -221,7 +231,7 @@ def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | N
         return lambda: judge_given(targets, engine, options.repeat)
     if options.issues:
         return None
-    tests = _last_tests(config)
+    tests = _last_run(config).tests
     return lambda: rejudge(tests, engine, options.repeat)
 
 
@@ -234,9 +244,10 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None  # the project is read-only: what is not kept costs the next run time
 
 
-def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
+def _last_run(config: pytest.Config) -> LastRun:
     cache = cache_folder(config)
-    tests = load_last_run(cache) if cache is not None else ()
+    last = load_last_run(cache) if cache is not None else LastRun(tests=())
+    tests = last.tests
     if not tests:
         raise UsageProblem(
             "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
@@ -247,7 +258,7 @@ def _last_tests(config: pytest.Config) -> tuple[JudgedTest, ...]:
             "--rank-fixes: the last run wrote tests for several issues: "
             "name the one that the patches are for with --brt-issue FILE"
         )
-    return tests
+    return last
 
 
 def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Collection, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ class Session(OurFiles):
         self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
         self.summary = Summary(config, options)
         self.record: RunRecord | None = None
+        #: What was not reached of what was asked for, "" for nothing.
+        self.unreached = ""
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
         #: The tests as changes of the project's files, shown or written at the end.
@@ -159,12 +162,13 @@ class Session(OurFiles):
             if isinstance(item, Work):
                 item.start()
         result = yield
-        if not session.testsfailed and not self._reached(session.items):
+        self.unreached = self._unreached(session.items)
+        if not session.testsfailed and self.unreached:
             session.testsfailed = 1
         return result
 
-    def _reached(self, items: list[pytest.Item]) -> bool:
-        """Say whether every selected issue is reproduced and every selected ranking made."""
+    def _unreached(self, items: list[pytest.Item]) -> str:
+        """Say what was not reached of what was selected, "" when all of it was."""
         record = self.run.record()
         attempted = {item.key.issue for item in items if isinstance(item, AttemptItem)}
         ranked = {item.case.issue_id for item in items if isinstance(item, PatchItem)}
@@ -180,12 +184,13 @@ class Session(OurFiles):
         placed = {found.issue for found in record.localised if found.places}
         # What is repaired or placed need not be reproduced too: tests may have been given.
         attempted -= repairing | placing
-        return (
-            attempted <= reproduced
-            and ranked <= compared
-            and repairing <= repaired
-            and placing <= placed
-        )
+        missing = {
+            "a report has no failing test": attempted - reproduced,
+            "no patch could be ranked": ranked - compared,
+            "no fix was found": repairing - repaired,
+            "no place was found": placing - placed,
+        }
+        return "; ".join(text for text, issues in missing.items() if issues)
 
     # -- the end ------------------------------------------------------------------------
 
@@ -217,6 +222,8 @@ class Session(OurFiles):
         command = command_again(self.config.invocation_params.args)
         kept = interrupted and self.journal is not None
         yield f"go on with what is not finished: {command}" if kept else f"again: {command}"
+        if not interrupted and self.unreached:
+            yield f"exit code 1: {self.unreached}"
         found = any(j.judgement.candidate for a in self.record.attempts for j in a.tests)
         if found and not self.record.ranks and not interrupted:
             yield "rank candidate fixes by these tests: pytest --rank-fixes DIR"
@@ -244,13 +251,17 @@ class Session(OurFiles):
         return Journal(folder / "journal.jsonl", setting)
 
     def _keep_tests(self, record: RunRecord) -> None:
+        if not record.attempts:
+            return
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
         if not any(judged.judgement.candidate for judged in tests):
-            return
+            tests = ()  # nor are those of another report to be ranked by
+        reports = ", ".join(issue.source for issue in record.issues)
+        about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
         try:
             folder = cache_folder(self.config)
             if folder is not None:
-                save_last_run(folder, tests)
+                save_last_run(folder, tests, about)
             elif getattr(self.config, "cache", None) is not None:
                 raise StoreProblem("pytest's cache cannot be written (-o cache_dir=DIR moves it)")
         except (OSError, StoreProblem) as error:

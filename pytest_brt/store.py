@@ -18,28 +18,30 @@ class LastRun:
 
     schema: int = 1
     tests: tuple[JudgedTest, ...]
+    #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
+    about: str = ""
 
 
-def save_last_run(folder: Path, tests: tuple[JudgedTest, ...]) -> None:
-    """Keep `tests` in `folder`.
+def save_last_run(folder: Path, tests: tuple[JudgedTest, ...], about: str) -> None:
+    """Keep `tests` in `folder`, in place of those of the run before.
 
     Raises:
         StoreProblem: the folder cannot be written.
     """
-    write_text(folder / "last-run.json", to_json(LastRun(tests=tests)))
+    write_text(folder / "last-run.json", to_json(LastRun(tests=tests, about=about)))
 
 
-def load_last_run(folder: Path) -> tuple[JudgedTest, ...]:
-    """Return the tests that `save_last_run` kept; none when there is no earlier run.
+def load_last_run(folder: Path) -> LastRun:
+    """Return what `save_last_run` kept; no tests when there is no earlier run.
 
     Raises:
         StoreProblem: the file is damaged; it says which, so that it can be deleted.
     """
     path = folder / "last-run.json"
     if not path.exists():
-        return ()
+        return LastRun(tests=())
     try:
-        return from_json(path.read_bytes(), LastRun).tests
+        return from_json(path.read_bytes(), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
 

@@ -55,6 +55,13 @@ class Summary:
             f"brt: {strategies}; python {version} ({subject.found}){asked}; "
             f"sandbox {engine.level}; {self.options.jobs} jobs"
         ]
+        if inputs.earlier:
+            lines.append(f"brt: by the tests of {inputs.earlier}")
+        if not subject.packages:
+            lines.append(
+                f"brt: no package or module in {subject.root!r}: is it the project's root? "
+                "(start pytest there, or --rootdir DIR)"
+            )
         if asked:
             lines.append(f"brt: {prospect(self.options.budget, inputs.spent)}")
         return lines

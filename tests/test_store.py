@@ -7,17 +7,24 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.store import add_spent, load_last_run, load_spent, save_last_run, write_text
+from pytest_brt.store import (
+    LastRun,
+    add_spent,
+    load_last_run,
+    load_spent,
+    save_last_run,
+    write_text,
+)
 from pytest_brt.types import Cost
 
 
 def test_no_earlier_run(tmp_path: Path) -> None:
-    assert load_last_run(tmp_path) == ()
+    assert load_last_run(tmp_path) == LastRun(tests=())
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    save_last_run(tmp_path, ())
-    assert load_last_run(tmp_path) == ()
+    save_last_run(tmp_path, (), "issue.md, now")
+    assert load_last_run(tmp_path) == LastRun(tests=(), about="issue.md, now")
     assert [path.name for path in tmp_path.iterdir()] == ["last-run.json"]
 
 

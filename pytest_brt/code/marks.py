@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from pytest_brt.code.header import add_needed_imports
-from pytest_brt.code.splice import SourceText, parse_source, read_source
+from pytest_brt.code.splice import SourceText, parse_source, read_source, split_lines
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import first_line
+from pytest_brt.syntax import first_line, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -46,7 +46,7 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
 def unmark(path: str, data: bytes, node: str) -> bytes:
     """Return the file without the strict xfail mark of the test `node`.
 
-    A test without one is left as it is; so is the import of pytest.
+    A test without one is left as it is. An import of pytest that nothing needs any more goes too.
 
     Raises:
         EditProblem: there is no such test, or the file is not Python.
@@ -56,7 +56,21 @@ def unmark(path: str, data: bytes, node: str) -> bytes:
     for decorator in reversed(_find(source, node).decorator_list):
         if _is_xfail(decorator, strict=True):
             del lines[decorator.lineno - 1 : decorator.end_lineno]
-    return source.encode("".join(lines))
+    text = "".join(lines)
+    return source.encode(text if text == source.text else _without_idle_import(text))
+
+
+def _without_idle_import(text: str) -> str:
+    tree = parse(text)
+    if any(isinstance(node, ast.Name) and node.id == "pytest" for node in ast.walk(tree)):
+        return text
+    lines = split_lines(text)
+    for node in tree.body:
+        if isinstance(node, ast.Import) and [a.name for a in node.names] == ["pytest"]:
+            if node.names[0].asname is None and node.lineno == node.end_lineno:
+                del lines[node.lineno - 1]
+            break
+    return "".join(lines)
 
 
 def _find(source: SourceText, node: str) -> _Function:

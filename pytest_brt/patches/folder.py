@@ -22,7 +22,7 @@ _FROM = re.compile(
 
 
 def read_patches(folder: Path) -> tuple[Patch, ...]:
-    """Return the patches in `folder` and the folders in it, sorted by name.
+    """Return the patches in `folder` and the folders in it, sorted by name, or of one file.
 
     ``*.diff`` and ``*.patch`` hold one candidate fix each, also when they are a series of
     mails (``git format-patch --stdout``): the commits of one branch belong together. An
@@ -34,9 +34,18 @@ def read_patches(folder: Path) -> tuple[Patch, ...]:
     Raises:
         UsageProblem: there is no such folder, no patch in it, or one cannot be read.
     """
-    if not folder.is_dir():
-        what = "not a folder" if folder.exists() else "no such folder"
-        raise UsageProblem(f"{what}: {str(folder)!r} (looked for a folder of *.diff and *.patch)")
+    if not folder.exists():
+        raise UsageProblem(
+            f"no such folder: {str(folder)!r} (give a folder of *.diff, *.patch and *.mbox, one of"
+            " these files, or git:BRANCH)"
+        )
+    if folder.is_file():
+        if not folder.name.casefold().endswith(_SUFFIXES):
+            raise UsageProblem(
+                f"neither a folder nor a patch: {str(folder)!r} (patches are called *.diff, *.patch"
+                " or *.mbox)"
+            )
+        return tuple(_read(folder, folder.parent))
     patches = tuple(patch for path in _files(folder) for patch in _read(path, folder))
     if not patches:
         raise UsageProblem(

@@ -65,6 +65,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(project: pytest.Pytester) -> 
     )
 
 
+@pytest.mark.slow
 def test_a_crash_becomes_a_test_that_only_a_fix_turns_green(project: pytest.Pytester) -> None:
     result, report = run(project, "--brt-issue=mean.md")
     assert result.ret == 0, result.stdout.str()
@@ -87,6 +88,7 @@ def test_a_crash_becomes_a_test_that_only_a_fix_turns_green(project: pytest.Pyte
     ).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> None:
     result, _ = run(project, "--brt-issue=clamp.md", "--brt-issue=mean.md", "--rank-fixes=patches")
     assert result.ret == 4
@@ -107,13 +109,23 @@ def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> N
     assert by_name["mean/c-wrong.diff"]["epr"] == 0.0
 
 
+@pytest.mark.slow
 def test_ranking_later_uses_the_tests_of_the_last_run(project: pytest.Pytester) -> None:
     run(project, "--brt-issue=clamp.md")
     result, report = run(project, "--rank-fixes=patches")
     assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["brt: by the tests of clamp.md, 20??-??-?? ??:??"])
     patches = {patch["name"]: patch for patch in report["patches"]}
     assert patches["a-right.diff"]["rank"] == 1
     assert patches["c-wrong.diff"]["rank"] > 2
+    result, report = run(project, "--rank-fixes=patches/a-right.diff")
+    assert [patch["name"] for patch in report["patches"]] == ["a-right.diff"]
+    (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
+    result, _ = run(project, "--brt-issue=nothing.md")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["exit code 1: a report has no failing test"])
+    result, _ = run(project, "--rank-fixes=patches")
+    assert result.ret == 4, "not by the tests of another report"
 
 
 def test_ranking_without_anything_to_rank_by_says_what_to_do(project: pytest.Pytester) -> None:
@@ -122,6 +134,7 @@ def test_ranking_without_anything_to_rank_by_says_what_to_do(project: pytest.Pyt
     result.stderr.fnmatch_lines(["*nothing to rank by: add --brt-issue FILE or --brt-tests PATH*"])
 
 
+@pytest.mark.slow
 def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
     written = project.path.parent / "test_mine.py"
     written.write_text(
@@ -190,6 +203,7 @@ def test_the_tree_is_written_only_when_asked(project: pytest.Pytester, write: st
     assert outcomes.get("passed", 0) == (2 if write == "into" else 0)
 
 
+@pytest.mark.slow
 def test_junit_properties_carry_the_record(project: pytest.Pytester) -> None:
     out = project.path.parent / "junit.xml"
     run(project, "--brt-issue=clamp.md", "--rank-fixes=patches", f"--junitxml={out}")

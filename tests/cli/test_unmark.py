@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import CLAMP, FIXES, SOURCE
 
 
+@pytest.mark.slow
 def test_mark_and_unmark(project: pytest.Pytester) -> None:
     suite = project.path / "tests/test_interval.py"
     original = suite.read_text("utf-8")

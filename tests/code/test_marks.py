@@ -62,3 +62,14 @@ def test_any_reason(reason: str) -> None:
     marked = mark_xfail("t.py", HOST, "test_a", reason)
     compile(marked, "t.py", "exec")
     assert unmark("t.py", marked, "test_a") == HOST
+
+
+def test_an_import_that_only_the_mark_needed_goes_with_it() -> None:
+    host = b"from pkg import f\n\n\ndef test_a():\n    assert f()\n"
+    marked = mark_xfail("t.py", host, "test_a", "why")
+    assert b"import pytest\n" in marked
+    assert unmark("t.py", marked, "test_a") == host
+    used = marked + b"\n\ndef test_b():\n    with pytest.raises(ValueError):\n        f(1)\n"
+    assert b"import pytest\n" in unmark("t.py", used, "test_a")
+    idle = b"import pytest\n" + host
+    assert unmark("t.py", idle, "test_a") == idle, "nothing was marked"

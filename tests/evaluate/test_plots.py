@@ -80,6 +80,7 @@ def study() -> StudyResult:
     )
 
 
+@pytest.mark.slow
 def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
     lines = write_study(study(), tmp_path / "one")
     assert read_study(tmp_path / "one") == study()

@@ -85,6 +85,7 @@ def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyP
     assert ladder.in_container()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 @pytest.mark.parametrize("level", ["ns", "landlock", "process"])
 def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: str) -> None:

@@ -45,16 +45,15 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     with pytest.raises(UsageProblem) as caught:
         read_patches(gone)
-    assert (
-        str(caught.value)
-        == f"no such folder: {str(gone)!r} (looked for a folder of *.diff and *.patch)"
-    )
+    assert str(caught.value).startswith(f"no such folder: {str(gone)!r} (give a folder of *.diff")
 
 
-def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.diff").write_text(PLAIN, encoding="utf-8")
-    with pytest.raises(UsageProblem, match=r"^not a folder: .*a\.diff"):
-        read_patches(tmp_path / "a.diff")
+def test_one_file_will_do_when_it_is_called_a_patch(tmp_path: Path) -> None:
+    for name in ("a.diff", "b.diff", "notes.txt"):
+        (tmp_path / name).write_text(PLAIN, encoding="utf-8")
+    assert [patch.name for patch in read_patches(tmp_path / "a.diff")] == ["a.diff"]
+    with pytest.raises(UsageProblem, match=r"^neither a folder nor a patch: .*notes\.txt"):
+        read_patches(tmp_path / "notes.txt")
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
