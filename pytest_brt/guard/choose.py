@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import PurePosixPath
 
-from pytest_brt.guard.suite import ExistingTest, Suite, read_tests
+from pytest_brt.guard.imported import import_nearness
+from pytest_brt.guard.suite import ExistingTest, Suite
 from pytest_brt.guard.touched import Touched
 
 #: For the test file that is called after the changed file (test_core.py of core.py).
@@ -17,7 +19,7 @@ _NEAR = 0.7
 _HINT = 0.4
 #: With fewer tests than this that mention what is changed, others are looked for.
 FEW = 30
-#: Tests considered at most; beyond it their order no longer matters.
+#: Tests considered at most; so many are more than any budget allows.
 MOST = 2000
 
 
@@ -32,7 +34,10 @@ class _File:
 def near_tests(
     suite: Suite, touched: Touched, hints: Iterable[str] = ()
 ) -> tuple[ExistingTest, ...]:
-    """Return the tests of `suite` that mention what is `touched`, or lie beside it, best first.
+    """Return the tests of `suite`, at most `MOST`, those likeliest to notice a patch first.
+
+    In order: those that mention what is `touched` or lie beside it, and all others, file by file,
+    those first whose files import the changed module, or the most of its package.
 
     Args:
         suite: the project's tests.
@@ -47,8 +52,7 @@ def near_tests(
     extra = {name: suite.rarity(name) * _HINT for name in set(hints) - set(names)}
     found: list[tuple[float, str, int, ExistingTest]] = []
     for file in _files_near(suite, touched, names):
-        tests = read_tests(file.path, suite.files[file.path])
-        for number, test in enumerate(tests):
+        for number, test in enumerate(suite.tests(file.path)):
             spoken = _sum(names, test.words)
             if not spoken and file.score < _TWIN:
                 continue
@@ -56,7 +60,21 @@ def near_tests(
             found.append((-score, file.path, number, test))
     found.sort(key=lambda entry: entry[:3])
     near = [entry[3] for entry in found[:MOST]]
-    return tuple(near if len(near) >= FEW else [*near, *_tests_of_words(suite, extra, near)])
+    if len(near) < FEW:
+        near += _tests_of_words(suite, extra, near)
+    return tuple(islice(chain(near, _others(suite, touched, near)), MOST))
+
+
+def _others(suite: Suite, touched: Touched, near: Iterable[ExistingTest]) -> Iterator[ExistingTest]:
+    """Yield the tests that are not among those `near`; a file is read when it is its turn."""
+    known = {test.name for test in near}
+    distance = {}
+    for path, text in suite.files.items():
+        imports = max((import_nearness(path, text, file) for file in touched.files), default=0.0)
+        place = max((_closeness(path, file) for file in touched.files), default=0.0)
+        distance[path] = (-imports, -place, path)
+    for path in sorted(suite.files, key=distance.__getitem__):
+        yield from (test for test in suite.tests(path) if test.name not in known)
 
 
 def _tests_of_words(
@@ -70,10 +88,10 @@ def _tests_of_words(
     }
     names = {test.name for test in known}
     found = []
-    for path, text in suite.files.items():
+    for path in suite.files:
         if not telling.keys() & suite.words[path]:
             continue
-        for number, test in enumerate(read_tests(path, text)):
+        for number, test in enumerate(suite.tests(path)):
             score = _sum(telling, test.words)
             if score and test.name not in names:
                 found.append((-score, path, number, test))

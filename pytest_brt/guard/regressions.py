@@ -11,7 +11,7 @@ from threading import Lock
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.execute.worst import worst
-from pytest_brt.guard.choose import near_tests
+from pytest_brt.guard.choose import MOST, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.guard.touched import Touched
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
@@ -144,9 +144,9 @@ class Guard:
                     spent += cost
                     chosen.append(test)
         if near and not chosen:
-            count = f"{len(near)} that were" if len(near) > 1 else "one that was"
-            return chosen, f"the {count} found near it do not pass on the unpatched tree"
-        return chosen, self._lost(near)
+            count = f"{len(near)} tests" if len(near) > 1 else "one test"
+            return chosen, f"the {count} near it failed on the unpatched tree already"
+        return chosen, self._lost(near) or _left_out(len(near), len(chosen))
 
     def _lost(self, near: Sequence[ExistingTest]) -> str:
         """Say which file with tests near a patch gave none, for it cannot be imported."""
@@ -239,6 +239,17 @@ class Guard:
                 lost += group
         done = {test.name: worst(found[test.name]) for test in tests if test.name in found}
         return done | self._runs(changes, lost, seed=seed, limit=limit, alone=True)
+
+
+def _left_out(found: int, ran: int) -> str:
+    """Say why tests that the budget allowed were not run; "" when all that are known were."""
+    parts = []
+    if found > ran:
+        rest = found - ran
+        parts.append(f"{rest} {'do' if rest > 1 else 'does'} not pass on the unpatched tree")
+    if found >= MOST:
+        parts.append(f"no more than the {MOST} nearest are tried")
+    return ", ".join(parts)
 
 
 def _is_uncollected(run: TestRun) -> bool:

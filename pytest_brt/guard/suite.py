@@ -7,23 +7,28 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
+from pytest_brt.guard.classes import Classes
 from pytest_brt.syntax import parse
 
 _TEST = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test", re.MULTILINE)
+_CLASS = re.compile(r"^[ \t]*class[ \t]", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+#: A class with one of these is none of tests, unless it is unittest's.
+_MADE = frozenset({"__init__", "__new__"})
 #: Bytes; a longer test file is generated data.
 _LONGEST = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingTest:
-    """A test function of the project."""
+    """A test function of the project, or one that a test class inherits."""
 
+    #: The file in which pytest finds it; of an inherited one that of the class.
     path: str
     #: As in "test_a" or "TestX::test_y".
     node: str
@@ -42,11 +47,31 @@ class Suite:
     """The test files of a project, by path."""
 
     files: dict[str, str]
+    #: The project's folder, where bases of test classes are looked for in other files too.
+    root: Path | None = None
+    _tests: dict[str, tuple[ExistingTest, ...]] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """What the test classes inherit."""
+        return Classes(self.files, self.root)
 
     @cached_property
     def total(self) -> int:
-        """Number of test functions in all files."""
-        return sum(len(_TEST.findall(text)) for text in self.files.values())
+        """Number of test functions in all files, with those that classes inherit.
+
+        A file without classes need not be parsed for that.
+        """
+        return sum(
+            len(self.tests(path) if _CLASS.search(text) else _TEST.findall(text))
+            for path, text in self.files.items()
+        )
+
+    def tests(self, path: str) -> tuple[ExistingTest, ...]:
+        """Return the test functions of a file, with those that its classes inherit."""
+        if path not in self._tests:
+            self._tests[path] = read_tests(path, self.files[path], self.classes)
+        return self._tests[path]
 
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
@@ -72,36 +97,66 @@ def read_suite(root: Path) -> Suite:
     for path in sorted(_test_files(root)):
         if path.stat().st_size <= _LONGEST:
             files[path.relative_to(root).as_posix()] = path.read_text("utf-8", "replace")
-    return Suite(files=files)
+    return Suite(files=files, root=root)
 
 
-def read_tests(path: str, text: str) -> tuple[ExistingTest, ...]:
-    """Return the test functions of a file; none when it cannot be parsed."""
+def read_tests(path: str, text: str, classes: Classes | None = None) -> tuple[ExistingTest, ...]:
+    """Return the test functions of a file; none when it cannot be parsed.
+
+    Args:
+        path: of the file.
+        text: its content.
+        classes: knows what classes inherit; without it only bases in this file are known.
+    """
     try:
         tree = parse(text)
     except (SyntaxError, ValueError):
         return ()
-    lines = text.splitlines()
-    return tuple(_tests(tree, path, lines, ""))
+    reader = _Reader(path=path, lines=text.splitlines(), classes=classes or Classes({path: text}))
+    return tuple(reader.tests(tree, ""))
 
 
-def _tests(tree: ast.AST, path: str, lines: list[str], prefix: str) -> Iterator[ExistingTest]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef) and _collects(node, nested=bool(prefix)):
-            yield from _tests(node, path, lines, f"{prefix}{node.name}::")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name.startswith("test"):
-                source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-                words = frozenset(_WORD.findall(source))
-                name = f"{prefix}{node.name}"
-                yield ExistingTest(path=path, node=name, words=words, source=source)
-        elif isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _tests(node, path, lines, prefix)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    """Finds the tests in the syntax tree of one file."""
 
+    path: str
+    lines: list[str]
+    classes: Classes
 
-def _collects(node: ast.ClassDef, *, nested: bool) -> bool:
-    bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
-    return node.name.startswith("Test") or any("Test" in base for base in bases) or nested
+    def tests(self, tree: ast.AST, prefix: str) -> Iterator[ExistingTest]:
+        for node in ast.iter_child_nodes(tree):
+            if isinstance(node, ast.ClassDef) and self._collects(node, nested=bool(prefix)):
+                yield from self.tests(node, f"{prefix}{node.name}::")
+                yield from self._inherited(node, f"{prefix}{node.name}::")
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                if node.name.startswith("test"):
+                    source = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
+                    yield self._test(f"{prefix}{node.name}", source)
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                yield from self.tests(node, prefix)
+
+    def _inherited(self, node: ast.ClassDef, prefix: str) -> Iterator[ExistingTest]:
+        """Yield the tests that a class does not define itself.
+
+        What it sets for them, as in ``Kind = Mapping``, is what they are about.
+        """
+        own = self.classes.own(self.path, node)
+        settings = self.classes.settings(self.path, node)
+        for name, source in self.classes.members(self.path, node).names.items():
+            if name.startswith("test") and source is not None and name not in own:
+                yield self._test(f"{prefix}{name}", source, settings)
+
+    def _test(self, node: str, source: str, settings: str = "") -> ExistingTest:
+        words = frozenset((*_WORD.findall(source), *_WORD.findall(settings)))
+        return ExistingTest(path=self.path, node=node, words=words, source=source)
+
+    def _collects(self, node: ast.ClassDef, *, nested: bool) -> bool:
+        """Say whether pytest takes a class for one of tests, by its default rules."""
+        members = self.classes.members(self.path, node)
+        if members.is_unittest or nested:
+            return True
+        return node.name.startswith("Test") and members.names.keys().isdisjoint(_MADE)
 
 
 def _test_files(root: Path) -> Iterator[Path]:

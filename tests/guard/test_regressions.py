@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -80,7 +81,9 @@ def test_new_failures_are_named_and_old_ones_are_not(engine: Engine, root: Path)
         "tests/test_pkg.py::test_double_pins_the_bug",
     ]
     assert "assert" in found.regressions[0].reason
-    assert (found.ran, found.total, found.cut) == (3, 5, "")
+    assert (found.ran, found.total, found.cut) == (
+        4, 5, "1 does not pass on the unpatched tree",
+    )  # fmt: skip
     assert found.reached in (None, 3)
 
 
@@ -135,7 +138,7 @@ def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path
     )
     found = check(Guard(engine), root, flaky)
     assert found.regressions == ()
-    assert found.ran == 3
+    assert found.ran == 4
 
 
 def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root: Path) -> None:
@@ -149,7 +152,7 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root
     finally:
         fresh.close()
         broken.unlink()
-    assert found.ran == 3
+    assert found.ran == 4
     assert found.cut == "tests/test_core.py cannot be collected on the unpatched tree"
     assert 0 < len([node for node in counting.plain if "core" in node]) < 40
 
@@ -157,7 +160,7 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root
 def test_the_tests_of_a_file_share_a_process(engine: Engine, root: Path) -> None:
     counting = Counting(engine)
     found = check(Guard(counting), root, RIGHT)  # type: ignore[arg-type]
-    assert (found.ran, counting.processes) == (3, 1)
+    assert (found.ran, counting.processes) == (4, 1)
 
 
 def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(root: Path) -> None:
@@ -184,4 +187,37 @@ def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(root: Path) -> 
         fresh.close()
         other.unlink()
     assert "tests/test_more.py::test_double_of" in {test.test for test in found.regressions}
-    assert found.ran == 4
+    assert found.ran == 5
+
+
+def test_a_test_that_a_class_inherits_from_another_file_is_run(root: Path) -> None:
+    tests = root / "tests" / "inherited"
+    tests.mkdir()
+    (tests / "__init__.py").write_text(
+        textwrap.dedent("""\
+            class Shared:
+                def test_is_number(self):
+                    assert isinstance(self.function(3), int)
+            """),
+        encoding="utf-8",
+    )
+    (tests / "test_sharing.py").write_text(
+        textwrap.dedent("""\
+            import unittest
+            from pkg.core import double
+            from . import Shared
+
+            class Case(unittest.TestCase, Shared):
+                function = staticmethod(double)
+            """),
+        encoding="utf-8",
+    )
+    fresh = open_on(root)
+    try:
+        found = check(Guard(fresh), root, BREAKING)
+    finally:
+        fresh.close()
+        shutil.rmtree(tests)
+    name = "tests/inherited/test_sharing.py::Case::test_is_number"
+    assert name in {test.test for test in found.regressions}
+    assert (found.ran, found.total) == (5, 6)

@@ -7,7 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.guard.choose import near_tests
+from pytest_brt.guard.choose import MOST, near_tests
+from pytest_brt.guard.imported import import_nearness
 from pytest_brt.guard.suite import Suite, read_suite, read_tests
 from pytest_brt.guard.touched import Touched
 
@@ -84,6 +85,8 @@ def test_those_that_mention_what_is_changed_come_first() -> None:
     assert [test.name for test in chosen] == [
         "tests/test_core.py::test_beside",
         "tests/test_a.py::test_walk",
+        *(test.name for test in suite.tests("tests/test_a.py") if test.node != "test_walk"),
+        "tests/test_b.py::test_far",
     ]
 
 
@@ -105,7 +108,7 @@ def test_an_inner_part_that_no_test_names_is_reached_by_what_candidates_use() ->
     chosen = near_tests(
         Suite(files=files), touched("x/core.py::Inner._step"), ("run", "strip_comments")
     )
-    assert [test.node for test in chosen] == ["test_a"]
+    assert [test.node for test in chosen] == ["test_a", "test_b", "test_c", "test_d", "test_e"]
 
 
 def test_names_of_the_candidates_order_what_is_equal() -> None:
@@ -115,9 +118,43 @@ def test_names_of_the_candidates_order_what_is_equal() -> None:
         "t/test_2.py": "def test_c():\n    pass\n",
     }
     chosen = near_tests(Suite(files=files), touched("x/core.py::walk"), ("special",))
-    assert [test.node for test in chosen] == ["test_b", "test_a"]
+    assert [test.node for test in chosen] == ["test_b", "test_a", "test_c"]
     few = near_tests(Suite(files=files), touched("x/core.py::nothing"), ("special",))
-    assert [test.node for test in few] == ["test_b"]
+    assert [test.node for test in few] == ["test_b", "test_a", "test_c"]
+
+
+def test_what_says_nothing_of_the_change_comes_by_what_it_imports() -> None:
+    body = "\n\ndef test_x():\n    pass\n"
+    files = {
+        "t/test_a.py": f"import json{body}",
+        "t/test_b.py": f"import pkg.other{body}",
+        "t/test_c.py": f"from pkg import (\n    deep,\n){body}",
+        "t/test_d.py": f"from pkg.deep.part import open{body}",
+    }
+    chosen = near_tests(Suite(files=files), touched("src/pkg/deep/part.py::inner"), ())
+    assert [test.path for test in chosen] == [
+        "t/test_d.py", "t/test_c.py", "t/test_b.py", "t/test_a.py",
+    ]  # fmt: skip
+    # They come last, however near.
+    files["t/test_z.py"] = "def test_x():\n    inner()\n"
+    chosen = near_tests(Suite(files=files), touched("src/pkg/deep/part.py::inner"), ())
+    assert chosen[0].path == "t/test_z.py"
+
+
+def test_relative_imports_of_tests_in_the_package_count() -> None:
+    path = "pkg/tests/test_a.py"
+    assert import_nearness(path, "from .. import core\n", "pkg/core.py") == 1.0
+    assert import_nearness(path, "from ..core import walk\n", "pkg/core.py") == 1.0
+    assert import_nearness(path, "from . import core\n", "pkg/core.py") == 0.5
+    assert import_nearness(path, "import os, sys\n", "pkg/core.py") == 0.0
+    assert import_nearness(path, "import os, pkg.core as c\n", "src/pkg/core.py") == 1.0
+    assert import_nearness(path, "from pkg import core\n", "src/pkg/core/__init__.py") == 1.0
+
+
+def test_at_most_so_many_are_considered() -> None:
+    many = "".join(f"def test_{number}(): pass\n" for number in range(MOST))
+    suite = Suite(files={"test_a.py": many, "test_b.py": many})
+    assert len(near_tests(suite, touched("core.py::x"), ())) == MOST
 
 
 @given(st.text(max_size=300))
