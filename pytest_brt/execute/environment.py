@@ -13,6 +13,9 @@ PASSED_ON = (
     "LANGUAGE",
     "TZ",
     "LD_LIBRARY_PATH",
+    # How Python reads names of files: ours and the subject's must be the same.
+    "PYTHONUTF8",
+    "PYTHONCOERCECLOCALE",
     "SYSTEMROOT",
     "COMSPEC",
     "PATHEXT",

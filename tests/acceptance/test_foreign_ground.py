@@ -76,7 +76,8 @@ def test_a_path_with_spaces_and_letters_of_all_kinds(tmp_path: Path) -> None:
     assert_ranked(run(root, *OPTIONS))
 
 
-def test_the_locale_of_a_bare_machine(root: Path) -> None:
+def test_the_locale_of_a_bare_machine(tmp_path: Path) -> None:
+    root = tmp_path / "größer"
     make(root, issue=f"{CLAMP_ISSUE}\nGrüße – 中文 🐛\n")
     done = run(
         root,
