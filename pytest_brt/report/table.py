@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.types import Difference, Guarded, Rank, Standing
+from pytest_brt.types import Difference, Guarded, NotRun, Rank, Standing
 
 #: Regressions named per patch; the reports name all.
 NAMED = 3
@@ -48,6 +48,13 @@ def table(ranks: Sequence[Rank], *, cut: int | None = 100) -> Iterator[Line]:
         yield Line(text=text.rstrip(), good=good)
 
 
+def unfinished(missing: NotRun | None) -> Iterator[str]:
+    """Yield how many patches a ranking lacks, where it lacks some."""
+    if missing is not None:
+        count = len(missing.patches)
+        yield f"{count} of {missing.of} patches {'was' if count == 1 else 'were'} not run"
+
+
 def place(rank: Rank, ranks: Sequence[Rank]) -> str:
     """Return the place among `ranks`, or those it could be in brackets, as in [2-4].
 
@@ -84,6 +91,9 @@ def note(rank: Rank) -> str:
     parts = [str(rank.standing)] if rank.standing else []
     if rank.epr is None and not parts:
         parts.append("no evidence")
+    why = {cell.reason for cell in result.cells if cell.verdict is Verdict.INVALID}
+    if rank.epr is None and len(why) == 1:
+        parts += why
     if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")
     if rank.exposure is not None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.table import exposures, question, reasons, regressions, table
+from pytest_brt.report.table import exposures, note, question, reasons, regressions, table
+from pytest_brt.types import Verdict
 from tests.rank.rows import broken, judged, row, varied
 
 TESTS = (judged(0), judged(1))
@@ -47,6 +48,15 @@ def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
         "3        c      0.00  0/1",
         "-        d         -  -       no evidence",
     ]
+
+
+def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
+    lost = row("lost", "pp")
+    cells = [
+        replace(cell, verdict=Verdict.INVALID, reason="the worker said: no") for cell in lost.cells
+    ]
+    (rank,) = rank_by_epr((replace(lost, cells=tuple(cells)),), TESTS)
+    assert note(rank) == "no evidence; the worker said: no"
 
 
 def test_the_leading_patch_and_those_too_close_to_it_share_their_places() -> None:
