@@ -53,7 +53,7 @@ def statements(text: str) -> tuple[Statement, ...]:
 
     What cannot be repaired is left out, one line at a time, so that any text is accepted.
     """
-    text = textwrap.dedent(text)
+    text = textwrap.dedent(re.sub(r"\r\n?", "\n", text))  # as Python counts lines
     if not parses(text):
         text = text.translate(_SMART) if not parses(text) else text
     lines = text.split("\n")[:_MOST_LINES]

@@ -50,6 +50,10 @@ def test_remarks_behind_arrows_are_kept_as_comments() -> None:
     assert statement.mended
 
 
+def test_lines_may_end_in_carriage_returns() -> None:
+    assert sources("\rx = 1\r\ny = 2\r") == ["x = 1", "y = 2"]
+
+
 @given(st.text())
 def test_whatever_comes_out_parses(text: str) -> None:
     for statement in statements(text):
