@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.reproduce.replay.rules.view import View
+from pytest_brt.reproduce.replay.steps import Role, SaidKind
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
 #: What to do where a package is not there.
@@ -12,11 +13,19 @@ _ADVICE = " (install it where the project's tests run, or choose another: --brt-
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 
 
-def miss_notes(view: View, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
-    """Return notes for an honest miss; () when there is a candidate."""
+def miss_notes(
+    view: View, tests: Sequence[JudgedTest], commands: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return notes for an honest miss; () when there is a candidate.
+
+    Args:
+        view: the report and what its statements did.
+        tests: all tests that were considered.
+        commands: notes on commands that were run.
+    """
     if any(item.judgement.candidate for item in tests):
         return ()
-    notes: list[str] = list(view.script.notes)
+    notes: list[str] = [*view.script.notes, *commands]
     steps = view.seen
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     if not steps:
@@ -50,15 +59,36 @@ def miss_notes(view: View, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
         )
     notes += _stuck(tests)
     if not tests:
-        notes.append(
-            "nothing that the report shows as wrong came out, and it names no expected "
-            "value that code can be compared with"
-        )
-        notes.append(
-            "add to the report: the exact wrong output or exception below the code, or "
-            "'Expected:' with the right value"
-        )
+        notes += _unused(view)
     return tuple(notes)
+
+
+def _unused(view: View) -> list[str]:
+    """Say what no test could be made of: the values that were read, or that there are none."""
+    said = [(seen.step.line, one) for seen in view.seen for one in seen.step.said]
+    said += [(0, one) for one in view.script.loose]
+    stated = {
+        " ".join(one.text.split())[:60]: line
+        for line, one in said
+        if one.kind is SaidKind.VALUE and one.role is Role.EXPECTED and one.text.strip()
+    }
+    if not stated:
+        return [
+            "nothing that the report shows as wrong came out, and it names no expected "
+            "value that code can be compared with",
+            "add to the report: the exact wrong output or exception below the code, or "
+            "'Expected:' with the right value",
+        ]
+    values = ", ".join(
+        f"{text!r} (for line {line})" if line else repr(text)
+        for text, line in list(stated.items())[:4]
+    )
+    return [
+        f"read as expected, but of no use: {values}: it comes out already, or is not written "
+        "as what the code beside it gives",
+        "add to the report: an expression whose value is the expected one, written as Python "
+        "shows it",
+    ]
 
 
 def _failed(view: View) -> list[str]:

@@ -15,7 +15,7 @@ from pytest_brt.reproduce.replay.notes import miss_notes
 from pytest_brt.reproduce.replay.retell import retold
 from pytest_brt.reproduce.replay.rules import apply_rules
 from pytest_brt.reproduce.replay.rules.raises import OWN
-from pytest_brt.reproduce.replay.rules.tools import tool_drafts
+from pytest_brt.reproduce.replay.rules.tools import tool_drafts, tool_notes
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.small import made_small
@@ -80,7 +80,8 @@ def replay(
     say(f"running {len(script.steps)} statements of the report")
     replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)
-    commands = tool_drafts(issue, play(issue, engine))
+    stage = play(issue, engine)
+    commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and OWN in draft.reasons)]
     drafts = _by_score((*own, *commands))
     proposals = _proposals(issue, drafts, replayed, engine, settings.most)
@@ -96,7 +97,7 @@ def replay(
         strategy="replay",
         index=settings.index,
         tests=tests,
-        notes=miss_notes(view, tests),
+        notes=miss_notes(view, tests, tool_notes(issue, stage)),
         seconds=time.monotonic() - begin,
     )
 

@@ -53,6 +53,37 @@ def test_versions_and_foreign_commands_are_no_commands() -> None:
     assert world("Title\n\n```sh\ntool 1.2.3\npip install x\ntool --version\n```\n").commands == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("I use `pkg` for this.", []),
+        ("Running `pkg` prints nothing.", [("pkg", ())]),
+        ("With `pkg a.txt` nothing comes.", [("pkg", ("a.txt",))]),
+    ],
+)
+def test_a_name_alone_is_a_command_where_it_is_run(
+    text: str, commands: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    found = world(f"Title\n\n{text}\n").commands
+    assert [(command.name, command.arguments) for command in found] == commands
+
+
+def test_made_up_names_are_told_from_the_report_s() -> None:
+    assert not world("Title\n\n```python\nimport os\n```\n").named
+    assert world("Title\n\n`a.py`:\n\n```python\nimport os\n```\n").named
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("x = 1\n", []), ("if __name__ == '__main__':\n    print(1)\n", ["lone"])]
+)
+def test_a_module_is_a_command_when_it_runs_something(
+    tmp_path: Path, text: str, found: list[str]
+) -> None:
+    (tmp_path / "lone.py").write_text(text, encoding="utf-8")
+    subject = find_subject(tmp_path, python=None, env={})
+    assert list(entries(subject)) == found
+
+
 def test_a_file_that_a_command_names_is_the_code_without_a_name() -> None:
     found = world("Title\n\n```python\nimport os\n```\n\n```\n$ tool q.py\n```\n")
     assert found.files == (File(path="q.py", content="import os\n"),)

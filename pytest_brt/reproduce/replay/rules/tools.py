@@ -7,19 +7,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.oracle.compare import squeezed
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.rules.crashes import (
+    CRASH,
+    Crash,
+    crash_of,
+    passes_through_tool,
+    raised_by,
+)
 from pytest_brt.reproduce.replay.rules.view import simple
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
 from pytest_brt.reproduce.replay.tool.world import Quote
 from pytest_brt.reproduce.replay.tool.write import FIXTURES, IMPORTS, command_lines
 from pytest_brt.reproduce.replay.write import literal, quoted
-from pytest_brt.types import Issue, OracleKind
+from pytest_brt.types import BlockKind, Issue, OracleKind
 
-_CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
 _BAD = re.compile(
     r"error|warning|fail|exception|invalid|malformed|unexpected|unable|cannot|missing|unknown",
     re.IGNORECASE,
@@ -56,6 +61,8 @@ def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
     """Return drafts for every command that was run."""
     found: list[Draft] = []
     for place, played in enumerate(stage.played):
+        if not played.given and not _is_confirmed(issue, stage, played):
+            continue
         for claim in _claims(issue, stage, played):
             score = claim.score if played.given else claim.score - 0.05
             score -= 0.1 * place
@@ -63,40 +70,60 @@ def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
     return tuple(found)
 
 
+def tool_notes(issue: Issue, stage: Stage) -> tuple[str, ...]:
+    """Return a note for every command of the report that crashed otherwise than reported."""
+    return tuple(
+        f"`{_shown(played)}` ends in {_crash_name(played)} on this tree, "
+        "of which the report does not speak"
+        for played in stage.played
+        if played.given and crash_of(issue, stage, played) is Crash.OTHER
+    )
+
+
+def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
+    """Say whether a command that the report does not give did what the report shows.
+
+    Most code in reports is for no command at all, so a command that was worked out counts only
+    when the report has its message, its crash or the file that it writes.
+    """
+    if CRASH.search(played.output):
+        crash = crash_of(issue, stage, played)
+        return crash is Crash.SHOWN and passes_through_tool(stage, played)
+    told = [Quote(text=b.text, role=Role.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE]
+    quotes = [*(quote for quote in stage.world.quotes if not quote.path), *told]
+    return any(_is_shown(quote, played) for quote in quotes) or any(_written(stage, played))
+
+
 def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
-    yield from _no_crash(stage, played)
+    crash = crash_of(issue, stage, played)
+    if crash is Crash.OTHER:
+        return  # whatever fails then fails of that crash, not of what is reported
+    if crash is Crash.NONE:
+        yield from _quoted(issue, stage, played)
+    else:
+        yield _no_crash(played, crash)
     yield from _status(stage, played)
     yield from _written(stage, played)
-    if not _CRASH.search(played.output):
-        yield from _quoted(issue, stage, played)
     yield from _wanted(stage, played)
     yield from _complained(stage, played)
 
 
-def _no_crash(stage: Stage, played: Played) -> Iterator[_Claim]:
+def _no_crash(played: Played, crash: Crash) -> _Claim:
     """A crash of the tool must not happen."""
-    crash = _CRASH.search(played.output)
-    if not crash:
-        return
-    raised = final_exception(_unmarked(played.output))
-    shown = [final_exception(_unmarked(q.text)) for q in stage.world.quotes if crash[0] in q.text]
-    same = bool(shown) and (
-        raised is None or any(s and simple(s.type) == simple(raised.type) for s in shown)
-    )
     base = PRIORS[OracleKind.NO_RAISE]
-    name = simple(raised.type) if raised else "a traceback"
-    yield _Claim(
+    found = CRASH.search(played.output)
+    return _Claim(
         OracleKind.NO_PRINT,
-        (f"assert {quoted(crash[0])} not in done.stdout + done.stderr",),
-        f"`{_shown(played)}` must not end in {name}.",
-        base + 0.05 if same else base - 0.3,
-        "the report shows this exception" if same else "another crash than the report shows",
+        (f"assert {quoted(found[0] if found else '')} not in done.stdout + done.stderr",),
+        f"`{_shown(played)}` must not end in {_crash_name(played)}.",
+        base + {Crash.SHOWN: 0.05, Crash.NAMED: -0.05}.get(crash, -0.2),
+        crash.value,
     )
 
 
-def _unmarked(text: str) -> str:
-    """Return `text` without what tools put before each line of a traceback of their own."""
-    return re.sub(r"^INTERNAL ?ERROR> ?", "", text, flags=re.MULTILINE)
+def _crash_name(played: Played) -> str:
+    raised = raised_by(played)
+    return simple(raised.type) if raised else "a traceback"
 
 
 def _status(stage: Stage, played: Played) -> Iterator[_Claim]:

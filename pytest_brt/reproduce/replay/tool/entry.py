@@ -51,7 +51,7 @@ def _runs(subject: Subject, package: str) -> bool:
     root = Path(subject.root)
     return any(
         (root / source / package / "__main__.py").is_file()
-        or (root / source / f"{package}.py").is_file()
+        or "__main__" in _read(root / source / f"{package}.py")
         for source in subject.source_roots
     )
 

@@ -59,6 +59,8 @@ def play(issue: Issue, engine: Engine) -> Stage:
     given = bool(commands)
     if not commands and files:
         shown = {file.path for file in files}
+        if not (world.quotes or world.named):
+            files = ()  # snippets alone: nothing that a command would be about
         commands, files = _for_files(known, files, engine)
         files = tuple(
             completed(file, issue.text, paths, engine.subject, empty=file.path not in shown)

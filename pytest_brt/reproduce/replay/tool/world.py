@@ -20,6 +20,12 @@ _IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{_NAME})(?![\w/-])")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
 _CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{_NAME})$")
 _PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
+#: Words before the name of a tool without arguments that make it a command.
+_RUNS = re.compile(
+    r"\b(?:run(?:s|ning)?|ran|execut\w+|invok\w+|call(?:s|ed|ing)?|start(?:s|ed|ing)?|launch\w*"
+    r"|typ(?:e|ed|ing)|command(?: line)?)\b[^.;]{0,30}$",
+    re.IGNORECASE,
+)
 _ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
 
 
@@ -60,6 +66,8 @@ class World:
     #: Sentences that say what happens, and what should.
     observed: tuple[str, ...]
     expected: tuple[str, ...]
+    #: The report itself names a file or shows a document; not all names are made up.
+    named: bool = True
 
 
 def read_world(issue: Issue, names: Collection[str]) -> World:
@@ -103,8 +111,10 @@ class _Reader:
             self._content(block)
 
     def world(self) -> World:
+        named = bool(self._files)
         self._name_unnamed()
         return World(
+            named=named or any(not path.endswith(".py") for path in self._files),
             files=tuple(File(path=path, content=text) for path, text in self._files.items()),
             commands=tuple(self._commands.values()),
             quotes=tuple(self._quotes),
@@ -126,7 +136,9 @@ class _Reader:
             elif role is Role.EXPECTED:
                 self._expected.append(sentence.text)
             for span in sentence.spans:
-                self._command(span.text, role)
+                # A name alone is mostly the library's; to run it must be said.
+                if " " in span.text or _RUNS.search(sentence.text[: span.start]):
+                    self._command(span.text, role)
 
     def _shell(self, block: Block) -> None:
         """Commands with their output; without prompts, what follows a command is its output."""
