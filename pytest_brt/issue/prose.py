@@ -9,6 +9,9 @@ from pytest_brt.types import Block, BlockKind
 
 _END = re.compile(
     r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[A-Z`\"'(*_\[0-9])|\n\s*(?=[-*+•]\s|\d+[.)]\s)|\n\n+"
+    # Labels with their values on lines of their own: "**Actual**: 0", "Expected result: 5".
+    r"|\n\s*(?=\*\*[^*\n]{1,40}(?:\*\*\s*:|:\*\*)"
+    r"|(?i:expected|actual|observed|current|got|result|should be)(?:[ ][a-z]+){0,2}\s*:)"
 )
 _CODE = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)", re.DOTALL)
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx)\.$", re.IGNORECASE)

@@ -23,6 +23,15 @@ def test_sentences_and_their_code() -> None:
     assert [sentence.line for sentence in found] == [4, 4, 5, 6]
 
 
+def test_labels_begin_sentences() -> None:
+    found = sentences(block("**Actual**: 0\n**Right one:** 5\nExpected result: 6\nand so on: 7"))
+    assert [sentence.text for sentence in found] == [
+        "**Actual**: 0",
+        "**Right one:** 5",
+        "Expected result: 6 and so on: 7",
+    ]
+
+
 def test_code_has_no_sentences() -> None:
     assert sentences(block("f(1)", BlockKind.PYTHON)) == ()
     assert sentences(block("Expected", BlockKind.HEADING))[0].heading

@@ -22,8 +22,8 @@ from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.verbs import verb_claims
 
 _LABEL = re.compile(
-    r"(?:^|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be|result"
-    r"|expected (?:result|output|value|behaviou?r)|actual (?:result|output|value|behaviou?r))"
+    r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
+    r"|result|(?:expected|actual|observed|current) (?:result|output|value|behaviou?r))"
     r"(?:\*\*)?\s*(?::|=|is)(?:\*\*)?\s*",
     re.IGNORECASE,
 )

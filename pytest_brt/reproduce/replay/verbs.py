@@ -8,7 +8,13 @@ from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence
 from pytest_brt.reproduce.replay.claim import ORDINALS, Claim, raises_claim, value_claim
-from pytest_brt.reproduce.replay.mentions import EXCEPTION, Code, is_runnable, object_at
+from pytest_brt.reproduce.replay.mentions import (
+    EXCEPTION,
+    Code,
+    is_literal,
+    is_runnable,
+    object_at,
+)
 from pytest_brt.reproduce.replay.roles import role_of
 from pytest_brt.reproduce.replay.steps import Role
 
@@ -22,6 +28,12 @@ _VERB = re.compile(
     r"|threw|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
     r"(?:\s+(?:an?|the|following|value|exception|error|result|output|always|now|just|wrongly"
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
+    re.IGNORECASE,
+)
+#: "I would expect `5`": the value right after it, without "to be".
+_EXPECTS = re.compile(
+    r"(?<!as )\b(?P<not>(?:not|n['’]t) )?(?:expect(?:ed|ing)?|want(?:ed)?)\s+"
+    r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
     re.IGNORECASE,
 )
 _RAISING = re.compile(r"rais|throw|threw|fail|error|crash|die", re.IGNORECASE)
@@ -43,11 +55,31 @@ def verb_claims(
         masked: its text, with the code hidden.
         known: variables that it may speak of by name.
     """
-    return [
+    found = [
         claim
         for match in _VERB.finditer(masked)
         for claim in _claims_of(sentence, codes, masked, match, known)
     ]
+    return found + [
+        claim for match in _EXPECTS.finditer(masked) for claim in _expected(sentence, codes, match)
+    ]
+
+
+def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> list[Claim]:
+    """Return what "expect" with a value says; only of values that stand for themselves."""
+    text, end = object_at(sentence.text, codes, match.end())
+    if not text or not is_literal(text):
+        return []
+    role = Role.OBSERVED if match["not"] else Role.EXPECTED
+    calls = [code for code in codes if is_runnable(code.text)]
+    before = [code.text for code in calls if code.end <= match.start() + 1]
+    after = [code.text for code in calls] if len(calls) == 1 else []
+    subject = next(iter([*reversed(before), *after]), "")
+    found = [value_claim(subject, text, role, sentence)]
+    other = _instead(sentence.text, codes, end)
+    if other and not EXCEPTION.match(other):
+        found.append(value_claim(subject, other, _opposite(role), sentence))
+    return found
 
 
 def _claims_of(

@@ -423,20 +423,114 @@ def test_another_exception_is_wished_for_above_a_traceback(engine: Engine) -> No
     assert not any(item.test.oracle.kind is OracleKind.NO_RAISE for item in candidates(made))
 
 
+CRASHES = "pkg without a file\n\n```\n$ python -m pkg\n```\n\n"
+TRACEBACK = (
+    "pkg without a file\n\n```\n$ python -m pkg\nTraceback (most recent call last):\n"
+    '  File "x.py", line 3, in main\nKeyError: no file\n```\n'
+)
+
+
 @pytest.mark.parametrize(
-    ("shown", "reason"),
+    ("report", "reason"),
     [
-        ("KeyError", "the report shows this exception"),
-        ("OSError", "another crash than the report shows"),
+        (TRACEBACK, "the report shows this exception"),
+        (CRASHES + "That gives a KeyError.\n", "the report names this exception"),
+        (CRASHES + "It crashes.\n", "the report says that it fails"),
+        (CRASHES + "It should not fail.\n", "the report says that it fails"),
     ],
 )
-def test_a_crash_of_a_tool_is_the_reported_one_or_another(
-    engine: Engine, shown: str, reason: str
-) -> None:
+def test_a_crash_of_a_tool_is_the_reported_one(engine: Engine, report: str, reason: str) -> None:
+    made = attempt(engine, report)
+    crash = next(i for i in made.tests if i.test.oracle.kind is OracleKind.NO_PRINT)
+    assert crash.judgement.candidate
+    assert reason in crash.judgement.reason
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        TRACEBACK.replace("KeyError", "OSError"),
+        TRACEBACK.replace("KeyError", "OSError") + "\nIt should succeed.\n",
+        CRASHES + "It fails with an OSError.\n",
+        CRASHES + "It should print a summary of all files.\n",
+    ],
+)
+def test_another_crash_of_a_tool_is_no_candidate(engine: Engine, report: str) -> None:
+    made = attempt(engine, report)
+    assert made.tests == ()
+    assert any("`pkg` ends in KeyError" in note for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Nothing is wrong here.\n",
+        "It should succeed without errors in `pkg`.\n",
+        "It fails:\n\n```\nTraceback (most recent call last):\n"
+        '  File "x.py", line 2, in <module>\nKeyError: 1\n```\n',
+    ],
+)
+def test_a_snippet_is_for_no_command(engine: Engine, words: str) -> None:
+    report = f"On lists\n\n{words}\n```python\nfrom pkg import first\nfirst([1, 2, 3])\n```\n"
+    made = attempt(engine, report)
+    assert [item.test.source for item in made.tests] == []
+
+
+def test_a_file_and_the_message_about_it_are_for_the_tool(engine: Engine) -> None:
     made = attempt(
         engine,
-        "pkg without a file\n\n```\n$ python -m pkg\nTraceback (most recent call last):\n"
-        f'  File "x.py", line 3, in main\n{shown}: no file\n```\n',
+        "Imports are not long\n\n```python\nimport decimal, fractions\n```\n\n"
+        "This is what I get:\n\n```\nc.py:1: error: line is long\n```\n",
     )
-    (crash,) = [i for i in made.tests if i.test.oracle.kind is OracleKind.NO_PRINT]
-    assert reason in crash.judgement.reason
+    (best,) = candidates(made)
+    assert '"-m", "pkg", "c.py"' in (best.test.source or "")
+    assert best.test.oracle.kind is OracleKind.NO_PRINT
+
+
+PRINTED = "double is off\n\n```python\nfrom pkg import double\nprint(double(2))\n```\n\n"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        PRINTED + "Expected: 4\n",
+        PRINTED + "It should return `4`.\n",
+        PRINTED + "Prints `5`, but I would expect `4`.\n",
+        PRINTED + "**Actual behaviour**: 5\n**Expected behaviour**: 4\n",
+        PRINTED + "- **Actual:** 5\n- **Expected:** `4`\n",
+        PRINTED + "Expected: 4\nActual: 5\n",
+        PRINTED.replace("(2))", "(2))   # 5, should be 4"),
+    ],
+)
+def test_an_expected_value_is_compared_with_what_is_printed(engine: Engine, report: str) -> None:
+    (best, *_) = candidates(attempt(engine, report))
+    assert best.test.oracle.kind is OracleKind.EQUALS
+    assert (best.test.source or "").rstrip().endswith('assert str(double(2)) == "4"')
+
+
+@pytest.mark.parametrize(
+    ("call", "stated", "claim"),
+    [
+        ("print([double(2)])", "[ 4]", 'assert str([double(2)]) == "[4]"'),
+        ("print(encode('a'))", "'b'", "assert str(encode('a')) == \"b\""),
+        ("print(double(2), flush=True)", "4", 'assert capsys.readouterr().out == "4\\n"'),
+    ],
+)
+def test_a_stated_value_is_compared_as_it_is_printed(
+    engine: Engine, call: str, stated: str, claim: str
+) -> None:
+    made = attempt(engine, f"It is off\n\n```python\n{call}\n```\n\nExpected: `{stated}`\n")
+    found = [item.test.source or "" for item in candidates(made)]
+    assert any(source.rstrip().endswith(claim) for source in found), (found, made.notes)
+
+
+def test_a_value_is_not_compared_with_a_line_that_holds_more(engine: Engine) -> None:
+    made = attempt(engine, PRINTED.replace("double(2)", "'it is', double(2)") + "Expected: 4\n")
+    assert made.tests == ()
+
+
+def test_an_honest_miss_names_the_values_that_were_read(engine: Engine) -> None:
+    made = attempt(engine, PRINTED + "Expected: `[four`\n")
+    assert made.tests == ()
+    assert any("'[four' (for line 5)" in note for note in made.notes), made.notes
+    assert not any("'Expected:'" in note for note in made.notes)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
-from pytest_brt.oracle.compare import quoted_in
+from pytest_brt.oracle.compare import quoted_in, squeezed
 from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.display import Display, Form, assertion, displays
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
+from pytest_brt.reproduce.replay.mentions import is_literal
 from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen
@@ -119,6 +121,12 @@ def _equals(
         display = Display(
             form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
         )
+    elif display.form is not Form.VALUE and is_literal(text):
+        if display.form is Form.STDOUT and not is_literal(display.text.strip()):
+            return None  # it prints more than a value
+        text = _as_printed(text, display.text)
+        if not text or any(quoted_in(other.text, text) for other in shown):
+            return None
     elif text in said.sentence and " " not in text:
         return None
     elif display.form is Form.VALUE and display.evaluable:
@@ -144,10 +152,26 @@ def _equals(
 
 def _ending(seen: Seen, display: Display) -> str:
     """Return the newlines at the end of a printed text, which a report cannot show."""
+    if display.form is Form.STDOUT:
+        return display.text[len(display.text.rstrip("\n")) :]
     if display.form is not Form.STR or display.type or seen.did is None:
         return ""
     printed = seen.did.stdout
     return printed[len(printed.rstrip("\n")) : -1]
+
+
+def _as_printed(text: str, printed: str) -> str:
+    """Return what the value `text`, in Python, looks like printed; "" when that is unsure.
+
+    Collections are sure only where what is printed now is one, too, or nothing: others, such as
+    arrays, have a look of their own.
+    """
+    value = ast.literal_eval(text)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple | dict | set) and not is_literal(printed.strip()):
+        return ""
+    return str(value) if squeezed(str(value)) == squeezed(text) else text
 
 
 def _is_expression(text: str) -> bool:
