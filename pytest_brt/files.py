@@ -14,11 +14,12 @@ from pytest_brt.execute.fingerprint import CODE, contents_of, hash_of
 from pytest_brt.execute.row import Limits
 from pytest_brt.options import Options
 from pytest_brt.rank.differ import difference_of
-from pytest_brt.rank.standing import verdict_of
+from pytest_brt.rank.standing import has_verdict, verdict_of
 from pytest_brt.repair.patch import HEAD, chosen
 from pytest_brt.report.evidence import evidence_of, files_of, setting_of
 from pytest_brt.report.json import record_json
 from pytest_brt.report.sarif import sarif
+from pytest_brt.report.table import unfinished
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import Issue, RunRecord
 
@@ -103,6 +104,7 @@ class Files:
         groups = {
             key: tuple(ranks) for key, ranks in groupby(record.ranks, lambda r: r.result.issue)
         }
+        missing = {found.issue: found for found in record.not_run}
         subject = self._engine.subject
         text = html(
             record,
@@ -112,9 +114,10 @@ class Files:
                 f"sandbox {record.sandbox}",
             ),
             verdicts={
-                key: verdict_of(ranks)
+                key: "; ".join((*unfinished(missing.get(key)), verdict))
                 for key, ranks in groups.items()
-                if any(rank.standing for rank in ranks)
+                if (verdict := verdict_of(ranks, missing.get(key)))
+                and (has_verdict(ranks) or key in missing)
             },
             differences={key: difference_of(ranks) for key, ranks in groups.items()},
         )

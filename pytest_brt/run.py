@@ -23,6 +23,7 @@ from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.standing import without_separation
 from pytest_brt.rank.varying import LEAST, Varying
 from pytest_brt.repair.patch import distinct
 from pytest_brt.repairing import Repairing, RepairPlan
@@ -33,6 +34,7 @@ from pytest_brt.types import (
     Issue,
     JudgedTest,
     Localised,
+    NotRun,
     Patch,
     PatchResult,
     Rank,
@@ -132,14 +134,21 @@ class Run:
         """Return all that is known by now: what failed or never ran is left out."""
         attempts = agreed(_results(self._attempts.values()))
         given = self._given.result() if self._given and _succeeded(self._given) else ()
+        # First of all: a row that ends meanwhile must not be missing in the ranks unsaid.
+        missing = [self._not_run(case) for case in self.plan.cases]
         return RunRecord(
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
             attempts=attempts,
             given=given,
-            ranks=tuple(rank for case in self.plan.cases for rank in self._ranks(case)),
+            ranks=tuple(
+                rank
+                for case, lacking in zip(self.plan.cases, missing, strict=True)
+                for rank in self._ranks(case, lacking)
+            ),
             sandbox=self.workbench.engine.level,
             repairs=tuple(_results(self._repairs.values())),
             localised=tuple(_results(self._localised.values())),
+            not_run=tuple(filter(None, missing)),
         )
 
     def _repair(self, case: Case, key: AttemptKey, attempts: tuple[Future[Attempt], ...]) -> Repair:
@@ -297,16 +306,29 @@ class Run:
                 )
             return self._guardings[case.issue_id]
 
-    def _ranks(self, case: Case) -> tuple[Rank, ...]:
-        repairs = (self._repairs[k] for k in self.plan.repair_keys(case) if k in self._repairs)
-        found = (fix.patch for fix, _ in distinct(_results(repairs)))
-        rows = (self._rows.get((case.issue_id, patch.name)) for patch in (*case.patches, *found))
-        results = tuple(_results(row for row in rows if row is not None))
+    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
+        left_out = lacking.patches if lacking else ()
+        rows = self._asked(case).items()
+        results = tuple(row.result() for name, row in rows if name not in left_out)
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
         tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
         if self._given is not None and _succeeded(self._given):
             tests += self._given.result()
-        return self.plan.rank(results, tests) if results else ()
+        ranks = self.plan.rank(results, tests) if results else ()
+        return without_separation(ranks) if lacking else ranks
+
+    def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
+        """Return the rows of a case that were asked for, by the names of their patches."""
+        repairs = (self._repairs[k] for k in self.plan.repair_keys(case) if k in self._repairs)
+        found = (fix.patch for fix, _ in distinct(_results(repairs)))
+        names = (patch.name for patch in (*case.patches, *found))
+        return {name: row for name in names if (row := self._rows.get((case.issue_id, name)))}
+
+    def _not_run(self, case: Case) -> NotRun | None:
+        """Return the patches of a case that lack a row though it was asked for, if there are."""
+        asked = self._asked(case)
+        names = tuple(name for name, row in asked.items() if not _succeeded(row))
+        return NotRun(issue=case.issue_id, patches=names, of=len(asked)) if names else None
 
 
 def _succeeded(future: Future[T]) -> bool:

@@ -13,7 +13,7 @@ from pytest_brt.option_values import Write
 from pytest_brt.options import Options
 from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.differ import difference_of
-from pytest_brt.rank.standing import verdict_of
+from pytest_brt.rank.standing import has_verdict, verdict_of
 from pytest_brt.report.attempts import (
     account,
     by_model,
@@ -26,7 +26,7 @@ from pytest_brt.report.attempts import (
 from pytest_brt.report.failure import place_of
 from pytest_brt.report.others import others
 from pytest_brt.report.repairs import places, repairs
-from pytest_brt.report.table import exposures, question, reasons, regressions, table
+from pytest_brt.report.table import exposures, question, reasons, regressions, table, unfinished
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
 #: Longest reason that is shown on one line; -v shows all of it.
@@ -89,7 +89,7 @@ class Summary:
             reporter.section("repairs")
             for line in repairs(record):
                 reporter.write_line(f"  {line.text}", green=line.good)
-        if record.ranks:
+        if record.ranks or record.not_run:
             plain = all(rank.score is None for rank in record.ranks)
             order = "Ensemble Pass Rate" if plain else "weighted score, beside Ensemble Pass Rate"
             reporter.section(f"fixes by {order}")
@@ -164,14 +164,21 @@ class Summary:
 
     def _show_ranks(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
         titles = {issue.id: issue.source for issue in record.issues}
-        for issue, group in groupby(record.ranks, key=lambda rank: rank.result.issue):
-            ranks = tuple(group)
+        missing = {found.issue: found for found in record.not_run}
+        groups = {i: tuple(g) for i, g in groupby(record.ranks, key=lambda r: r.result.issue)}
+        for issue in dict.fromkeys((*groups, *missing)):
+            ranks = groups.get(issue, ())
             if len(record.issues) > 1:
                 reporter.write_line(titles.get(issue, issue), bold=True)
-            for line in table(ranks, cut=None if self.verbose else REASON):
+            for line in table(ranks, cut=None if self.verbose else REASON) if ranks else ():
                 reporter.write_line(f"  {line.text}", green=line.good)
-            if any(rank.standing for rank in ranks):
-                reporter.write_line(f"  {verdict_of(ranks)}", bold=True)
+            for text in unfinished(missing.get(issue)):
+                reporter.write_line(f"  {text}", yellow=True)
+            if not ranks:
+                continue
+            if has_verdict(ranks) or issue in missing:
+                verdict = verdict_of(ranks, missing.get(issue))
+                reporter.write_line(f"  {verdict}", bold=True)
             names = {judged.test.id: judged.test.name for judged in _candidates(record, issue)}
             asked = question(difference_of(ranks), names)
             for text in (*regressions(ranks), *exposures(ranks), *asked):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
 import pytest
 
@@ -20,7 +20,9 @@ from pytest_brt.journal import Journal
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.plan import AttemptKey, Case, Plan
-from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.epr import Ranker, rank_by_epr
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.report.json import record_json
 from pytest_brt.reproduce.given import judge_runs
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run import Run
@@ -29,10 +31,12 @@ from pytest_brt.types import (
     CandidateTest,
     Issue,
     JudgedTest,
+    NotRun,
     Oracle,
     OracleKind,
     Origin,
     Patch,
+    Standing,
 )
 from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
 
@@ -82,13 +86,19 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     opened.close()
 
 
-def make(engine: Engine, strategy: Strategy, accept: bool | None, pool: ThreadPoolExecutor) -> Run:
+def make(
+    engine: Engine,
+    strategy: Strategy,
+    accept: bool | None,
+    pool: Executor,
+    rank: Ranker = rank_by_epr,
+) -> Run:
     patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
     plan = Plan(
         cases=(Case(issue=ISSUE, patches=patches),),
         strategies={"counting": strategy},
         given=None,
-        rank=rank_by_epr,
+        rank=rank,
         accept=lambda issue, test, judgement: accept,
     )
     workbench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
@@ -111,6 +121,28 @@ def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: i
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
     assert record.sandbox == engine.level
+    assert record.not_run == ()
+
+
+def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) -> None:
+    pool = ThreadPoolExecutor(1)
+    run = make(engine, Strategy(attempt=Counting().attempt), None, pool, rank_by_weight)
+    (case,) = run.plan.cases
+    first, second = case.patches
+    assert run.row(case, first).result().applies
+    # Only what was asked for can be missing: the user may have selected patches.
+    assert run.record().not_run == ()
+    gate = Event()
+    pool.submit(gate.wait)
+    row = run.row(case, second)
+    pool.shutdown(wait=False, cancel_futures=True)
+    gate.set()
+    assert row.cancelled()
+    record = run.record()
+    assert record.not_run == (NotRun(issue="i1", patches=(second.name,), of=2),)
+    assert [rank.result.patch.name for rank in record.ranks] == [first.name]
+    assert Standing.SEPARATED not in {rank.standing for rank in record.ranks}
+    assert record_json(record)["not_run"] == [{"issue": "i1", "patches": [second.name], "of": 2}]
 
 
 def test_a_refused_candidate_ranks_nothing(engine: Engine) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_brt.rank.reliability import logit
-from pytest_brt.types import Rank, Standing
+from pytest_brt.types import NotRun, Rank, Standing
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
 MARGIN = 1.0
@@ -17,7 +17,7 @@ def with_standings(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
 
     Patches that behave like the leading one are tied with it, whatever ordered them; a copy of
     the leading patch is the same patch and ties nothing. When no test passes on any patch, there
-    is no evidence for one either.
+    is no evidence for one either. A patch that nothing could be compared with has no standing.
     """
     rated = [rank for rank in ranks if rank.score is not None]
     if not any(rank.passed for rank in rated):
@@ -26,9 +26,19 @@ def with_standings(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     return tuple(replace(rank, standing=_standing(rank, leader, rated)) for rank in ranks)
 
 
-def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing:
+def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """Return `ranks` for a ranking that lacks patches: who leads is not known yet."""
+    return tuple(
+        replace(rank, standing=None) if rank.standing is Standing.SEPARATED else rank
+        for rank in ranks
+    )
+
+
+def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing | None:
     if rank.score is None:
         return Standing.NO_EVIDENCE
+    if _is_alone(leader, rated):
+        return None
     if rank is not leader:
         return _compare(rank, leader)
     others = [_compare(other, leader) for other in rated[1:]]
@@ -43,6 +53,10 @@ def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing:
     return Standing.SEPARATED
 
 
+def _is_alone(leader: Rank, rated: list[Rank]) -> bool:
+    return all(rank is leader or rank.result.patch.name in leader.copies for rank in rated)
+
+
 def _compare(rank: Rank, leader: Rank) -> Standing:
     if rank.group and rank.group == leader.group:
         return Standing.TIED
@@ -54,8 +68,20 @@ def _odds(rank: Rank) -> float:
     return logit(min(max(rank.score, 1e-6), 1 - 1e-6))
 
 
-def verdict_of(ranks: Sequence[Rank]) -> str:
-    """Return the ranking's verdict in one sentence."""
+def has_verdict(ranks: Sequence[Rank]) -> bool:
+    """Say whether a ranking has more to tell than its figures: it is not by EPR alone."""
+    return any(rank.standing or rank.score is not None for rank in ranks)
+
+
+def verdict_of(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
+    """Return the ranking's verdict in one sentence.
+
+    Args:
+        ranks: best first, with their standings.
+        not_run: the patches that it lacks, None for none: there is no verdict without them.
+    """
+    if not_run is not None:
+        return "no verdict: not all patches were run"
     rated = [rank for rank in ranks if rank.score is not None]
     if not rated:
         return "no evidence: no candidate test could be run on a patch"
@@ -63,10 +89,10 @@ def verdict_of(ranks: Sequence[Rank]) -> str:
     if leader.standing is Standing.NO_EVIDENCE:
         return "no evidence: no candidate test passes on any patch"
     name = leader.result.patch.name
+    alike = f" ({', '.join(leader.copies)}: the same patch)" if leader.copies else ""
+    if _is_alone(leader, rated):
+        return f"{name} is the only patch that could be tried{alike}"
     if leader.standing is Standing.SEPARATED:
-        if len(rated) == 1:
-            return f"{name} is the only patch that could be tried"
-        alike = f" ({', '.join(leader.copies)}: the same patch)" if leader.copies else ""
         return f"separated: {name} leads{alike}"
     if leader.standing is Standing.TIED:
         names = [

@@ -46,6 +46,10 @@ def record_json(record: RunRecord) -> Json:
             for attempt in record.attempts
         ],
         "patches": [_rank_json(rank) for rank in record.ranks],
+        "not_run": [
+            {"issue": missing.issue, "patches": list(missing.patches), "of": missing.of}
+            for missing in record.not_run
+        ],
         "repairs": [repair_json(repair) for repair in record.repairs],
         "places": [localised_json(found) for found in record.localised],
     }

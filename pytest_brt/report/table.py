@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.types import Difference, Guarded, NotRun, Rank, Standing
+from pytest_brt.types import Difference, Guarded, NotRun, Rank, Standing, Verdict
 
 #: Regressions named per patch; the reports name all.
 NAMED = 3

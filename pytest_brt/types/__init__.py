@@ -28,6 +28,7 @@ from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Patch as Patch
 from pytest_brt.types.rank import Difference as Difference
+from pytest_brt.types.rank import NotRun as NotRun
 from pytest_brt.types.rank import Rank as Rank
 from pytest_brt.types.rank import Standing as Standing
 from pytest_brt.types.record import RunRecord as RunRecord

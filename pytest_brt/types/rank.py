@@ -51,6 +51,18 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotRun:
+    """The patches of an issue that should have been run and were not, or not to the end."""
+
+    #: Id of the issue; "" when only tests were given.
+    issue: str
+    #: Their names.
+    patches: tuple[str, ...]
+    #: How many patches of the issue there are, with these.
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """An input near the report on which leading patches do not agree."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.fix import Localised, Repair
-from pytest_brt.types.rank import Rank
+from pytest_brt.types.rank import NotRun, Rank
 from pytest_brt.types.report import Issue
 
 
@@ -26,3 +26,5 @@ class RunRecord:
     notes: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] = ()
     localised: tuple[Localised, ...] = ()
+    #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
+    not_run: tuple[NotRun, ...] = ()

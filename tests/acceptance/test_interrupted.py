@@ -79,6 +79,13 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
     assert "\ngo on with what is not finished: " in output
     rows = finished(project)
     assert 10 <= len(rows) < PATCHES, output
+    assert f" of {PATCHES} patches were not run\n" in output
+    assert "no verdict: not all patches were run" in output
+    assert "separated" not in output
+    assert "leads" not in output
+    (missing,) = json.loads(Path(project.path.parent, "report.json").read_text("utf-8"))["not_run"]
+    assert missing["of"] == PATCHES
+    assert f"{len(missing['patches'])} of {PATCHES} patches" in output
 
     again = subprocess.run(
         many,

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.reliability import sigmoid
-from pytest_brt.rank.standing import verdict_of, with_standings
-from pytest_brt.types import Rank, Standing
+from pytest_brt.rank.standing import has_verdict, verdict_of, with_standings, without_separation
+from pytest_brt.types import NotRun, Rank, Standing
 from tests.rank.rows import row
 
 
@@ -87,3 +87,29 @@ def test_certain_scores_can_be_compared() -> None:
     sure = replace(rank("a", 4, 1), score=1.0)
     assert standings(sure, replace(rank("b", 4, 2), score=1.0)) == [Standing.CLOSE] * 2
     assert standings(sure, replace(rank("b", 4, 2), score=0.0)) == [Standing.SEPARATED] * 2
+
+
+def test_a_patch_that_stands_alone_is_separated_from_nothing() -> None:
+    assert standings(rank("a", 4, 1)) == [None]
+    copies = (rank("a", 4, 1, ("b",)), rank("b", 4, 1, ("a",)))
+    assert standings(*copies) == [None, None]
+    assert verdict(*copies) == "a is the only patch that could be tried (b: the same patch)"
+    assert has_verdict(with_standings([rank("a", 4, 1)]))
+    assert not has_verdict([rank("a", None)])
+
+
+def test_nobody_leads_while_patches_are_missing() -> None:
+    ranks = with_standings(
+        [rank("a", 4, 1), rank("b", 3.9, 2), rank("c", 0, 1), rank("d", 0, 3), rank("e", None)]
+    )
+    found = without_separation(ranks)
+    assert [one.standing for one in found] == [
+        Standing.TIED,
+        Standing.CLOSE,
+        Standing.TIED,
+        None,
+        Standing.NO_EVIDENCE,
+    ]
+    missing = NotRun(issue="", patches=("f", "g"), of=7)
+    for some in (found, found[:1], found[4:]):
+        assert verdict_of(some, missing) == "no verdict: not all patches were run"

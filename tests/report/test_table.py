@@ -7,8 +7,16 @@ from dataclasses import replace
 from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.table import exposures, note, question, reasons, regressions, table
-from pytest_brt.types import Verdict
+from pytest_brt.report.table import (
+    exposures,
+    note,
+    question,
+    reasons,
+    regressions,
+    table,
+    unfinished,
+)
+from pytest_brt.types import NotRun, Verdict
 from tests.rank.rows import broken, judged, row, varied
 
 TESTS = (judged(0), judged(1))
@@ -142,3 +150,12 @@ def test_it_is_said_when_there_was_no_time_for_all_changed_inputs() -> None:
     ]
     whole = row("c", "p", varied=varied("0", "5"))
     assert list(exposures(rank_by_weight((*cut_rows, whole), TESTS))) == [f"a, b: {cut}"]
+
+
+def test_patches_that_a_ranking_lacks_are_counted() -> None:
+    assert list(unfinished(None)) == []
+    names = tuple(f"p{number}" for number in range(21))
+    some = NotRun(issue="", patches=names, of=27)
+    assert list(unfinished(some)) == ["21 of 27 patches were not run"]
+    one = NotRun(issue="", patches=names[:1], of=27)
+    assert list(unfinished(one)) == ["1 of 27 patches was not run"]
