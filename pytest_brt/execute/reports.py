@@ -52,7 +52,7 @@ def _failure(scene: Scene, report: Event) -> Outcome:
     """Return the verdict of a test body that failed."""
     told = report.raised
     if told is None:
-        return Outcome(Verdict.FAIL, report.text or "failed")
+        return Outcome(Verdict.FAIL, _said(report.text) or "failed")
     raised = scene.places.raised(told)
     where = _deepest(scene.places, told)
     short = shortly(raised)
@@ -67,6 +67,17 @@ def _failure(scene: Scene, report: Event) -> Outcome:
         return Outcome(Verdict.FAIL, short, raised)
     last = [frame for frame in raised.frames if frame.path == where][-1]
     return Outcome(Verdict.FAIL, f"{short} ({last.path}:{last.line})", raised)
+
+
+def _said(text: str) -> str:
+    r"""Return what a failure that is only known as text comes to, its exception first.
+
+    >>> _said("    walk(3)\nE   ValueError: 3\nE     is odd\npkg/core.py:4: ValueError")
+    'ValueError: 3 (pkg/core.py:4: ValueError)'
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    marked = [line[1:].strip() for line in lines if line.startswith("E  ")]
+    return f"{marked[0]} ({lines[-1]})" if marked else text
 
 
 def _own_code(raised: Raised, where: str) -> bool:

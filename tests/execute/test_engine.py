@@ -346,3 +346,27 @@ def test_a_change_that_cannot_be_made_says_nothing_of_the_patch(tmp_path: Path) 
         assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.PASS
     finally:
         engine.close()
+
+
+def test_what_a_unittest_raised_is_known(engine: Engine) -> None:
+    source = (
+        "import unittest\nfrom pkg.core import divide\n\n\nclass TestA(unittest.TestCase):\n"
+        "    def test_a(self):\n        divide(1, 0)\n\n"
+        "    def test_b(self):\n        self.assertEqual(divide(1, 1), 2)\n\n"
+        "    def test_c(self):\n        self.skipTest('no')\n\n"
+        "    @unittest.expectedFailure\n    def test_d(self):\n        divide(1, 0)\n\n"
+        "    @unittest.expectedFailure\n    def test_e(self):\n        pass\n"
+    )
+    target = TestTarget(id="t", path="tests/test_case.py", source=source)
+    runs = {run.node: run for run in engine.run(Row(targets=(target,))).runs}
+    found = runs["TestA::test_a"]
+    assert found.reason == "ZeroDivisionError: division by zero (pkg/core.py:2)"
+    assert found.raised is not None
+    assert runs["TestA::test_b"].reason.startswith("AssertionError: 1.0 != 2")
+    assert [run.verdict for run in runs.values()] == [
+        Verdict.FAIL,
+        Verdict.FAIL,
+        Verdict.SKIP,
+        Verdict.XFAIL,
+        Verdict.FAIL,
+    ]

@@ -153,3 +153,11 @@ def test_helpers_beside_the_test_are_the_test_s_own() -> None:
 def test_what_the_sandbox_denied_is_no_fault_of_the_test() -> None:
     found = failing(TEST_FRAME, kind="ImportError", denied="MemoryError")
     assert found == (Verdict.FAIL, "sandbox: MemoryError: ImportError: m")
+
+
+def test_a_failure_known_as_text_only_begins_with_its_exception() -> None:
+    text = "    walk(3)\n    ^^^^\nE   ValueError: 3\nE     is odd\n\npkg/core.py:4: ValueError"
+    found = came_to(SETUP, report("call", "failed", text=text), TEARDOWN)
+    assert found == (Verdict.FAIL, "ValueError: 3 (pkg/core.py:4: ValueError)")
+    assert came_to(SETUP, report("call", "failed", text="said"), TEARDOWN)[1] == "said"
+    assert came_to(SETUP, report("call", "failed"), TEARDOWN)[1] == "failed"

@@ -106,6 +106,9 @@ class Probe:
         error = call.excinfo.value if call.excinfo is not None else None
         outcome = yield
         report = outcome.get_result()
+        # What unittest caught is only put there while the report is made.
+        if error is None and call.excinfo is not None and report.outcome == "failed":
+            error = call.excinfo.value
         printed = "".join(text for _, text in report.sections)
         self.wire.send(
             "report",
