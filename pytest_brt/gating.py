@@ -28,9 +28,14 @@ def open_gate(config: pytest.Config) -> GateSession:
         pytest.UsageError: the range, or the project, cannot be used.
     """
     options = read_options(config)
+    if options.json or options.html or options.sarif or options.record:
+        raise pytest.UsageError(
+            "--brt-gate writes no report of ours (use pytest's --junitxml, or -rx to see reasons)"
+        )
     try:
         history = History(config.rootpath)
         base, head = (history.revision(name) for name in split_range(options.gate))
+        base = history.fork(base, head)
         tests = changed_tests(history, base, head)
         missing = [test.path for test in tests if not (config.rootpath / test.path).exists()]
         if missing:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Collection, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -158,6 +160,9 @@ class Session(OurFiles):
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if self.config.option.collectonly:
             return (yield)
+        if threading.current_thread() is threading.main_thread():
+            # A job that is cancelled ends like one that is interrupted: with what was found.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         for item in session.items:
             if isinstance(item, Work):
                 item.start()
@@ -195,7 +200,7 @@ class Session(OurFiles):
     # -- the end ------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Stop what still runs, then write the reports: the only place that writes."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         if self.config.option.collectonly:
@@ -213,6 +218,8 @@ class Session(OurFiles):
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
                 self.closing.append(str(error))
+                self.unreached = "not all that was asked for could be written"
+                session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
         if self.config.get_verbosity() >= 0:
             self.closing += self._advice(interrupted=interrupted)
 

@@ -62,6 +62,8 @@ def read_issue(text: str, source: str) -> Issue:
     elif _first_line(body) != title:
         body = f"# {title}\n\n{body}"
         blocks = split_blocks(body)
+    # It goes to terminals and into file names: no escape sequences of a stranger's.
+    title = "".join(letter if letter.isprintable() else " " for letter in title).strip()
     return Issue(id=content_id(title, body), title=title, text=body, source=source, blocks=blocks)
 
 

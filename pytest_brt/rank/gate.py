@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,6 +13,7 @@ from pytest_brt.execute.layout import is_test_file
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.rank.history import History, Revision
+from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 
@@ -48,13 +50,15 @@ class Gated:
 def split_range(text: str) -> tuple[str, str]:
     """Return both ends of BASE..HEAD; HEAD is the commit that is checked out when left out.
 
+    Three dots mean the same: what is looked at is always HEAD against where it left BASE.
+
     Raises:
         UsageProblem: there is no base.
 
     >>> split_range("main..fix"), split_range("main..")
     (('main', 'fix'), ('main', 'HEAD'))
     """
-    base, dots, head = text.partition("..")
+    base, dots, head = text.replace("...", "..", 1).partition("..")
     if not dots or not base or head.startswith("."):
         raise UsageProblem(f"--brt-gate: expected BASE..HEAD, got {text!r}")
     return base, head or "HEAD"
@@ -69,14 +73,45 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Cha
         text = history.text(head, change.path) if is_suite and name.endswith(".py") else None
         if text is None:
             continue
-        before = (change.content or b"").decode("utf-8", "replace")
-        known = {test.node: test.source for test in read_tests(change.path, before)}
+        before, rest_before = _parts((change.content or b"").decode("utf-8", "replace"))
+        after, rest_after = _parts(text)
+        # A table, a fixture or a setUp beside the tests may be what was changed.
+        everything = change.content is not None and rest_before != rest_after
         found += [
             ChangedTest(path=change.path, node=test.node, source=text)
             for test in read_tests(change.path, text)
-            if known.get(test.node) != test.source
+            if everything or before.get(test.node) != after.get(test.node)
         ]
     return tuple(found)
+
+
+def _parts(text: str) -> tuple[dict[str, str], str]:
+    """Return the code of each test function by its node, decorators included, and all the rest."""
+    try:
+        tree = parse(text)
+    except (SyntaxError, ValueError):
+        return {}, text
+    tests: dict[str, str] = {}
+    for body, above in [(tree.body, ""), *_classes(tree)]:
+        for node in list(body):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
+                node.name.startswith("test")
+            ):
+                tests[above + node.name] = ast.unparse(node)
+                body.remove(node)
+    rest = (ast.unparse(node) for node in tree.body if not _is_shell(node))
+    return tests, "\n".join(rest)
+
+
+def _classes(tree: ast.Module) -> list[tuple[list[ast.stmt], str]]:
+    return [(n.body, f"{n.name}::") for n in tree.body if isinstance(n, ast.ClassDef)]
+
+
+def _is_shell(node: ast.stmt) -> bool:
+    """Whether a statement only serves the tests of its file: an import, a class of nothing else."""
+    if isinstance(node, ast.ClassDef):
+        return all(is_constant(inner) for inner in node.body)
+    return isinstance(node, ast.Import | ast.ImportFrom) or is_constant(node)
 
 
 class Gate:

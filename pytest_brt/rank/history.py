@@ -66,10 +66,12 @@ class History:
         """
         if name.startswith("-"):
             raise UsageProblem(f"not a revision: {name!r} (give a commit, branch or tag)")
-        sha = self._git(
+        done = self._run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
         )
-        return self._described(sha.decode().strip())
+        if done.returncode:
+            raise UsageProblem(f"no such revision: {name!r} (in a shallow clone: fetch it first)")
+        return self._described(done.stdout.decode().strip())
 
     def between(self, good: Revision, bad: Revision) -> tuple[Revision, ...]:
         """Return the commits after `good` up to `bad`, along first parents, oldest first.
@@ -84,6 +86,20 @@ class History:
             )
         listed = self._git("rev-list", "--first-parent", "--reverse", f"{good.sha}..{bad.sha}")
         return tuple(self._described(sha) for sha in listed.decode().split())
+
+    def fork(self, base: Revision, head: Revision) -> Revision:
+        """Return the commit at which `head` left `base`.
+
+        Raises:
+            UsageProblem: they have none in common, as in a clone without history.
+        """
+        done = self._run("merge-base", base.sha, head.sha)
+        if done.returncode:
+            raise UsageProblem(
+                f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
+                "fetch the whole history, as with 'git fetch --unshallow')"
+            )
+        return self._described(done.stdout.decode().strip())
 
     def changes_to(self, revision: Revision) -> tuple[FileChange, ...]:
         """Return what makes the working tree that of `revision`."""

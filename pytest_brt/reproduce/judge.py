@@ -127,6 +127,8 @@ def _wrong_reason(test: CandidateTest, raised: Raised | None) -> str:
         return "failed without an exception that could be read"
     if is_isolation(raised):
         return f"caused by the isolation: {_line(raised)}"
+    if is_unset_variable(raised):
+        return f"an environment variable is not set here (--brt-env NAME=VALUE): {_line(raised)}"
     name = raised.type.rsplit(".", 1)[-1]
     if test.expects is not None:
         wanted = test.expects.type.rsplit(".", 1)[-1]
@@ -155,6 +157,17 @@ def _is_alike(seen: Raised, raised: Raised) -> bool:
 def is_isolation(raised: Raised) -> bool:
     """Say whether an exception comes from the isolation: no network, nothing to write to."""
     return any(mark in raised.message for mark in _SANDBOX)
+
+
+def is_unset_variable(raised: Raised) -> bool:
+    """Say whether an exception is that of ``os.environ`` for a name that is not set."""
+    last = raised.frames[-1] if raised.frames else None
+    return (
+        raised.type.rsplit(".", 1)[-1] == "KeyError"
+        and last is not None
+        and last.function == "__getitem__"
+        and last.path.rpartition("/")[2] in ("os.py", "<frozen os>")
+    )
 
 
 def _right_reason(test: CandidateTest, raised: Raised | None) -> str:

@@ -153,8 +153,13 @@ def test_an_option_that_is_wrong(project: pytest.Pytester, option: str, message:
 def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:
     (project.path / "folder").mkdir()
     result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-json=folder")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*cannot write 'folder'*"])
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*cannot write 'folder'*",
+            "exit code 1: not all that was asked for could be written",
+        ]
+    )
 
 
 def test_a_path_that_pytest_would_misread(project: pytest.Pytester) -> None:

@@ -111,6 +111,6 @@ def test_a_report_that_cannot_be_written_spoils_nothing_else(project: pytest.Pyt
     result = rank(
         project, f"--brt-html={project.path.parent}/blocked/page.html", f"--brt-json={out}"
     )
-    assert result.ret == 0
+    assert result.ret == 1
     result.stdout.fnmatch_lines(["JSON report: *", "cannot write *page.html*"])
     assert json.loads(out.read_text("utf-8"))["patches"]

@@ -98,3 +98,10 @@ def test_reading_is_idempotent(text: str) -> None:
     except IssueProblem:
         return
     assert read_issue(once.text, "x.md") == once
+
+
+def test_a_title_has_no_escape_sequences() -> None:
+    issue = read_issue(
+        '{"title": "\\u001b]0;gone\\u0007 \\u001b[31mred", "body": "x = 1"}', "a.json"
+    )
+    assert issue.title == "]0;gone   [31mred"

@@ -155,7 +155,38 @@ def test_a_range_has_two_ends(text: str, ends: tuple[str, str]) -> None:
     assert split_range(text) == ends
 
 
-@pytest.mark.parametrize("text", ["", "main", "..", "..fix", "main...fix"])
+@pytest.mark.parametrize("text", ["", "main", "..", "..fix", "..."])
 def test_what_is_no_range_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageProblem, match=r"expected BASE\.\.HEAD, got "):
         split_range(text)
+
+
+def test_what_stands_beside_the_tests_counts_too(repository: Repository) -> None:
+    """A case more, a mark taken off, a table: tests change without their bodies changing."""
+    marked = "import pytest\n\n\n@pytest.mark.xfail(strict=True)\n"
+    repository.commit("base", pkg_py=WRONG, tests__test_a_py=marked + TWO + "\n\n" + ZERO)
+    repository.commit("head", pkg_py=RIGHT, tests__test_a_py=IMPORT + TWO + "\n\n" + ZERO)
+    assert changed(repository) == [("tests/test_a.py", "test_two")]
+    table = "CASES = [1]\n\n\n" + TWO + "\n\n" + ZERO
+    repository.commit("base", tests__test_a_py=IMPORT + table)
+    repository.commit("head", tests__test_a_py=IMPORT + table.replace("[1]", "[1, 2]"))
+    assert changed(repository) == [
+        ("tests/test_a.py", "test_two"),
+        ("tests/test_a.py", "test_zero"),
+    ]
+    more = "class TestMore:\n    '''More.'''\n    def test_b(self):\n        assert double(1)\n"
+    repository.commit("one more", tests__test_a_py=IMPORT + "import os\n" + table + "\n\n" + more)
+    assert ("tests/test_a.py", "TestMore::test_b") in changed(repository)
+
+
+def test_a_branch_is_compared_with_where_it_left(repository: Repository) -> None:
+    history = History(repository.root)
+    start = history.revision("HEAD")
+    main = repository.git("rev-parse", "--abbrev-ref", "HEAD")
+    repository.git("checkout", "-q", "-b", "later", start.sha)
+    repository.commit("elsewhere", other_py="x = 1\n")
+    later = history.revision("HEAD")
+    repository.git("checkout", "-q", main)
+    repository.commit("main goes on", tests__test_new_py=TWO)
+    assert history.fork(history.revision(main), later).sha == start.sha
+    assert split_range("main...fix") == ("main", "fix")

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.judge import Proposal, is_isolation, judge, judge_all
+from pytest_brt.reproduce.judge import (
+    Proposal,
+    is_isolation,
+    is_unset_variable,
+    judge,
+    judge_all,
+)
 from pytest_brt.types import (
     CandidateTest,
     Frame,
@@ -133,3 +140,15 @@ def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> No
         OracleKind.NO_RAISE, expects=Raised(type="TypeError", message="no such key", frames=(here,))
     )
     assert judge(placed, (run(Verdict.FAIL, "TypeError", "other words"),)).judgement.candidate
+
+
+def test_a_variable_that_is_not_set_here_is_no_bug() -> None:
+    frames = (
+        Frame(path="pkg/shop.py", line=6, function="price", project=True),
+        Frame(path="/usr/lib/python3.11/os.py", line=679, function="__getitem__"),
+    )
+    unset = Raised(type="KeyError", message="'SHOP'", frames=frames)
+    assert is_unset_variable(unset)
+    assert not is_unset_variable(replace(unset, frames=frames[:1]))
+    assert not is_unset_variable(replace(unset, type="ValueError"))
+    assert not is_unset_variable(replace(unset, frames=()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_brt.oracle.priors import PRIORS
-from pytest_brt.reproduce.judge import is_isolation
+from pytest_brt.reproduce.judge import is_isolation, is_unset_variable
 from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import (
@@ -34,7 +34,7 @@ def no_raise(view: View) -> Iterator[Draft]:
     """An exception that the report complains about must not be raised."""
     for index, seen in enumerate(view.seen):
         raised = seen.did.raised if seen.did else None
-        if raised is None or seen.missing or is_isolation(raised):
+        if raised is None or seen.missing or is_isolation(raised) or is_unset_variable(raised):
             continue
         score, reasons, said = _no_raise_score(view, seen, raised)
         if score <= 0:
