@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -174,13 +175,14 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
     if packages:
         command += ["--brt-env", f"PYTHONPATH={packages}"]
     command += extra
-    status = subprocess.run(command, cwd=tree, check=False).returncode
+    environment = {**os.environ, "PYTEST_BRT_TYPED": shlex.join(["python", *sys.argv])}
+    status = subprocess.run(command, cwd=tree, env=environment, check=False).returncode
     if status == USAGE and not any(word.startswith("--brt-sandbox") for word in extra):
         # Where nothing keeps files in, pytest-brt wants to be told that code may run all the
         # same. The code of the examples was read by those who chose them.
         print("run.py: trying again with --brt-sandbox process", file=sys.stderr)
         command.append("--brt-sandbox=process")
-        status = subprocess.run(command, cwd=tree, check=False).returncode
+        status = subprocess.run(command, cwd=tree, env=environment, check=False).returncode
     return status
 
 
