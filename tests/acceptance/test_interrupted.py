@@ -123,8 +123,10 @@ def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list
     deadline = time.monotonic() + 300
     while len(finished(project)) < 2 and time.monotonic() < deadline:
         time.sleep(0.2)
-    started.send_signal(signal.SIGINT)
-    started.communicate(timeout=120)
+    started.send_signal(signal.SIGTERM)  # as a job is cancelled
+    output, _ = started.communicate(timeout=120)
+    assert started.returncode == 2, output
+    assert "\ngo on with what is not finished: " in output
     (project.path / "interval" / "more.py").write_text("x = 1\n", encoding="utf-8")
     for path in sorted((project.path / "patches").iterdir())[3:]:
         path.unlink()
