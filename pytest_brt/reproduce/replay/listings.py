@@ -22,6 +22,7 @@ from pytest_brt.reproduce.replay.reading import (
     say,
 )
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.wishes import announces_result
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
 
@@ -37,7 +38,7 @@ def read_repl(reading: Reading, block: Block) -> None:
             said = list(_comments(statement))
             if last and exchange.output.strip():
                 output, remark = _split_remark(exchange.output)
-                said.append(displayed(output, role, sentence))
+                said.append(_below(output, role, sentence))
                 said += comment_said(remark)
             added.append(
                 add_step(reading, statement, block.line + exchange.line, tuple(said), session=True)
@@ -48,6 +49,12 @@ def read_repl(reading: Reading, block: Block) -> None:
                 f"{exchange.source.splitlines()[0]!r}"
             )
     close_block(reading, added)
+
+
+def _below(output: str, role: Role, sentence: str) -> Said:
+    """Return what a result says that stands with its code below a sentence: a wish, maybe."""
+    wished = role is Role.EXPECTED and not announces_result(sentence)
+    return replace(displayed(output, role, sentence), wished=wished)
 
 
 def _is_remark(source: str) -> bool:
@@ -80,7 +87,7 @@ def read_python(reading: Reading, block: Block) -> None:
     for number, statement in enumerate(parts):
         before = parts[number - 1] if number else None
         if added and before and _is_echo(statement, before, parts[: number - 1]):
-            say(reading, added[-1], displayed(statement.source, role, sentence))
+            say(reading, added[-1], _below(statement.source, role, sentence))
             continue
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement), session=False))

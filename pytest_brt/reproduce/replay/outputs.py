@@ -18,6 +18,7 @@ from pytest_brt.reproduce.replay.reading import (
     say,
 )
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.wishes import announces_result, states_value
 from pytest_brt.types import Block
 
 _MODULE_LINE = re.compile(
@@ -44,7 +45,18 @@ def read_output(reading: Reading, block: Block) -> None:
     for index in reading.latest:
         several = role is not Role.EXPECTED and displays_value(reading.steps[index].source)
         if several or index == reading.latest[-1]:
-            say(reading, index, replace(displayed(block.text, role, sentence), direct=False))
+            wished = not announces_result(sentence) and states_value(
+                sentence, _claims(reading, index)
+            )
+            said = replace(displayed(block.text, role, sentence), direct=False, wished=wished)
+            say(reading, index, said)
+
+
+def _claims(reading: Reading, index: int) -> tuple[Said, ...]:
+    """Return what has been said of a statement, there or in prose."""
+    step = reading.steps[index]
+    beside = (other.said for other in reading.inline if other.source == step.source)
+    return (*step.said, *(said for group in beside for said in group))
 
 
 def _add_line_of(reading: Reading, block: Block) -> None:

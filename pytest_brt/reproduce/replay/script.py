@@ -16,6 +16,7 @@ from pytest_brt.reproduce.replay.reading import (
 )
 from pytest_brt.reproduce.replay.sayings import read_heading, read_prose
 from pytest_brt.reproduce.replay.steps import Script, Step
+from pytest_brt.reproduce.replay.wishes import settled
 from pytest_brt.types import BlockKind, Issue, Raised
 
 #: Statements of one report that are looked at; more is a program, not a report.
@@ -45,6 +46,7 @@ def read_script(issue: Issue) -> Script:
         elif block.kind is BlockKind.SHELL:
             read_shell_block(reading, block)
     steps = _unique([*reading.steps[:_MOST_STEPS], *reading.inline[:40]])
+    steps = tuple(settled(step) for step in steps)
     return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
 
 

@@ -48,6 +48,8 @@ class Said:
     sentence: str = ""
     #: Shown right below the statement, as in a session, and not in prose.
     direct: bool = False
+    #: A result below a sentence that wishes without saying that what it wishes for follows.
+    wished: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
