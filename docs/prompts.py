@@ -18,10 +18,11 @@ HEAD = """\
 All that a model is told stands in jinja2 files in `pytest_brt/prompts/`. `--brt-prompts DIR` takes
 files with the same path in `DIR` instead of them, as in `DIR/agent/system.j2`; a file that replaces
 none is a usage error that lists the names. A replacement can build on what it replaces, and put
-your own words before or after it:
+your own words before or after it, as in `DIR/libro/files.user.j2`, the question that is asked
+where the buggy file is known:
 
 ```jinja
-{% include "built-in/libro/report.user.j2" %}
+{% include "built-in/libro/files.user.j2" %}
 
 Tests of this project take their data from the fixture `corpus`.
 ```

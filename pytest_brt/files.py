@@ -37,7 +37,9 @@ class Files:
         self._engine = engine
         self._key = _read_key(options.key)
         #: The project before the run: what is found is found of this tree.
-        contents = contents_of(Path(engine.subject.root))
+        # Evidence that lies in the project is no part of it.
+        kept = options.record.resolve() if options.record else None
+        contents = contents_of(Path(engine.subject.root), without=kept)
         self.tree = hash_of(contents)
         # Logs of this very run may be written into the project: only code is watched.
         self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}

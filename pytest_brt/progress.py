@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from pytest_brt.report.plain import plain
+
 _LOG = logging.getLogger("pytest_brt")
 
 
@@ -19,6 +21,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Take a line; it also goes to the log, which ``--log-cli-level=info`` shows."""
+        text = plain(text)
         _LOG.info("%s", text)
         self._lines.put(text)
 

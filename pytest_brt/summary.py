@@ -116,6 +116,8 @@ class Summary:
                 name = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
                 for note in attempt.notes:
                     reporter.write_line(f"  {name}{note}")
+        for trouble in dict.fromkeys(attempt.trouble for attempt in attempts if attempt.trouble):
+            reporter.write_line(f"  without the model: {trouble}", yellow=True)
         for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
             reporter.write_line(f"  {spent}")
 

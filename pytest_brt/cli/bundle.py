@@ -21,8 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pytest_brt import __version__
+from pytest_brt.codec import from_json
 from pytest_brt.errors import BrtError, UsageProblem
 
 #: AVX2 and what came with it (Intel Haswell 2013, AMD Excavator 2015); nothing newer.
@@ -118,7 +120,14 @@ def run(arguments: argparse.Namespace) -> int:
     wheels = out / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     _say("pytest-brt itself")
-    _pip(["wheel", "--no-deps", "-w", str(wheels), _self()])
+    try:
+        _pip(["wheel", "--no-deps", "-w", str(wheels), _self()])
+    except BrtError as error:
+        shutil.rmtree(out)  # it was made above, and holds nothing yet
+        raise BrtError(
+            f"{error} (of pytest-brt itself: run this where it was installed from a clone that is"
+            " still there)"
+        ) from error
     needs = _requirements(target, () if arguments.without_llama else _LLAMA_NEEDS)
     _say(f"what it needs, for Python {target.python} on {target.platform}")
     _pip(["download", "-d", str(wheels), *target.pip, *needs])
@@ -159,11 +168,26 @@ def _older_platforms(tag: str) -> list[str]:
     return [*out, "--platform", f"manylinux2014_{machine}", "--platform", f"linux_{machine}"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """What pip noted of an install that came from no registry."""
+
+    url: str = ""
+
+
 def _self() -> str:
-    """Return what pip can make our own wheel from: the checkout, or the registry."""
+    """Return what pip can make our own wheel from: the checkout, or the registry.
+
+    An install from a folder or a repository says where it came from (PEP 610).
+    """
     root = Path(__file__).parents[2]
     if (root / "pyproject.toml").is_file():
         return str(root)
+    told = importlib.metadata.distribution("pytest-brt").read_text("direct_url.json")
+    source = from_json(told, _Source) if told else _Source()
+    folder = Path(unquote(urlsplit(source.url).path))
+    if source.url.startswith("file:") and folder.exists():
+        return str(folder)
     return f"pytest-brt=={__version__}"
 
 

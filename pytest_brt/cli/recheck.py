@@ -43,7 +43,8 @@ def _recheck(arguments: argparse.Namespace) -> int:
 
     folder = read_folder(Path(arguments.folder), read_key(arguments.key))
     setting = folder.evidence.setting
-    root = Path(arguments.root)
+    root = Path(arguments.root).resolve()
+    tree = tree_hash(root, without=Path(arguments.folder).resolve())
     subject = find_subject(
         root, python=arguments.python or setting.python, env=_environment(arguments.env)
     )
@@ -60,7 +61,7 @@ def _recheck(arguments: argparse.Namespace) -> int:
     )
     kept = lost = 0
     try:
-        for claim in recheck(folder, engine, tree_hash(root)):
+        for claim in recheck(folder, engine, tree):
             kept += claim.holds
             lost += not claim.holds
             if arguments.verbose or not claim.holds:

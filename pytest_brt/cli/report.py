@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.report.plain import plain
 
 
 def register(commands: Any) -> None:
@@ -96,4 +97,4 @@ def _compare(folders: list[Path]) -> int:
 
 
 def _print(text: str) -> None:
-    print(text.encode("utf-8", "replace").decode("utf-8"))
+    print(plain(text.encode("utf-8", "replace").decode("utf-8")))

@@ -13,16 +13,19 @@ from pytest_brt.execute.layout import LEFT_OUT, is_environment
 CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
 
 
-def contents_of(root: Path, endings: tuple[str, ...] = ("",)) -> dict[str, bytes]:
+def contents_of(
+    root: Path, endings: tuple[str, ...] = ("",), *, without: Path | None = None
+) -> dict[str, bytes]:
     """Return a hash of each file below `root` whose name has one of the `endings`, by path.
 
-    It covers mode bit and bytes. Left out are version control, caches of tools, environments and
-    bytecode: what a copy of the tree does without. Files that cannot be read are all alike.
+    What lies below the folder `without` is left out. It covers mode bit and bytes. Left out are
+    version control, caches of tools, environments and bytecode: what a copy of the tree does
+    without. Files that cannot be read are all alike.
     """
     return {
         path.relative_to(root).as_posix(): _content(path)
         for path in files_of(root)
-        if path.name.endswith(endings)
+        if path.name.endswith(endings) and (without is None or without not in path.parents)
     }
 
 
@@ -35,9 +38,9 @@ def hash_of(contents: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def tree_hash(root: Path) -> str:
+def tree_hash(root: Path, *, without: Path | None = None) -> str:
     """Return the SHA-256 of every path, mode bit and byte below `root`; see `contents_of`."""
-    return hash_of(contents_of(root))
+    return hash_of(contents_of(root, without=without))
 
 
 def files_of(root: Path) -> Iterator[Path]:

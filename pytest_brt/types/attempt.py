@@ -115,3 +115,5 @@ class Attempt:
     cost: Cost = Cost()
     #: The dialogues with a model, in order; none where it was not a dialogue.
     trajectories: tuple[Trajectory, ...] = ()
+    #: Why the model could not do its part, though the attempt has a result; "" when it could.
+    trouble: str = ""

@@ -64,7 +64,7 @@ def start(project: pytest.Pytester, *arguments: object) -> subprocess.CompletedP
 
 
 def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None:
-    folder = project.path.parent / "evidence"
+    folder = project.path / "evidence"  # in the tree that it is about
     key = project.path.parent / "key"
     key.write_text("a long random text\n", encoding="utf-8")
     mine = project.path.parent / "test_mine.py"

@@ -110,6 +110,7 @@ class _Auto:
             notes=tuple(dict.fromkeys(self.notes)),
             seconds=time.monotonic() - begin,
             trajectories=tuple(self.trajectories),
+            trouble="" if self.answered or self.problem is None else str(self.problem),
         )
 
     def _hints(self, first: Attempt) -> Hints:

@@ -97,6 +97,12 @@ def test_a_model_that_never_answers_is_an_error_when_there_is_nothing_else(
     script = "=== reply if: never found in any prompt\nx\n"
     with pytest.raises(ModelProblem, match="no reply"):
         attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script))
+    # Replay has a test of 65 % here, which is not enough for not asking.
+    made = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, script))
+    assert any(item.judgement.candidate for item in made.tests)
+    assert "no reply" in made.trouble
+    answered = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, replies("x")))
+    assert not answered.trouble
 
 
 def shares(*leading: int) -> list[Sampled]:
