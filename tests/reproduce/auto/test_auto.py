@@ -101,7 +101,9 @@ def test_a_model_that_never_answers_is_an_error_when_there_is_nothing_else(
     made = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, script))
     assert any(item.judgement.candidate for item in made.tests)
     assert "no reply" in made.trouble
-    answered = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, replies("x")))
+    answered = attempt(
+        issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, "=== always\nx\n")
+    )
     assert not answered.trouble
 
 
