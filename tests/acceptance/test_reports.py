@@ -23,6 +23,7 @@ def rank(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     )
 
 
+@pytest.mark.slow
 def test_every_report_at_once(project: pytest.Pytester) -> None:
     out = project.path.parent / "out"
     result = rank(
@@ -63,6 +64,7 @@ def start(project: pytest.Pytester, *arguments: object) -> subprocess.CompletedP
     )
 
 
+@pytest.mark.slow
 def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None:
     folder = project.path / "evidence"  # in the tree that it is about
     key = project.path.parent / "key"

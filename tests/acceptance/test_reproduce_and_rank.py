@@ -213,6 +213,7 @@ def test_junit_properties_carry_the_record(project: pytest.Pytester) -> None:
     assert "does not apply" in text or "e-stale" in text
 
 
+@pytest.mark.slow
 def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
     fixed = Path(project.path / "interval/__init__.py")
     fixed.write_text(SOURCE.replace("min(value, low)", "min(value, high)"), "utf-8")

@@ -17,7 +17,7 @@ from tests.execute.projects import make_project, open_on, run_one
 
 LEVELS = [
     "ns",
-    "none",
+    pytest.param("none", marks=pytest.mark.slow),
     pytest.param("landlock", marks=pytest.mark.slow),
     pytest.param("process", marks=pytest.mark.slow),
 ]

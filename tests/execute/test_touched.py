@@ -18,7 +18,7 @@ from tests.execute.subjects import environment
 CHANGED = FileChange(path="pkg/core.py", content=CORE.replace("a / b", "a // b").encode())
 
 
-@pytest.fixture(scope="module", params=["ns", "none"])
+@pytest.fixture(scope="module", params=["ns", pytest.param("none", marks=pytest.mark.slow)])
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:

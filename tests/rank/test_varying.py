@@ -217,6 +217,7 @@ def test_two_of_each_literal_are_run_in_turn() -> None:
     assert order == ["51", "52", "01", "02", "71", "53", "03", "04"]
 
 
+@pytest.mark.slow
 def test_a_patch_that_hangs_on_changed_inputs_does_not_hold_up_the_others(
     engine: Engine, tmp_path: Path
 ) -> None:
