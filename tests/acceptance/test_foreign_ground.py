@@ -117,7 +117,8 @@ def test_a_project_of_another_user(root: Path) -> None:
     done = subprocess.run(
         [*user, sys.executable, "-c", command, str(root), "-p", "no:randomly", *OPTIONS],
         cwd=Path(__file__).parents[2],
-        env={**os.environ, "TMPDIR": str(home)},
+        # Where tox is, pytest's cache is in its folder, not in the project's.
+        env={**os.environ, "TMPDIR": str(home), "TOX_ENV_DIR": ""},
         capture_output=True,
         text=True,
         encoding="utf-8",
