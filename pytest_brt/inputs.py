@@ -79,8 +79,10 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     prompts = Prompts(options.prompts)
     model, editor = open_chosen_models(config, options)
     engine = open_project(config, options)
+    cache = cache_folder(config)
     try:
-        given = _given(config, options, engine)
+        last = None if options.tests or options.issues else _last_run(cache)
+        given = _given(config, options, engine, last)
         buggy = buggy_places(options.buggy, Path(engine.subject.root))
         repairs = repair_plan(config, options, cases, buggy)
     except UsageProblem:
@@ -111,18 +113,16 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         agree=options.agree,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
         seed=options.seed,
-        cache=cache_folder(config),
+        cache=cache,
         record=options.record,
     )
-    cache = cache_folder(config)
     spent = load_spent(cache, model.name) if cache is not None else Cost()
-    earlier = "" if options.tests or options.issues else _last_run(config).about
     return Inputs(
         plan=plan,
         workbench=workbench,
         spent=spent,
         paths=_paths(issues, cases, folder),
-        earlier=earlier,
+        earlier=last.about if last is not None else "",
     )
 
 
@@ -226,14 +226,16 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     return RemoteEngine(engine, cluster, sandbox=options.sandbox, net=options.net, limits=limits)
 
 
-def _given(config: pytest.Config, options: Options, engine: Engine) -> Given | None:
+def _given(
+    config: pytest.Config, options: Options, engine: Engine, last: LastRun | None
+) -> Given | None:
     """Return what finds the tests that no strategy makes; None when there are none."""
     if options.tests:
         targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
         return lambda: judge_given(targets, engine, options.repeat)
-    if options.issues:
+    if last is None:
         return None
-    tests = _last_run(config).tests
+    tests = last.tests
     return lambda: rejudge(tests, engine, options.repeat)
 
 
@@ -246,8 +248,7 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None  # the project is read-only: what is not kept costs the next run time
 
 
-def _last_run(config: pytest.Config) -> LastRun:
-    cache = cache_folder(config)
+def _last_run(cache: Path | None) -> LastRun:
     last = load_last_run(cache) if cache is not None else LastRun(tests=())
     tests = last.tests
     if not tests:

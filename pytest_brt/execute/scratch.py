@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import signal
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.tree import remove_tree
+from pytest_brt.execute.tree import FULL, remove_tree
 
 PREFIX = "brt-"
 #: Names the engine's folder in the environment of every process that it starts.
@@ -22,8 +21,6 @@ MARK = "PYTEST_BRT_SCRATCH"
 
 #: Bytes without which no test can leave so much as its result.
 ROOM = 4 << 20
-#: What the system says where nothing more can be written.
-FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Scratch:

@@ -16,6 +16,9 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
 from pytest_brt.types import FileChange
 
+#: What the system says where nothing more can be written.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stamp:
@@ -144,7 +147,7 @@ class TreeCopy:
             shutil.copy2(self.source / name, self.place / name, follow_symlinks=False)
             self._give(self.place / name)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in FULL:
                 raise  # a copy that is not whole would fail for reasons of its own
             self.unread.append(name)
 
