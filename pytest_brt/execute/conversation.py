@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_brt.execute.crowd import tasks_of
 from pytest_brt.execute.places import Places
 from pytest_brt.execute.plain import resource_limits, test_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits
+from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
 from pytest_brt.execute.views import Folders, View, encode
@@ -20,7 +22,7 @@ GRACE = 20.0
 
 
 class RowNotReady(WorkerGone):
-    """A row's process could not be set up: no code of the project had any part in it."""
+    """A process could not be started or set up: no code of the project had any part in it."""
 
 
 class RowDied(Exception):
@@ -33,17 +35,17 @@ class Setting:
 
     subject: Subject
     limits: Limits
-    level: str
-    #: Processes that one test may have; None for no limit.
-    processes: int | None = None
+    sandbox: Sandbox
 
     def rlimits(self) -> dict[str, int]:
-        """Return the resource limits of one process, by the names of `resource.RLIMIT_*`."""
-        if self.level == "none":
+        """Return the resource limits of a row begun now, by the names of `resource.RLIMIT_*`."""
+        sandbox = self.sandbox
+        if sandbox.level == "none":
             return {"CORE": 0}
         found = resource_limits(self.limits)
-        if self.processes is not None:
-            found["NPROC"] = self.processes
+        if sandbox.processes is not None:
+            apart = sandbox.level == "ns"
+            found["NPROC"] = sandbox.processes + (0 if apart else tasks_of(sandbox.uid))
         return found
 
     def environment(self, folders: Folders) -> dict[str, str]:
@@ -86,6 +88,7 @@ class Conversation:
         self.setting = setting
         #: Libraries that importing the project loaded, for the next zygote.
         self.modules: tuple[str, ...] = ()
+        self._rlimits = setting.rlimits()
 
     def begin(
         self,
@@ -116,7 +119,7 @@ class Conversation:
                 "args": list(args),
                 "tests": encode(tests),
                 "keep": keep,
-                "limits": setting.rlimits(),
+                "limits": self._rlimits,
                 "env": setting.environment(self.view.row_folders),
             }
         )
@@ -142,6 +145,7 @@ class Conversation:
 
         Raises:
             RowDied: the row's process ended first.
+            RowNotReady: no process could be started for it.
             WorkerGone: so did the zygote, or nothing was heard in time.
         """
         setting = self.setting
@@ -158,13 +162,15 @@ class Conversation:
                     "folders": folders.plain(),
                     "cwd": folders.work if order.in_work else self.view.tree,
                     "env": {**setting.environment(folders), **dict(order.env)},
-                    "limits": setting.rlimits(),
+                    "limits": self._rlimits,
                     "script": order.script,
-                    "spec": {**(order.spec or {}), "limits": setting.rlimits()},
+                    "spec": {**(order.spec or {}), "limits": self._rlimits},
                     "keep": order.keep,
                 }
             )
             events, reply = self.worker.follow(order.deadlines.total + GRACE)
+        if reply.event == "no_process":
+            raise RowNotReady(f"said: {reply.text}")
         if reply.event != "cell_end":
             if reply.event != "row_end":
                 self.worker.reply(GRACE)

@@ -32,6 +32,7 @@ class Engine(Protocol):
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
+            SandboxProblem: no process can be had for them.
         """
         ...
 

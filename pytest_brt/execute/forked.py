@@ -37,9 +37,7 @@ class ForkEngine:
         self.subject = subject
         self.level = sandbox.level
         self.remark = remark
-        self._setting = Setting(
-            subject=subject, limits=limits, level=sandbox.level, processes=sandbox.processes
-        )
+        self._setting = Setting(subject=subject, limits=limits, sandbox=sandbox)
         self._scratch = Scratch()
         self._slots = Slots(sandbox, self._setting, self._scratch, jobs=jobs)
         self._canary = Canary(subject)
@@ -96,7 +94,11 @@ class ForkEngine:
         self._scratch.close()
 
     def _cell(self, slot: Slot, order: CellOrder, changes: Sequence[FileChange]) -> Ended:
-        """Run one cell in a new interpreter, on another worker if the first one goes."""
+        """Run one cell in a new interpreter, on another worker if the first one goes.
+
+        Raises:
+            SandboxProblem: no process could be had for it.
+        """
         for attempt in range(2):
             try:
                 talk = Conversation(self._slots.worker(slot, 0), slot.view, self._setting)
@@ -106,6 +108,8 @@ class ForkEngine:
                 return ended
             except (WorkerGone, RowDied) as error:
                 self._slots.drop(slot, 0)
+                if attempt and isinstance(error, RowNotReady):
+                    raise SandboxProblem(f"the worker {error}") from error
                 if attempt:
                     return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
         raise AssertionError("not reached")

@@ -66,9 +66,7 @@ def _low(
         )
     if level == "none" or sys.platform != "linux":
         return PlainEngine(subject, level=level, limits=limits, jobs=jobs, remark=remark)
-    sandbox = Sandbox(
-        level=level, net=net, uid=drop_to(), processes=_tasks(drop_to()) + MORE_PROCESSES
-    )
+    sandbox = Sandbox(level=level, net=net, uid=drop_to(), processes=MORE_PROCESSES)
     return ForkEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
 
 
@@ -81,9 +79,8 @@ def _try(subject: Subject, level: str, net: str, limits: Limits, jobs: int) -> F
     if sys.platform != "linux":
         raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
     scope = can_keep_signals_in()
-    uid = drop_to()
-    processes = OWN_PROCESSES if level == "ns" else _tasks(uid) + MORE_PROCESSES
-    sandbox = Sandbox(level=level, net=net, uid=uid, scope=scope, processes=processes)
+    processes = OWN_PROCESSES if level == "ns" else MORE_PROCESSES
+    sandbox = Sandbox(level=level, net=net, uid=drop_to(), scope=scope, processes=processes)
     engine = ForkEngine(subject, sandbox, limits=limits, jobs=jobs)
     try:
         _judge(engine.check(), _RULES[level], net)
@@ -126,18 +123,3 @@ def in_container() -> bool:
     except OSError:
         return False
     return any(word in text for word in _CONTAINER_WORDS)
-
-
-def _tasks(uid: int | None) -> int:
-    """Return how many processes and threads a user has now."""
-    wanted = os.getuid() if uid is None else uid
-    count = 0
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        try:
-            if folder.stat().st_uid == wanted:
-                count += sum(1 for _ in (folder / "task").iterdir())
-        except OSError:
-            continue  # it ended meanwhile
-    return count

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
+from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
 from pytest_brt.execute.endings import missing_nodes
 from pytest_brt.execute.imports import common_imports
 from pytest_brt.execute.outcome import Scene
@@ -85,7 +85,8 @@ class RowRun:
         """
         if not isinstance(error, WorkerSilent):
             self.notes.append(f"the worker {error}, tried again")
-            self._blame(str(error))
+            if not isinstance(error, RowNotReady):
+                self._blame(str(error))
             return
         seconds = test_deadlines(self.limits).start
         for number in self.starting if self.current is None else (self.current,):
@@ -179,7 +180,7 @@ class RowRun:
         scene = Scene(
             target=target,
             places=self.setting.places(talk.view.tree),
-            level=self.setting.level,
+            level=self.setting.sandbox.level,
             seconds=self.limits.seconds,
             touched=bool(self.touched),
         )

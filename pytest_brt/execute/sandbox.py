@@ -39,7 +39,8 @@ class Sandbox:
     scope: bool = False
     #: Tests are forked; otherwise each gets a new interpreter.
     forks: bool = True
-    #: Processes that one test may have.
+    #: Processes that one test may have: in a user namespace of its own, or on top of what
+    #: its user has anyway; None for no limit.
     processes: int | None = None
 
     def configuration(self, subject: Subject, *, tree: str, fork: bool) -> dict[str, object]:

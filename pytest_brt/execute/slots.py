@@ -74,7 +74,7 @@ class Slots:
             StoreProblem: there is no room for its files.
         """
         # Namespaces keep what tests write in memory.
-        least = 0 if self._setting.level == "ns" else ROOM
+        least = 0 if self._setting.sandbox.level == "ns" else ROOM
         with self._room, self._scratch.room(least):
             with self._lock:
                 slot = self._free.pop() if self._free else None

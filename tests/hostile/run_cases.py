@@ -13,12 +13,16 @@ import sys
 import threading
 from pathlib import Path
 
+from pytest_brt.execute import sandbox
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
 from tests.execute.projects import make_project
 from tests.hostile.cases import CASES
 
+#: What root's rows run as here: a fork bomb uses up what its user may have, and other tests
+#: that run at the same time are of the usual one.
+ALONE = 65533
 CORE = "\n    def missing(self):\n        return {}['x']\n"
 
 
@@ -36,6 +40,7 @@ def digest(root: Path) -> str:
 def main() -> None:
     """Make a project, run every case on it, and tell what came of it."""
     level, folder, mark = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+    sandbox.NOBODY = ALONE
     home, outside, root = Path.home() / f"brt-{mark}", folder / "outside", folder / "project"
     for path in (home, outside):
         path.mkdir()

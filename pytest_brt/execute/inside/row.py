@@ -100,9 +100,11 @@ class Row:
         output = _memory_file()
         me = os.getpid()
         begin = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            pid = os.fork()
+        try:
+            pid = self.load("fork").fork()
+        except self.load("fork").NoProcess as error:
+            self.control.send("no_process", text=str(error))
+            os._exit(1)
         if pid == 0:
             for descriptor in (reader, status_reader, self.control.descriptor, self.output):
                 os.close(descriptor)

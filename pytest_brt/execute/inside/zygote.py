@@ -11,7 +11,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: What rows and cells use, loaded once for all of them.
-FOR_ROWS = ("describe", "row", "watch", "files", "cell", "touched", "wire", "limits")
+FOR_ROWS = ("describe", "row", "watch", "files", "cell", "touched", "wire", "limits", "fork")
 ON_LINUX = ("syscalls", "view")
 
 
@@ -96,7 +96,12 @@ class Zygote:
         if request["kind"] == "fork":
             self.rewritten.learn(request["tests"])
         me = os.getpid()
-        pid = os.fork()
+        try:
+            pid = self.load("fork").fork()
+        except self.load("fork").NoProcess as error:
+            self.control.send("no_process", text=str(error))
+            self.control.send("row_end", status=1)
+            return
         if pid == 0:
             code = 1
             try:
