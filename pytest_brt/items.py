@@ -21,6 +21,9 @@ from pytest_brt.types import Patch
 
 T = TypeVar("T")
 
+#: Seconds of silence after which long work is shown to go on.
+SIGN_OF_LIFE = 30.0
+
 
 class Work(OurItem):
     """An item that waits for a future and keeps what it found."""
@@ -45,11 +48,13 @@ class Work(OurItem):
         """Wait for the work and record it."""
 
     def show(self) -> None:
-        """Show, with ``-v``, what the work has said since."""
-        lines = list(self.config.stash[PROGRESS].taken())
+        """Show what the work has said since: all with ``-v``, else now and then the last."""
+        verbosity = self.config.get_verbosity()
+        progress = self.config.stash[PROGRESS]
+        lines = progress.taken() if verbosity > 0 else progress.sign_of_life(SIGN_OF_LIFE)
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         capture: Any = self.config.pluginmanager.getplugin("capturemanager")
-        if not lines or reporter is None or self.config.get_verbosity() <= 0:
+        if not lines or reporter is None or verbosity < 0:
             return
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             for line in lines:

@@ -58,6 +58,8 @@ class Options:
     tests: tuple[str, ...]
     strategies: tuple[str, ...]
     model: str
+    #: Why none was taken of the models that there are, "" where there is nothing to say.
+    passed_over: str
     #: Tokens of context; 0 takes what fits the model and the memory.
     context: int
     #: The model that writes code, or "" when `model` does that too.
@@ -164,6 +166,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     git, _, branches = patches.partition(":")
     repair, localise = str(values["brt_repair"]), str(values["brt_localise"])
     issues = (*_texts(values["brt_issue"]), *filter(None, (repair, localise)))
+    model, passed_over = _model(str(values["brt_model"]))
     return Options(
         issues=tuple(dict.fromkeys(issues)),
         repair=repair,
@@ -176,7 +179,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         branches=branches if git == "git" else "",
         tests=_texts(values["brt_tests"]),
         strategies=_texts(values["brt_strategy"]),
-        model=_model(str(values["brt_model"])),
+        model=model,
+        passed_over=passed_over,
         context=int(str(values["brt_context"])),
         edit_model=str(values["brt_edit_model"]),
         samples=_number(values["brt_samples"], int),
@@ -218,12 +222,12 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     )
 
 
-def _model(spec: str) -> str:
+def _model(spec: str) -> tuple[str, str]:
     if spec != "auto":
-        return spec
-    from pytest_brt.model.opening import default_spec  # only runs of ours come here
+        return spec, ""
+    from pytest_brt.model.opening import default_model  # only runs of ours come here
 
-    return default_spec()
+    return default_model()
 
 
 def _path(value: object) -> Path | None:

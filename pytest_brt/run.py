@@ -10,15 +10,13 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
-from dataclasses import replace
 from threading import Lock
 from typing import TypeVar
 
+from pytest_brt.attempting import Attempting
 from pytest_brt.codec import content_id
-from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.journal import Journal
-from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.rank.allowance import Allowance
 from pytest_brt.rank.guarding import Guarding
@@ -31,7 +29,6 @@ from pytest_brt.reproduce.agreement import agreed
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import (
     Attempt,
-    Issue,
     JudgedTest,
     Localised,
     NotRun,
@@ -73,6 +70,7 @@ class Run:
         self._deadline: float | None = None
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
         self._localised: dict[str, Future[Localised]] = {}
+        self._attempting = Attempting(plan, workbench, journal)
         self._repairing = Repairing(
             plan.repairs or RepairPlan(issues=frozenset(), strategies={}),
             workbench,
@@ -131,8 +129,8 @@ class Run:
         self._repairing.close()
 
     def record(self) -> RunRecord:
-        """Return all that is known by now: what failed or never ran is left out."""
-        attempts = agreed(_results(self._attempts.values()))
+        """Return all that is known by now: of what did not end, what it had found until then."""
+        attempts = agreed(self._found())
         given = self._given.result() if self._given and _succeeded(self._given) else ()
         # First of all: a row that ends meanwhile must not be missing in the ranks unsaid.
         missing = [self._not_run(case) for case in self.plan.cases]
@@ -151,6 +149,12 @@ class Run:
             not_run=tuple(filter(None, missing)),
         )
 
+    def _found(self) -> Iterator[Attempt]:
+        for key, future in self._attempts.items():
+            attempt = future.result() if _succeeded(future) else self._attempting.so_far(key)
+            if attempt is not None:
+                yield attempt
+
     def _repair(self, case: Case, key: AttemptKey, attempts: tuple[Future[Attempt], ...]) -> Repair:
         wait(attempts)
         issue = case.issue
@@ -158,11 +162,10 @@ class Run:
         made = tuple(_results(attempts))
         given = self._given.result() if self._given is not None else ()
         names = ("repair", key.issue, key.strategy, str(key.index))
-        deadline = math.inf if self._deadline is None else self._deadline
         return self._once(
             Repair,
             lambda: self._repairing.repair(
-                issue, key.strategy, key.index, attempts=made, given=given, deadline=deadline
+                issue, key.strategy, key.index, attempts=made, given=given, deadline=self._last()
             ),
             *names,
         )
@@ -200,59 +203,13 @@ class Run:
                 self.journal.put(value, *names)
         return value
 
+    def _last(self) -> float:
+        """Return when all must be over, as `time.monotonic` counts."""
+        return math.inf if self._deadline is None else self._deadline
+
     def _make(self, key: AttemptKey) -> Attempt:
         names = ("attempt", key.issue, key.strategy, str(key.index))
-        return self._once(Attempt, lambda: self._attempt(key), *names)
-
-    def _attempt(self, key: AttemptKey) -> Attempt:
-        issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
-        assert issue is not None, "keys are made from cases that have an issue"
-        started = time.perf_counter()
-        meter = Meter()
-        bench = self._bench(key, meter)
-        try:
-            attempt = self.plan.strategies[key.strategy].attempt(issue, key.index, bench)
-        except OutOfTime as over:
-            attempt = Attempt(
-                issue=key.issue,
-                strategy=key.strategy,
-                index=key.index,
-                tests=(),
-                notes=(str(over),),
-            )
-        tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
-        seconds = time.perf_counter() - started
-        return replace(attempt, tests=tests, seconds=seconds, cost=meter.cost)
-
-    def _bench(self, key: AttemptKey, meter: Meter) -> Workbench:
-        """Return the workbench of one attempt, whose models are paid for by it alone."""
-        deadline = math.inf if self._deadline is None else self._deadline
-        bench = self.workbench
-        name = f"{key.strategy}-{key.index:02}"
-
-        def say(text: str) -> None:
-            bench.say(f"{name}: {text}")
-
-        editor = bench.editor
-        return replace(
-            bench,
-            model=MeteredModel(bench.model, meter, deadline),
-            editor=None if editor is None else MeteredModel(editor, meter, deadline),
-            deadline=deadline,
-            journal=self.journal,
-            say=say,
-        )
-
-    def _accepted(self, issue: Issue, judged: JudgedTest) -> JudgedTest:
-        judgement = judged.judgement
-        if not judgement.candidate:
-            return judged
-        if self.plan.accept(issue, judged.test, judgement) is False:
-            refused = replace(
-                judgement, candidate=False, confidence=0.0, reason="refused by a plugin"
-            )
-            return replace(judged, judgement=refused)
-        return judged
+        return self._once(Attempt, lambda: self._attempting.attempt(key, self._last()), *names)
 
     def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
         wait(attempts)

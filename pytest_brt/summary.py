@@ -62,6 +62,8 @@ class Summary:
                 f"brt: no package or module in {subject.root!r}: is it the project's root? "
                 "(start pytest there, or --rootdir DIR)"
             )
+        if self.options.passed_over:
+            lines.append(f"brt: {self.options.passed_over}")
         if asked:
             lines.append(f"brt: {prospect(self.options.budget, inputs.spent)}")
         return lines

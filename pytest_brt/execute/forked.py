@@ -114,15 +114,13 @@ class ForkEngine:
                     return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
         raise AssertionError("not reached")
 
-    def _folders(self, tree: str) -> list[str]:
-        """Return the project's folder and those of its packages, as a row sees them."""
-        places = (
-            Path(start, name)
-            for start in self.subject.source_roots
-            for name in ("", *self.subject.packages)
-        )
-        root = Path(self.subject.root)
-        return sorted({str(Path(tree, place)) for place in places if (root / place).is_dir()})
+    def _places(self) -> list[Path]:
+        """Return where the project's code and tests may be, relative to it."""
+        subject = self.subject
+        forms = ("{}", "{}.py", "{}/__init__.py")
+        names = ["", *(form.format(name) for name in subject.packages for form in forms)]
+        places = [Path(start, name) for start in subject.source_roots for name in names]
+        return [*places, Path(subject.test_root)]
 
     def check(self) -> Event:
         """Return what code in the sandbox could do of what it is to be kept from.
@@ -133,13 +131,16 @@ class ForkEngine:
         outside = self._scratch.path / "outside"
         outside.mkdir(mode=0o777, exist_ok=True)
         outside.chmod(0o777)
+        root = Path(self.subject.root)
         with self._slots.lend() as slot:
+            tree = Path(slot.view.tree)
             order = CellOrder(
                 deadlines=Deadlines(start=STARTUP, total=STARTUP),
                 script=str(INSIDE / "check.py"),
                 spec={
                     "outside": str(outside / "x"),
-                    "inside": self._folders(slot.view.tree),
+                    "folders": [str(tree / at) for at in self._places() if (root / at).is_dir()],
+                    "files": [str(tree / at) for at in self._places() if (root / at).is_file()],
                     "signal": os.getpid(),
                     "hidden": [str(self._scratch.path)],
                 },

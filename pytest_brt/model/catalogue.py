@@ -53,7 +53,11 @@ def models_folder(chosen: str = "", env: Mapping[str, str] = os.environ) -> Path
     named = chosen or env.get(VARIABLE, "")
     if named:
         return Path(named).expanduser()
-    return Path(platformdirs.user_data_dir("pytest-brt")) / "models"
+    try:
+        data = platformdirs.user_data_dir("pytest-brt")
+    except RuntimeError:  # a user without a home: HOME is not set, and nobody knows the number
+        data = platformdirs.site_data_dir("pytest-brt")
+    return Path(data) / "models"
 
 
 def model_files(folder: Path) -> tuple[Path, ...]:

@@ -101,14 +101,22 @@ def builtin_factories() -> dict[str, Factory]:
     return {"gguf": _open_gguf, "server": _open_server, "scripted": _open_scripted}
 
 
-def default_spec(models_dir: str = "") -> str:
-    """Return the spec when none is given: the only GGUF in the model folder, else "none".
+def default_model(models_dir: str = "") -> tuple[str, str]:
+    """Return the spec when none is given, the only GGUF in the model folder, and a remark.
 
-    Also "none" where nothing can load it: a run that needs no model is not to fail for that.
+    The spec is "none" where there are several, or nothing can load them: a run that needs no
+    model is not to fail for that. The remark says so then, and is "" else.
     """
-    files = model_files(models_folder(models_dir))
-    loadable = find_spec("llama_cpp") is not None
-    return f"gguf:{files[0]}" if loadable and len(files) == 1 else "none"
+    folder = models_folder(models_dir)
+    files = model_files(folder)
+    if not files:
+        return "none", ""
+    if find_spec("llama_cpp") is None:
+        return "none", f"no model: {str(folder)!r} has one, and llama-cpp-python is not installed"
+    if len(files) > 1:
+        names = ", ".join(file.stem for file in files)
+        return "none", f"no model: {names} are there (--brt-model gguf:NAME takes one)"
+    return f"gguf:{files[0]}", ""
 
 
 def open_model(

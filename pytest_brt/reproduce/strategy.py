@@ -27,6 +27,8 @@ class Workbench:
     model: Model
     #: Says in a few words what is being done; for `-v`.
     say: Callable[[str], None]
+    #: Takes what an attempt has so far: all that is shown of it when the run is interrupted.
+    found: Callable[[Attempt], None] = lambda _: None
     #: The model that writes code when another one thinks; None when `model` does both.
     editor: Model | None = None
     prompts: Prompts = field(default_factory=Prompts)

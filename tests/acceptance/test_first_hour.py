@@ -76,3 +76,17 @@ def test_the_only_model_is_picked_up_by_itself(
     assert result.ret == 0
     result.stdout.no_fnmatch_line(header[0])
     result.stdout.fnmatch_lines(["brt: replay; *"])
+
+
+@needs_llama
+def test_of_several_models_none_is_taken_and_that_is_said(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = project.mkdir("models")
+    for name in ("one", "two"):
+        (models / f"{name}.gguf").write_bytes(b"GGUF")
+    monkeypatch.setenv("PYTEST_BRT_MODELS", str(models))
+    result = project.runpytest_subprocess("--brt-issue=clamp.md")
+    result.stdout.fnmatch_lines(["brt: no model: one, two are there (--brt-model gguf:NAME *"])
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-model=none")
+    result.stdout.no_fnmatch_line("brt: no model:*")

@@ -102,32 +102,47 @@ def test_files_that_are_read_only(root: Path) -> None:
     assert_ranked(run(root, *OPTIONS))
 
 
-def test_a_project_of_another_user(root: Path) -> None:
+def run_as_other(root: Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in `root` as a user who may read the project, and nothing else."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
-    make(root)
-    home = root.parent / "home"
     home.mkdir()
     os.chown(home, ORDINARY, ORDINARY)
     user = (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(home))
-    # Where pytest runs as a user who may read the project, and nothing else.
     command = "import os, sys, pytest; os.chdir(sys.argv[1]); sys.exit(pytest.main(sys.argv[2:]))"
     for folder in (root.parent, *list(root.parent.parents)[:3]):
         folder.chmod(folder.stat().st_mode | 0o055)
-    done = subprocess.run(
-        [*user, sys.executable, "-c", command, str(root), "-p", "no:randomly", *OPTIONS],
+    unset = [f"--unset={name}" for name, value in environment.items() if not value]
+    return subprocess.run(
+        [*user, "env", *unset, sys.executable, "-c", command, str(root), "-p", "no:randomly",
+         *OPTIONS],
         cwd=Path(__file__).parents[2],
         # Where tox is, pytest's cache is in its folder, not in the project's.
-        env={**os.environ, "TMPDIR": str(home), "TOX_ENV_DIR": ""},
+        env={**os.environ, "TMPDIR": str(home), "TOX_ENV_DIR": "", **environment},
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=False,
-    )
+    )  # fmt: skip
+
+
+def test_a_project_of_another_user(root: Path) -> None:
+    make(root)
+    done = run_as_other(root, root.parent / "home")
     assert_ranked(done)
     assert "sandbox landlock" in done.stdout, "an overlay of another's files cannot be changed"
     assert "the tests are not kept for the next run: pytest's cache cannot be" in done.stdout
     assert not (root / ".pytest_cache").exists()
+
+
+def test_a_user_without_a_home_in_a_folder_for_all(root: Path) -> None:
+    make(root, "interval.py")
+    (root / "tests").mkdir()
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o777)
+    done = run_as_other(root, root.parent / "home", HOME="", XDG_DATA_HOME="")
+    assert_ranked(done)
+    assert "sandbox landlock" in done.stdout, "the tests' folder is another's"
 
 
 def test_a_folder_of_a_monorepo(tmp_path: Path) -> None:

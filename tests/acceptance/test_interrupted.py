@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,50 @@ def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert "results taken" not in again.stdout
+
+
+VAGUE = """\
+# mean() of nothing is wrong
+
+```python
+from interval import mean
+mean([])
+```
+
+This raises an error.
+"""
+
+
+@pytest.fixture
+def mute() -> Iterator[str]:
+    """Yield the address of a model that is asked and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"server:http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+def test_what_was_found_before_a_model_was_slow_is_not_lost(
+    project: pytest.Pytester, mute: str
+) -> None:
+    project.makefile(".md", vague=VAGUE)
+    started = subprocess.Popen(
+        [sys.executable, "-c", HEEDFUL, "--brt-issue=vague.md", f"--brt-model={mute}", "-v"],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    )
+    assert started.stdout is not None
+    seen = []
+    for line in started.stdout:
+        seen.append(line)
+        if "trying libro" in line:
+            started.send_signal(signal.SIGINT)
+            break
+    output = "".join(seen) + started.communicate(timeout=120)[0]
+    assert started.returncode == 2, output
+    assert "  FAIL      45%  test_vague_mean_does_not_raise  [no-raise]" in output
+    assert "interrupted: what was found until then" in output
+    assert "go on with what is not finished: " in output
+    ranked = project.runpytest_subprocess("--rank-fixes=patches")
+    ranked.stdout.fnmatch_lines(["brt: by the tests of vague.md, *"])

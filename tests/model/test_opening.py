@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.opening import NoModel, default_spec, open_model, open_models
+from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
 from tests.llama import INSTALLED, needs_llama
 
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
@@ -87,10 +87,18 @@ def test_no_model_says_how_to_choose_one(folder: Path) -> None:
 
 
 def test_the_only_model_is_the_default(folder: Path, tmp_path: Path) -> None:
-    assert default_spec(str(folder)) == "none"
+    spec, remark = default_model(str(folder))
+    assert spec == "none"
+    assert remark == (
+        "no model: llama, qwen are there (--brt-model gguf:NAME takes one)"
+        if INSTALLED
+        else f"no model: {str(folder)!r} has one, and llama-cpp-python is not installed"
+    )
     (folder / "qwen.gguf").unlink()
-    assert default_spec(str(folder)) == (f"gguf:{folder / 'llama.gguf'}" if INSTALLED else "none")
-    assert default_spec(str(tmp_path / "missing")) == "none"
+    spec, remark = default_model(str(folder))
+    assert spec == (f"gguf:{folder / 'llama.gguf'}" if INSTALLED else "none")
+    assert bool(remark) is not INSTALLED
+    assert default_model(str(tmp_path / "missing")) == ("none", "")
 
 
 @needs_llama

@@ -78,7 +78,6 @@ class _Auto:
         self.asked: set[str] = set()
 
     def run(self) -> Attempt:
-        begin = time.monotonic()
         first = REPLAY.attempt(self.issue, self.index, self.bench)
         self._take("replay", first)
         ways: tuple[tuple[str, Callable[[Hints, Workbench], None]], ...] = (
@@ -102,13 +101,16 @@ class _Auto:
             raise self.problem
         if self.late:
             self.notes.append(f"more time (--brt-budget) would add: {', '.join(self.late)}")
+        return self._attempt()
+
+    def _attempt(self) -> Attempt:
+        """Return what was found until now."""
         return Attempt(
             issue=self.issue.id,
             strategy="auto",
             index=self.index,
             tests=together(self.tests, self.bench.keep),
             notes=tuple(dict.fromkeys(self.notes)),
-            seconds=time.monotonic() - begin,
             trajectories=tuple(self.trajectories),
             trouble="" if self.answered or self.problem is None else str(self.problem),
         )
@@ -166,6 +168,7 @@ class _Auto:
         self.tests += made.tests
         self.trajectories += made.trajectories
         self.notes += [f"{name}: {note}" for note in made.notes]
+        self.bench.found(self._attempt())
 
     def _libro(self, hints: Hints, bench: Workbench) -> None:
         """Draw samples, batch by batch, until more would not tell anything new."""

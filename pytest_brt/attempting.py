@@ -1,0 +1,93 @@
+"""The attempts of one invocation: each paid for on its own, and what it has so far."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from pytest_brt.errors import OutOfTime
+from pytest_brt.journal import Journal
+from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.plan import AttemptKey, Plan
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import Attempt, Issue, JudgedTest
+
+#: What is noted of an attempt that was not at its end.
+UNFINISHED = "interrupted: what was found until then"
+
+
+class Attempting:
+    """Carries out attempts; safe to call from many threads."""
+
+    def __init__(self, plan: Plan, workbench: Workbench, journal: Journal | None) -> None:
+        self.plan = plan
+        self.workbench = workbench
+        self.journal = journal
+        self._so_far: dict[AttemptKey, Attempt] = {}
+
+    def attempt(self, key: AttemptKey, deadline: float) -> Attempt:
+        """Make one attempt; models are not asked after `deadline`, by `time.monotonic`.
+
+        Raises:
+            BrtError: the attempt cannot be made.
+        """
+        issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
+        assert issue is not None, "keys are made from cases that have an issue"
+        started = time.perf_counter()
+        meter = Meter()
+        strategy = self.plan.strategies[key.strategy]
+
+        def found(attempt: Attempt) -> None:
+            seconds = time.perf_counter() - started
+            self._so_far[key] = self._accounted(issue, attempt, meter, seconds)
+
+        bench = replace(self._bench(key, meter, deadline), found=found)
+        try:
+            attempt = strategy.attempt(issue, key.index, bench)
+        except OutOfTime as over:
+            attempt = Attempt(
+                issue=key.issue,
+                strategy=key.strategy,
+                index=key.index,
+                tests=(),
+                notes=(str(over),),
+            )
+        return self._accounted(issue, attempt, meter, time.perf_counter() - started)
+
+    def so_far(self, key: AttemptKey) -> Attempt | None:
+        """Return what an attempt that did not end had found, None for nothing."""
+        attempt = self._so_far.get(key)
+        return attempt and replace(attempt, notes=(*attempt.notes, UNFINISHED))
+
+    def _accounted(self, issue: Issue, attempt: Attempt, meter: Meter, seconds: float) -> Attempt:
+        tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
+        return replace(attempt, tests=tests, seconds=seconds, cost=meter.cost)
+
+    def _bench(self, key: AttemptKey, meter: Meter, deadline: float) -> Workbench:
+        """Return the workbench of one attempt, whose models are paid for by it alone."""
+        bench = self.workbench
+        name = f"{key.strategy}-{key.index:02}"
+
+        def say(text: str) -> None:
+            bench.say(f"{name}: {text}")
+
+        editor = bench.editor
+        return replace(
+            bench,
+            model=MeteredModel(bench.model, meter, deadline),
+            editor=None if editor is None else MeteredModel(editor, meter, deadline),
+            deadline=deadline,
+            journal=self.journal,
+            say=say,
+        )
+
+    def _accepted(self, issue: Issue, judged: JudgedTest) -> JudgedTest:
+        judgement = judged.judgement
+        if not judgement.candidate:
+            return judged
+        if self.plan.accept(issue, judged.test, judgement) is False:
+            refused = replace(
+                judgement, candidate=False, confidence=0.0, reason="refused by a plugin"
+            )
+            return replace(judged, judgement=refused)
+        return judged
