@@ -96,7 +96,9 @@ class Files:
 
     def _sarif(self, record: RunRecord) -> str:
         assert self._options.sarif is not None, "asked for"
-        write_text(self._options.sarif, to_json(sarif(record, __version__), indent=2) + "\n")
+        below = place_in_repository(Path(self._engine.subject.root))
+        log = sarif(record, __version__, below)
+        write_text(self._options.sarif, to_json(log, indent=2) + "\n")
         return f"SARIF report: {self._options.sarif}"
 
     def _html(self, record: RunRecord) -> str:
@@ -167,3 +169,14 @@ def _read_key(path: Path | None) -> bytes | None:
     if not key:
         raise UsageProblem(f"--brt-key: {str(path)!r} is empty (write a long random text into it)")
     return key
+
+
+def place_in_repository(root: Path) -> str:
+    """Return the project's path below its repository's root; "" for the root, or for none.
+
+    A code viewer counts from there, whatever folder of a monorepo pytest was started in.
+    """
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            return root.relative_to(folder).as_posix().removeprefix(".")
+    return ""

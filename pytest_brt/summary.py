@@ -26,7 +26,15 @@ from pytest_brt.report.attempts import (
 from pytest_brt.report.failure import place_of
 from pytest_brt.report.others import others
 from pytest_brt.report.repairs import places, repairs
-from pytest_brt.report.table import exposures, question, reasons, regressions, table, unfinished
+from pytest_brt.report.table import (
+    exposures,
+    question,
+    reasons,
+    regressions,
+    table,
+    unfinished,
+    untried,
+)
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
 #: Longest reason that is shown on one line; -v shows all of it.
@@ -185,7 +193,7 @@ class Summary:
                 reporter.write_line(f"  {verdict}", bold=True)
             names = {judged.test.id: judged.test.name for judged in _candidates(record, issue)}
             asked = question(difference_of(ranks), names)
-            for text in (*regressions(ranks), *exposures(ranks), *asked):
+            for text in (*regressions(ranks), *untried(ranks), *exposures(ranks), *asked):
                 reporter.write_line(f"  {text}")
             for text in reasons(ranks) if self.verbose else ():
                 reporter.write_line(f"  {text}")

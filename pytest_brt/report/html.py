@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment
 
-from pytest_brt.report.table import note, place, regressions
+from pytest_brt.report.table import note, place, regressions, untried
 from pytest_brt.types import (
     Cell,
     Difference,
@@ -70,7 +70,10 @@ def _part(
         "title": issue.title if issue else "",
         "is_weighted": any(rank.score is not None for rank in ranks),
         "patches": [_patch(rank, number, ranks) for number, rank in enumerate(ranks)],
-        "guard": [line for line in regressions(ranks) if not line.startswith("regression of")],
+        "remarks": [
+            *(line for line in regressions(ranks) if not line.startswith("regression of")),
+            *untried(ranks),
+        ],
         "matrix": _matrix(ranks, tests) if ranks and tests else None,
         "curves": _curves(ranks, labels) if labels else None,
         "tests": [_test(judged, ranks) for judged in tests],

@@ -107,6 +107,7 @@ def result_json(result: PatchResult) -> Json:
         "size": result.size,
         "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
+        "changed_inputs": {"tried": len(result.varied), "cut": result.vary_cut},
         "cells": [_cell_json(cell) for cell in result.cells],
     }
 

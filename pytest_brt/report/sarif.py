@@ -13,7 +13,7 @@ from pytest_brt.types import Frame, JudgedTest, Place, RunRecord
 
 #: Plain data, ready to be written.
 Json = dict[str, object]
-_ROOT = "PROJECTROOT"
+_ROOT = "REPOSITORYROOT"
 _SUSPECT: Json = {
     "id": "suspect",
     "shortDescription": {"text": "A place where the bug of a report may be"},
@@ -21,12 +21,13 @@ _SUSPECT: Json = {
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif(record: RunRecord, version: str) -> Json:
+def sarif(record: RunRecord, version: str, below: str = "") -> Json:
     """Return a SARIF log with every candidate of `record`, and every place where a bug may be.
 
     Args:
         record: what a run found out.
         version: of pytest-brt.
+        below: where the project lies in its repository, as in "packages/a"; "" for its root.
     """
     made = [judged for attempt in record.attempts for judged in attempt.tests]
     tests = [judged for judged in (*made, *record.given) if judged.judgement.candidate]
@@ -44,14 +45,14 @@ def sarif(record: RunRecord, version: str) -> Json:
     }
     run: Json = {
         "tool": {"driver": driver},
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The project under test"}}},
-        "results": [_result(judged, kinds, titles) for judged in tests]
-        + [_suspect(place, titles.get(issue, ""), len(kinds)) for issue, place in suspects],
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The repository"}}},
+        "results": [_result(judged, kinds, titles, below) for judged in tests]
+        + [_suspect(place, titles.get(issue, ""), len(kinds), below) for issue, place in suspects],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str]) -> Json:
+def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], below: str) -> Json:
     test, judgement = judged.test, judged.judgement
     run = judgement.runs[0] if judgement.runs else None
     raised = run.raised if run else None
@@ -63,7 +64,7 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str]) ->
         "ruleIndex": kinds.index(test.oracle.kind),
         "level": "error",
         "message": {"text": text},
-        "locations": [_location(*_place(judged))],
+        "locations": [_location(*_place(judged), below)],
         "partialFingerprints": {"brtTest/v1": test.id},
         "properties": {
             "test": f"{test.path}::{test.name}",
@@ -71,13 +72,13 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str]) ->
             "oracle": test.oracle.sentence,
         },
     }
-    flow = _flow(raised.frames) if raised else []
+    flow = _flow(raised.frames, below) if raised else []
     if flow:
         result["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
     return result
 
 
-def _suspect(place: Place, title: str, index: int) -> Json:
+def _suspect(place: Place, title: str, index: int, below: str) -> Json:
     """Return a place where the bug of a report may be, for a reader to look at."""
     name = place.function or place.path
     why = "; ".join(place.reasons)
@@ -87,7 +88,7 @@ def _suspect(place: Place, title: str, index: int) -> Json:
         "ruleIndex": index,
         "level": "note",
         "message": {"text": f"{title}: {name} may have the bug ({why})"},
-        "locations": [_location(place.path, first)],
+        "locations": [_location(place.path, first, below)],
         "rank": round(min(100.0, place.score * 100 / 3), 1),
         "properties": {
             "score": round(place.score, 4),
@@ -112,16 +113,18 @@ def _place(judged: JudgedTest) -> tuple[str, int]:
     return judged.test.path, 1
 
 
-def _flow(frames: Iterable[Frame]) -> list[Json]:
+def _flow(frames: Iterable[Frame], below: str) -> list[Json]:
     """Return the stack from the test inwards: frames of the interpreter and libraries left out."""
     return [
-        {"location": _location(frame.path, frame.line)}
+        {"location": _location(frame.path, frame.line, below)}
         for frame in frames
         if not frame.path.startswith(("/", "<"))
     ]
 
 
-def _location(path: str, line: int) -> Json:
+def _location(path: str, line: int, below: str) -> Json:
+    if below and not path.startswith("/"):
+        path = f"{below}/{path}"
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT},

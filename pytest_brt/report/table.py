@@ -141,8 +141,8 @@ def reasons(ranks: Sequence[Rank]) -> Iterator[str]:
             yield f"{rank.result.patch.name}: {'; '.join(rank.because)}"
 
 
-def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield what changed inputs said: how many there was no time for, and counterexamples."""
+def untried(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield how many changed inputs there was no time for."""
     cuts: dict[str, list[str]] = {}
     tried = [rank.result for rank in ranks if rank.result.varied or rank.result.vary_cut]
     for result in tried:
@@ -150,6 +150,10 @@ def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
     for cut, names in cuts.items():
         if cut:
             yield cut if len(names) == len(tried) else f"{', '.join(names)}: {cut}"
+
+
+def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield inputs near the reported ones on which patches show the bug again."""
     for rank in ranks:
         exposure = rank.exposure
         if exposure is None:

@@ -76,7 +76,7 @@ def test_all_that_was_found_is_on_it() -> None:
     shown = varied("ValueError: no", "ValueError: no", decides=True)
     found = record(
         row("a.diff", "pp", guarded=broken(0)),
-        row("b.diff", "pf", guarded=broken(2), varied=shown),
+        row("b.diff", "pf", guarded=broken(2), varied=shown, vary_cut="1 of 7 were tried: time"),
         row("c.diff", applies=False, reason="does not apply: hunk 1"),
     )
     outline = read(page_of(found))
@@ -84,6 +84,7 @@ def test_all_that_was_found_is_on_it() -> None:
         "It is wrong", "separated: a.diff leads", "a.diff", "2 of 20", "tests/test_x.py::test_0",
         "does not apply: hunk 1", "Shows the bug again", "0 → 1", "AssertionError: assert 0",
         "guard: 20 of 100 existing tests", "T1 test_0.py::test_a", "passes 2 of 2 kinds",
+        "1 of 7 were tried: time",
     ):  # fmt: skip
         assert text in outline.text, text
     assert outline.tags.count("rect") >= 3 * 2 + 2

@@ -40,12 +40,21 @@ def only(log: dict[str, object]) -> Any:
 def test_a_failure_lies_where_the_project_fails() -> None:
     result = only(sarif(record(failing(IN_TEST, IN_PROJECT, IN_LIBRARY)), "1.0"))
     place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"] == {"uri": "src/a%20b.py", "uriBaseId": "PROJECTROOT"}
+    assert place["artifactLocation"] == {"uri": "src/a%20b.py", "uriBaseId": "REPOSITORYROOT"}
     assert place["region"] == {"startLine": 9}
     assert result["message"]["text"] == "It crashes: ValueError: no"
     flow = result["codeFlows"][0]["threadFlows"][0]["locations"]
     uris = [step["location"]["physicalLocation"]["artifactLocation"]["uri"] for step in flow]
     assert uris == ["test_0.py", "src/a%20b.py"]
+
+
+def test_paths_count_from_the_repository() -> None:
+    result = only(sarif(record(failing(IN_TEST, IN_PROJECT, IN_LIBRARY)), "1.0", "packages/a"))
+    flow = result["codeFlows"][0]["threadFlows"][0]["locations"]
+    places = [*result["locations"], *(step["location"] for step in flow)]
+    uris = [place["physicalLocation"]["artifactLocation"]["uri"] for place in places]
+    own = "packages/a/src/a%20b.py"
+    assert uris == [own, "packages/a/test_0.py", own]
 
 
 def test_a_claim_that_does_not_hold_lies_in_the_test() -> None:

@@ -15,6 +15,7 @@ from pytest_brt.report.table import (
     regressions,
     table,
     unfinished,
+    untried,
 )
 from pytest_brt.types import NotRun, Verdict
 from tests.rank.rows import broken, judged, row, varied
@@ -140,16 +141,16 @@ def test_it_is_said_when_there_was_no_time_for_all_changed_inputs() -> None:
     cut = "7 of 12 changed inputs were tried: time"
     cut_rows = [row(name, "p", varied=varied("0", "5"), vary_cut=cut) for name in "ab"]
     alike = (*cut_rows, row("c", "f"), row("d", applies=False))
-    assert list(exposures(rank_by_weight(alike, TESTS))) == [cut]
+    assert list(untried(rank_by_weight(alike, TESTS))) == [cut]
     hung = row(
         "c", "p", varied=varied("0", "5"), vary_cut="1 of 12 changed inputs were tried: time"
     )
-    assert list(exposures(rank_by_weight((*cut_rows, hung), TESTS))) == [
+    assert list(untried(rank_by_weight((*cut_rows, hung), TESTS))) == [
         f"a, b: {cut}",
         "c: 1 of 12 changed inputs were tried: time",
     ]
     whole = row("c", "p", varied=varied("0", "5"))
-    assert list(exposures(rank_by_weight((*cut_rows, whole), TESTS))) == [f"a, b: {cut}"]
+    assert list(untried(rank_by_weight((*cut_rows, whole), TESTS))) == [f"a, b: {cut}"]
 
 
 def test_patches_that_a_ranking_lacks_are_counted() -> None:
