@@ -5,10 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-import libcst
-from libcst.codemod import CodemodContext
-from libcst.codemod.visitors import AddImportsVisitor
-
 from pytest_brt.code.splice import is_insertion, split_lines
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
@@ -25,6 +21,10 @@ def add_needed_imports(path: str, text: str, needed: Sequence[NeededImport]) -> 
     """
     if not needed:
         return text
+    import libcst  # as slow to import as all of ours, and most runs add no import
+    from libcst.codemod import CodemodContext
+    from libcst.codemod.visitors import AddImportsVisitor
+
     context = CodemodContext()
     for module, name, bound in needed:
         plain = name or module.partition(".")[0]
