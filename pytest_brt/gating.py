@@ -44,7 +44,7 @@ def open_gate(config: pytest.Config) -> GateSession:
                 f"(check out {split_range(options.gate)[1]} first)"
             )
         engine = open_project(config, options)
-        gate = Gate(history, engine, base, head)
+        gate = Gate(history, engine, base, head, repeat=options.repeat)
     except BrtError as error:
         raise pytest.UsageError(str(error)) from None
     return GateSession(config, options, gate, engine, tests, f"{base.short}..{head.short}")

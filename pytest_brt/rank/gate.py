@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_brt.codec import content_id
@@ -26,6 +26,8 @@ class Proof(StrEnum):
     PASSES_BEFORE = "passes without the change"
     #: Cannot be run on the base: it uses what the change brings.
     UNTESTABLE = "cannot be run without the change"
+    #: Fails on the base at times only: it says nothing about the change.
+    UNSTABLE = "does not always fail without the change"
     FAILS_AFTER = "fails with the change"
 
 
@@ -117,8 +119,12 @@ def _is_shell(node: ast.stmt) -> bool:
 class Gate:
     """Runs changed tests on the head, and on the head with all but its tests undone."""
 
-    def __init__(self, history: History, engine: Engine, base: Revision, head: Revision) -> None:
+    def __init__(
+        self, history: History, engine: Engine, base: Revision, head: Revision, *, repeat: int = 1
+    ) -> None:
+        """Read both trees; a proof must come out so `repeat` times."""
         self._engine = engine
+        self._repeat = repeat
         now = {change.path: change for change in history.changes_to(head)}
         undone = {
             change.path: change
@@ -129,20 +135,31 @@ class Gate:
         self._base = tuple({**now, **undone}.values())
 
     def look(self, test: ChangedTest) -> Gated:
-        """Run one test on both trees.
+        """Run one test on both trees; one that proves something must do so every time.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        after = self._run(test, self._head)
-        before = self._run(test, self._base)
+        found = self._once(test, 0)
+        for seed in range(1, self._repeat):
+            if found.proof is not Proof.PROVEN:
+                return found
+            found = self._once(test, seed)
+            if found.proof not in (Proof.PROVEN, Proof.FAILS_AFTER):
+                return replace(found, proof=Proof.UNSTABLE)
+        return found
+
+    def _once(self, test: ChangedTest, seed: int) -> Gated:
+        after = self._run(test, self._head, seed)
+        before = self._run(test, self._base, seed)
         return Gated(proof=prove(before, after), before=before, after=after)
 
-    def _run(self, test: ChangedTest, changes: tuple[FileChange, ...]) -> TestRun:
+    def _run(self, test: ChangedTest, changes: tuple[FileChange, ...], seed: int) -> TestRun:
         target = TestTarget(
             id=content_id(test.path, test.node), path=test.path, source=test.source, node=test.node
         )
-        return self._engine.run(Row(changes=changes, targets=(target,))).runs[0]
+        row = Row(changes=changes, targets=(target,), hash_seed=seed)
+        return self._engine.run(row).runs[0]
 
 
 def prove(before: TestRun, after: TestRun) -> Proof:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -44,7 +47,7 @@ def changed(repository: Repository) -> list[tuple[str, str]]:
 def gated(repository: Repository, engine: Engine) -> dict[str, Gated]:
     history = History(repository.root)
     base, head = history.revision("HEAD~1"), history.revision("HEAD")
-    gate = Gate(history, engine, base, head)
+    gate = Gate(history, engine, base, head, repeat=3)
     return {test.node: gate.look(test) for test in changed_tests(history, base, head)}
 
 
@@ -125,6 +128,30 @@ def test_a_test_of_what_the_change_brings_cannot_be_run_before(
     repository.commit("feature", pkg_py=added, tests__test_half_py=half)
     result = gated(repository, engine)["test_half"]
     assert (result.proof, result.before.verdict) == (Proof.UNTESTABLE, Verdict.BROKEN)
+
+
+@pytest.mark.parametrize(
+    ("test", "proof"),
+    [
+        # What a string hashes to is the same for all runs of one seed, and another with the next.
+        ("assert double(2) == 4 or hash('a') != {seed}", Proof.UNSTABLE),
+        ("assert double(2) == 4 and hash('a') == {seed}", Proof.FAILS_AFTER),
+    ],
+)
+def test_a_proof_must_come_out_every_time(
+    repository: Repository, engine: Engine, test: str, proof: Proof
+) -> None:
+    first = subprocess.run(
+        [sys.executable, "-c", "print(hash('a'))"],
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    source = f"def test_two():\n    {test.format(seed=first.stdout.strip())}\n"
+    repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
+    repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + source)
+    assert gated(repository, engine)["test_two"].proof is proof
 
 
 def test_what_both_runs_show() -> None:
