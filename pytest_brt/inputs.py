@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_brt.cases import Files, read_cases
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
@@ -19,31 +18,21 @@ from pytest_brt.execute.remote import RemoteEngine, open_cluster
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.extensions import gather, named
-from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.model.recording import RecordedModel
 from pytest_brt.options import Options
-from pytest_brt.patches import read_patches
-from pytest_brt.plan import Case, Plan
+from pytest_brt.plan import Plan
 from pytest_brt.progress import PROGRESS, Progress
-from pytest_brt.rank.branches import write_branches
 from pytest_brt.rank.draw import can_vary
 from pytest_brt.rank.epr import Ranker, rank_by_epr
-from pytest_brt.rank.history import History
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.repair_inputs import buggy_places, repair_plan
 from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, Issue, JudgedTest, Patch
-
-
-def absolutepath(path: str | Path) -> Path:
-    """Return `path` from the root of the file system, ``..`` taken out, as pytest names it."""
-    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
-
+from pytest_brt.types import Cost, JudgedTest
 
 Given = Callable[[], tuple[JudgedTest, ...]]
 
@@ -56,8 +45,7 @@ class Inputs:
     workbench: Workbench
     #: What earlier runs here spent on the model.
     spent: Cost
-    #: The files that pytest collects, in order: an issue (no patches), or a file of patches.
-    paths: Mapping[Path, tuple[Case, tuple[Patch, ...]]]
+    paths: Files
     #: Where the tests come from when they are those of an earlier run, "" else.
     earlier: str = ""
 
@@ -68,9 +56,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     Raises:
         BrtError: something cannot be used; nothing has been started then.
     """
-    issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
-    folder, patches = _patches(config, options, scratch)
-    cases = _cases(issues, folder, patches)
+    cases, paths = read_cases(config, options, scratch)
     strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
     built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
@@ -121,73 +107,9 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         plan=plan,
         workbench=workbench,
         spent=spent,
-        paths=_paths(issues, cases, folder),
+        paths=paths,
         earlier=last.about if last is not None else "",
     )
-
-
-def _issue_path(source: str, scratch: Path) -> Path:
-    return scratch / "stdin.md" if source == "-" else _plain("--brt-issue", source)
-
-
-def _plain(option: str, source: str | Path) -> Path:
-    path = absolutepath(source)
-    if "[" in str(path) or "::" in str(path):
-        raise UsageProblem(
-            f"{option}: pytest reads '[' and '::' in a path as part of a test's name: "
-            f"{str(source)!r} (rename it; a report can also be given as '-' on stdin)"
-        )
-    return path
-
-
-def _read(config: pytest.Config, source: str) -> Issue:
-    if source != "-":
-        return load_issue(source, sys.stdin.buffer)
-    capture: Any = config.pluginmanager.getplugin("capturemanager")
-    if capture is None:
-        return load_issue(source, sys.stdin.buffer)
-    capture.suspend_global_capture(in_=True)
-    try:
-        return load_issue(source, sys.stdin.buffer)
-    finally:
-        capture.resume_global_capture()
-
-
-def _patches(
-    config: pytest.Config, options: Options, scratch: Path
-) -> tuple[Path | None, tuple[Patch, ...]]:
-    """Return the folder of patches and those in it; of branches it is made in `scratch`."""
-    if options.branches:
-        folder = scratch / "branches"
-        write_branches(History(config.rootpath), options.branches, folder)
-        found = read_patches(folder)
-        named = (replace(patch, name=patch.name.removesuffix(".diff")) for patch in found)
-        return folder, tuple(named)
-    if options.patches is None:
-        return None, ()
-    found = read_patches(options.patches)
-    return options.patches.parent if options.patches.is_file() else options.patches, found
-
-
-def _cases(
-    issues: Mapping[Path, Issue], folder: Path | None, patches: tuple[Patch, ...]
-) -> tuple[Case, ...]:
-    if folder is None:
-        return tuple(Case(issue=issue) for issue in issues.values())
-    if not issues:
-        return (Case(issue=None, patches=patches),)
-    if len(issues) == 1:
-        return (Case(issue=next(iter(issues.values())), patches=patches),)
-    cases = []
-    for path, issue in issues.items():
-        own = tuple(patch for patch in patches if patch.name.startswith(f"{path.stem}/"))
-        if not own:
-            raise UsageProblem(
-                f"--rank-fixes: several issues need a folder of patches each: "
-                f"no *.diff in {str(folder / path.stem)!r}"
-            )
-        cases.append(Case(issue=issue, patches=own))
-    return tuple(cases)
 
 
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
@@ -293,22 +215,3 @@ def _accept(config: pytest.Config) -> Callable[..., bool | None]:
         return answer
 
     return accept
-
-
-def _paths(
-    issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path | None
-) -> dict[Path, tuple[Case, tuple[Patch, ...]]]:
-    paths: dict[Path, tuple[Case, tuple[Patch, ...]]] = {}
-    for path, case in zip(issues, cases, strict=False):
-        if not path.exists():  # it came from stdin
-            path.write_text(case.issue.text if case.issue else "", encoding="utf-8")
-        paths[path] = (case, ())
-    for case in cases:
-        for patch in case.patches:
-            assert folder is not None, "there are patches"
-            path = _plain("--rank-fixes", folder / patch.name)
-            if not path.exists():  # one of several in a mailbox, "box.mbox#2", or a branch
-                mailbox = path.name.rpartition("#")[0]
-                path = path.with_name(mailbox or f"{path.name}.diff")
-            paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
-    return paths

@@ -22,11 +22,12 @@ import pytest
 
 from pytest_brt import __version__
 from pytest_brt.again import command_again
+from pytest_brt.cases import absolutepath
 from pytest_brt.code.edits import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.files import Files
-from pytest_brt.inputs import Inputs, absolutepath, cache_folder, read_inputs
+from pytest_brt.inputs import Inputs, cache_folder, read_inputs
 from pytest_brt.items import (
     AttemptItem,
     IssueFile,
