@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.llama_wheel is not None:
         _copy(arguments.llama_wheel, wheels)
     _add_models(arguments.model, out)
-    _write_notes(out, target, llama=not arguments.without_llama)
+    _write_notes(out, target, about_llama(arguments), llama=not arguments.without_llama)
     count, size = _sum_up(out)
     print(f"{count} files, {size / 1e6:.0f} MB in {out} (how to go on: {out / 'INSTALL.md'})")
     return 0
@@ -243,22 +243,31 @@ def _add_models(files: Sequence[Path], out: Path) -> None:
         add_model(file, out / "models", link=False)
 
 
-def _write_notes(out: Path, target: Target, *, llama: bool) -> None:
+def about_llama(arguments: argparse.Namespace) -> str:
+    """Say what the bundle has to run models with, and what was not checked of it."""
+    if arguments.without_llama:
+        return "llama-cpp-python is not in it: models come from a server on the same machine."
+    if arguments.llama_wheel is not None:
+        return (
+            f"llama-cpp-python is the wheel that was given, {arguments.llama_wheel.name}; whether "
+            "it runs on the target was not tried: the third command below says."
+        )
+    libc = " ".join(platform.libc_ver())
+    return (
+        f"llama-cpp-python was built on {libc or platform.system()} with portable processor "
+        "flags: the target needs the same or a newer C library, and libgomp."
+    )
+
+
+def _write_notes(out: Path, target: Target, about: str, *, llama: bool) -> None:
     """Write the catalogue, the notes and the digests."""
     from pytest_brt.model.catalogue import catalogue_path
 
     shutil.copy(catalogue_path(), out / "catalogue.toml")
     extras = ",".join((*(["llama"] if llama else []), *_EXTRAS))
-    libc = " ".join(platform.libc_ver())
-    built = (
-        f"llama-cpp-python was built on {libc or platform.system()} with portable processor flags: "
-        "the target needs the same or a newer C library, and libgomp.\n"
-        if llama
-        else "llama-cpp-python is not in it: models come from a server on the same machine.\n"
-    )
     (out / "INSTALL.md").write_text(
         f"# pytest-brt {__version__}, for Python {target.python} on {target.platform}\n\n"
-        f"{built}\n"
+        f"{about}\n\n"
         "On the machine without a network, in this folder:\n\n"
         f"    python{target.python} -m venv brt\n"
         "    brt/bin/pip install --no-index --find-links wheels --only-binary :all: "

@@ -142,7 +142,8 @@ def _how(code: int, said: str) -> str:
         name = f"signal {-code}"
     hints = {
         "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "
-        "or with -DGGML_NATIVE=OFF",
+        "with -DGGML_NATIVE=OFF, or take the wheel of a bundle ('pytest-brt bundle DIR' on a "
+        "machine with a network)",
         "SIGKILL": "killed from outside, often for want of memory",
         "SIGABRT": said[-200:],
     }

@@ -62,6 +62,23 @@ def test_wheels_of_older_systems_will_do() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), "llama-cpp-python was built on "),
+        (("--without-llama",), "llama-cpp-python is not in it: "),
+        (("--llama-wheel", "there/llama_cpp_python-0.3.35-py3-none-any.whl"), "was not tried"),
+    ],
+)
+def test_the_notes_say_what_models_would_run_with(
+    given: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    parser = argparse.ArgumentParser()
+    bundle.add_arguments(parser)
+    arguments = parser.parse_args([str(tmp_path), *given])
+    assert said in bundle.about_llama(arguments)
+
+
 @pytest.mark.slow
 def test_installing_without_a_network(tmp_path: Path) -> None:
     """A wheel of llama-cpp-python, where PYTEST_BRT_LLAMA_WHEEL names one, is part of it."""
