@@ -11,6 +11,8 @@ pytestmark = pytest.mark.slow
 
 ISSUE = "--brt-issue=clamp.md"
 RANK = "--rank-fixes=patches"
+#: Where the ini file that switches these off is replaced.
+PLAIN = ("--brt-guard=no", "--brt-vary=no")
 IN_ORDER = ("-p", "no:randomly")
 
 
@@ -189,10 +191,10 @@ def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pyteste
     refused = project.runpytest_subprocess(ISSUE)
     assert refused.ret != 0
     command = (sys.executable, "-m", "pytest_brt")
-    result = project.run(*command, "issue", "clamp.md", "--rank", "patches", "-v")
+    result = project.run(*command, "issue", "clamp.md", "--rank", "patches", "-v", *PLAIN)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     result.assert_outcomes(passed=5, xfailed=1)
-    ranked = project.run(*command, "rank", "patches", "--brt-json=../report.json")
+    ranked = project.run(*command, "rank", "patches", "--brt-json=../report.json", *PLAIN)
     assert ranked.ret == 0, ranked.stdout.str() + ranked.stderr.str()
     report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
     assert report["patches"][0]["name"] == "a-right.diff"
@@ -330,7 +332,7 @@ def test_a_report_elsewhere_does_not_move_the_root(project: pytest.Pytester) -> 
     (elsewhere / "pytest.ini").write_text("[pytest]\naddopts = --nope\nbrt_jobs = 9\n", "utf-8")
     (project.path / "clamp.md").rename(elsewhere / "clamp.md")
     project.makeini("[pytest]\nbrt_jobs = 3\n")
-    result = project.runpytest_subprocess("--brt-issue", f"{elsewhere}/clamp.md", RANK)
+    result = project.runpytest_subprocess("--brt-issue", f"{elsewhere}/clamp.md", RANK, *PLAIN)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     result.stdout.fnmatch_lines([f"rootdir: {project.path}", "brt: *3 jobs*"])
     assert not (elsewhere / ".pytest_cache").exists()
