@@ -89,7 +89,7 @@ SPECS = (
         flag="--brt-steps",
         metavar="N",
         read=at_least(1, int),
-        help="most steps of one dialogue with a model (default: agent 25)",
+        help="most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)",
     ),
     Spec(
         flag="--brt-budget",
