@@ -34,6 +34,7 @@ from pytest_brt.report.table import (
     table,
     unfinished,
     untried,
+    with_harm,
 )
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
@@ -209,7 +210,7 @@ class Summary:
             option = f"--brt-threshold {self.options.threshold:g}"
             chosen[option] = at_least(ranks, self.options.threshold)
         for option, selected in chosen.items():
-            names = ", ".join(rank.result.patch.name for rank in selected) or "no patch"
+            names = ", ".join(with_harm(rank) for rank in selected) or "no patch"
             reporter.write_line(f"  selected by {option}: {names}")
 
 

@@ -8,11 +8,11 @@ from pytest_brt.types import Rank
 
 
 def top_k(ranks: Sequence[Rank], k: int) -> tuple[Rank, ...]:
-    """Return the patches whose rank is at most `k`.
+    """Return the patches whose place, in the order that the ranker gives, is at most `k`.
 
     More than `k` when patches tie at the end: an order among them would be invented.
     """
-    return tuple(rank for rank in ranks if rank.rank is not None and rank.rank <= k)
+    return tuple(rank for rank in ranks if rank.place is not None and rank.place <= k)
 
 
 def at_least(ranks: Sequence[Rank], threshold: float) -> tuple[Rank, ...]:

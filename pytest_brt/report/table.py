@@ -185,6 +185,15 @@ def question(difference: Difference | None, names: Mapping[str, str]) -> Iterato
     yield f"    {difference.question}"
 
 
+def with_harm(rank: Rank) -> str:
+    """Return a patch's name, and how many existing tests it breaks if it does."""
+    guarded = rank.result.guarded
+    if guarded is None or not guarded.regressions:
+        return rank.result.patch.name
+    broken = len(guarded.regressions)
+    return f"{rank.result.patch.name} (breaks {broken} existing test{'s' * (broken > 1)})"
+
+
 def shortened(text: str, cut: int | None) -> str:
     """Return `text` on one line of at most `cut` characters."""
     line = " ".join(text.split())

@@ -16,6 +16,7 @@ from pytest_brt.report.table import (
     table,
     unfinished,
     untried,
+    with_harm,
 )
 from pytest_brt.types import NotRun, Verdict
 from tests.rank.rows import broken, judged, row, varied
@@ -160,3 +161,15 @@ def test_patches_that_a_ranking_lacks_are_counted() -> None:
     assert list(unfinished(some)) == ["21 of 27 patches were not run"]
     one = NotRun(issue="", patches=names[:1], of=27)
     assert list(unfinished(one)) == ["1 of 27 patches was not run"]
+
+
+def test_what_a_patch_breaks_stands_beside_its_name() -> None:
+    rows = (row("a", "p", guarded=broken(0)), row("b", "p", guarded=broken(1)), row("c", "p"))
+    more = row("d", "p", guarded=broken(3))
+    told = [with_harm(rank) for rank in rank_by_weight((*rows, more), TESTS)]
+    assert sorted(told) == [
+        "a",
+        "b (breaks 1 existing test)",
+        "c",
+        "d (breaks 3 existing tests)",
+    ]
