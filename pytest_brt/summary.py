@@ -7,6 +7,7 @@ from itertools import groupby
 
 import pytest
 
+from pytest_brt.attempting import UNFINISHED
 from pytest_brt.code.edits import Edit
 from pytest_brt.inputs import Inputs
 from pytest_brt.option_values import Write
@@ -127,6 +128,8 @@ class Summary:
                 name = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
                 for note in attempt.notes:
                     reporter.write_line(f"  {name}{note}")
+        elif any(UNFINISHED in attempt.notes for attempt in attempts):
+            reporter.write_line(f"  {UNFINISHED}", yellow=True)
         for trouble in dict.fromkeys(attempt.trouble for attempt in attempts if attempt.trouble):
             reporter.write_line(f"  without the model: {trouble}", yellow=True)
         for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
