@@ -21,6 +21,10 @@ _STOP = re.compile(
     r"[,;]|\.(?:\s|$)|\s(?:instead|rather|when|but|and|for|which|while|if|or|on|in|because|since"
     r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
 )
+_STARTS_LITERAL = re.compile(r"\s*(?:[\[({]|[rRbBuU]?['\"])")
+_ENDS_LITERAL = re.compile(r"[\])}'\"]")
+#: What makes a literal a part of a longer expression.
+_GOES_ON = re.compile(r"\s*[%+*/|&@^]|[\w.\[(=<>-]\S")
 _ENGLISH = frozenset(
     {
         "a", "an", "the", "wrong", "incorrect", "correct", "right", "it", "this", "that",
@@ -114,6 +118,9 @@ def object_at(text: str, codes: list[Code], start: int) -> tuple[str, int]:
     exception = EXCEPTION.match(rest)
     if exception:
         return exception[0].rstrip(". "), start + exception.end()
+    whole = _literal_at(rest)
+    if whole:
+        return whole.strip(), start + len(whole)
     stop = _STOP.search(rest)
     piece = rest[: stop.start()] if stop else rest
     piece = piece.strip().rstrip(".:")
@@ -123,3 +130,17 @@ def object_at(text: str, codes: list[Code], start: int) -> tuple[str, int]:
     if (single or is_literal(piece)) and parses(piece):
         return piece, start + len(piece)
     return "", start
+
+
+def _literal_at(text: str) -> str:
+    """Return the string or collection that `text` starts with, "" for none.
+
+    What stands in it ends no sentence: ``[1, 2]`` has a comma, and ``'a and b'`` an "and".
+    """
+    if not _STARTS_LITERAL.match(text):
+        return ""
+    for end in _ENDS_LITERAL.finditer(text[:300]):
+        piece = text[: end.end()]
+        if is_literal(piece.strip()):
+            return "" if _GOES_ON.match(text, end.end()) else piece
+    return ""

@@ -48,6 +48,13 @@ _NOW = re.compile(
     r"|\bafter (?:the )?(?:upgrad|updat)",
     re.IGNORECASE,
 )
+#: What a sentence quotes, in which a cue word is somebody else's: code, strings, and the message
+#: behind the name of an exception, up to where the sentence goes on.
+_QUOTED = re.compile(
+    r"(`+).+?\1|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
+    r"|(?:(?<=Error: )|(?<=Exception: )|(?<=Error`: )|(?<=Exception`: )|(?<=^Error: ))"
+    r"(?:(?!,? (?:but|whereas|while|however|instead)\b)[^\n])*"
+)
 _WORKS_AGAIN = re.compile(r"\bworks? (?:as expected|fine|correctly|well)\b", re.IGNORECASE)
 
 
@@ -58,7 +65,10 @@ def role_of(text: str) -> Role:
     'expected'
     >>> role_of("but it doesn't work").value
     'observed'
+    >>> role_of("It raises `Odd: expected identifier`:").value
+    'observed'
     """
+    text = _own_words(text)
     if not text.strip():
         return Role.SHOWN
     clause = _announcing_clause(text)
@@ -84,7 +94,7 @@ def role_of(text: str) -> Role:
 
 def heading_role(text: str) -> Role:
     """Return what the section under the heading `text` speaks of."""
-    words = text.lower()
+    words = _own_words(text).lower()
     if re.search(r"\b(?:expect|should|desired|want|like to)", words) and not re.search(
         r"\bactual|\bunexpected|\breproduc|\bexample|\bnot\b", words
     ):
@@ -103,3 +113,8 @@ def _announcing_clause(text: str) -> str:
     """Return the part of a sentence that is nearest to what follows it."""
     parts = re.split(r"[;:,]\s+|\s[-–—]\s|\bbut\b|\bwhile\b|\bwhereas\b", text.rstrip(" :\n"))
     return parts[-1].strip() or text
+
+
+def _own_words(text: str) -> str:
+    """Return `text` with a sign that no word has in place of what it quotes."""
+    return _QUOTED.sub("\u00a7", text)

@@ -46,6 +46,13 @@ def test_code_in_a_sentence(text: str, codes: list[str]) -> None:
         ("returns KeyError: no. Why", "KeyError: no. Why"),
         ("returns nonsense", ""),
         ("returns something else", ""),
+        ("returns [1, 2] but not more", "[1, 2]"),
+        ("returns 'a, b', and that is wrong", "'a, b'"),
+        ("returns {'a': [1, (2, 3)]}.", "{'a': [1, (2, 3)]}"),
+        ("returns 'it is not' and stops", "'it is not'"),
+        ("returns 'a'.upper() here", ""),
+        ("returns [1] + [2] here", ""),
+        ("returns (see below) nothing", ""),
     ],
 )
 def test_what_a_verb_is_followed_by(text: str, found: str) -> None:

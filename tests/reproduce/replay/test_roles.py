@@ -22,6 +22,11 @@ from pytest_brt.reproduce.replay.roles import heading_role, is_complaint, role_o
         ("unexpected output", "observed"),
         ("works as expected", "contrast"),
         ("", "shown"),
+        ("It raises `Odd: expected identifier`:", "observed"),
+        ("I get TypeError: expected str, bytes or os.PathLike object", "observed"),
+        ('I get "must be a number" from it:', "observed"),
+        ("It says `this should work`:", "shown"),
+        ("I get ValueError: bad date, but it should work:", "expected"),
     ],
 )
 def test_roles_of_sentences(text: str, role: str) -> None:
@@ -36,6 +41,7 @@ def test_roles_of_sentences(text: str, role: str) -> None:
         ("Actual behavior", "observed"),
         ("What actually happened?", "observed"),
         ("Current behaviour", "observed"),
+        ("Error: expected identifier", "observed"),
         ("Steps to reproduce", "shown"),
         ("Environment", "shown"),
     ],
