@@ -39,8 +39,11 @@ class Display:
     type: str = ""
 
 
-def displays(seen: Seen) -> tuple[Display, ...]:
-    """Return what the statement showed on the buggy tree, most natural form first."""
+def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
+    """Return what the statement showed on the buggy tree, most natural form first.
+
+    With `blank` also what nobody sees: None, and blank lines.
+    """
     did = seen.did
     if did is None or did.raised is not None or _ENVIRONMENT.search(seen.step.source):
         return ()
@@ -65,14 +68,14 @@ def displays(seen: Seen) -> tuple[Display, ...]:
             found.append(
                 Display(form=Form.STR, expression=expression, text=value.str, type=value.type)
             )
-    elif did.value is not None and not stdout and seen.step.inline:
+    elif did.value is not None and not did.stdout and (seen.step.inline or blank):
         found.append(Display(form=Form.VALUE, expression=expression, text="None", evaluable=True))
-    if stdout:
+    if stdout or (blank and did.stdout):
         if printed:
             found.append(Display(form=Form.STR, expression=printed, text=stdout))
         else:
             found.append(Display(form=Form.STDOUT, expression=expression, text=did.stdout))
-    return tuple(display for display in found if display.text.strip())
+    return tuple(display for display in found if blank or display.text.strip())
 
 
 def shown_expression(source: str) -> str:

@@ -9,6 +9,7 @@ from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.judge import is_isolation, is_unset_variable
 from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
 from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.rules.messages import is_about_the_message
 from pytest_brt.reproduce.replay.rules.view import (
     View,
     called,
@@ -63,15 +64,17 @@ def _no_raise_score(
     wanted = [s for s in about if s.role in (Role.EXPECTED, Role.CONTRAST)]
     if wanted and not any(s.role is Role.OBSERVED for s in about):
         return 0.0, (), None
-    if _is_sound(view, seen, about):
-        return 0.0, (), None
-    if any(s.raised and s.raised.type for s in wanted if s.role is Role.EXPECTED):
+    if _is_sound(view, seen, about) or any(
+        s.raised and s.raised.type for s in wanted if s.role is Role.EXPECTED
+    ):
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if simple(raised.type) == "AssertionError" and own:
         return 0.6, (OWN,), None
     base = PRIORS[OracleKind.NO_RAISE]
     same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
+    if (not same and _is_said_to_work(seen)) or is_about_the_message(view.issue):
+        return 0.0, (), None
     exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
     named = view.is_named(raised)
     told = bool(named and messages_agree(named.message, raised.message))
@@ -94,6 +97,10 @@ def _no_raise_score(
     if view.script.named and not view.is_named(raised):
         return 0.15, ("another exception than the report names",), None
     return 0.25, ("the report does not speak of an exception",), None
+
+
+def _is_said_to_work(seen: Seen) -> bool:
+    return any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said)
 
 
 def _is_sound(view: View, seen: Seen, about: list[Said]) -> bool:

@@ -30,7 +30,7 @@ MARKED = "it is marked as wrong where it stands"
 def gone(view: View) -> Iterator[Draft]:
     """A result that the report quotes, and that still comes out, must be gone."""
     for index, seen in enumerate(view.seen):
-        if seen.missing:
+        if seen.missing or _is_as_wanted(seen):
             continue
         for display in displays(seen):
             found = _quotation(view, seen, display)
@@ -56,6 +56,15 @@ def gone(view: View) -> Iterator[Draft]:
                 about=called(seen.step.source),
             )
             break
+
+
+def _is_as_wanted(seen: Seen) -> bool:
+    """Say whether the report calls the statement one that works, or wants an exception of it."""
+    return any(
+        (said.kind is SaidKind.WORKS and said.role is Role.CONTRAST)
+        or (said.kind is SaidKind.RAISES and said.role is Role.EXPECTED)
+        for said in seen.step.said
+    )
 
 
 def _quotation(view: View, seen: Seen, display: Display) -> tuple[Said | None, Likeness] | None:
@@ -135,9 +144,6 @@ def _gone_score(
     if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
         score += 0.1
         reasons.append(MARKED)
-    if any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said):
-        score -= 0.4
-        reasons.append("the report says that it works")
     if view.in_title(seen.step.source):
         score += 0.06
         reasons.append("the title speaks of it")

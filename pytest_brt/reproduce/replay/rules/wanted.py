@@ -28,7 +28,7 @@ _ROUGHLY = re.compile(
 def equals(view: View) -> Iterator[Draft]:
     """A result that the report calls right must come out."""
     for index, seen in enumerate(view.seen):
-        shown = displays(seen)
+        shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
         wanted = [(said, *_wanted_score(said)) for said in seen.step.said if _is_wanted(said)]
@@ -51,6 +51,12 @@ def equals(view: View) -> Iterator[Draft]:
             draft = _equals(index, seen, shown, said, score, reason)
             if draft is not None:
                 yield draft
+
+
+def _shows_more(view: View, index: int) -> bool:
+    """Say whether a later statement of the same block shows something: that is then meant."""
+    block = view.seen[index].step.block
+    return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
 
 
 def _is_wanted(said: Said) -> bool:
@@ -117,7 +123,10 @@ def _equals(
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
     if as_value and not _is_expression(text):
         return None
-    if as_value:
+    if as_value and not display.evaluable and is_literal(display.text) and is_literal(text):
+        # It looks like a literal and is not equal to it: an object of a type of its own.
+        text = repr(ast.literal_eval(text))
+    elif as_value:
         display = Display(
             form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
         )
