@@ -22,7 +22,7 @@ _FILES = frozenset(
     | {"tex", "latex", "dockerfile", "makefile", "c", "c++", "cpp", "sql", "conf", "cython"}
 )
 _OUTPUTS = frozenset({"text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
-_COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯] \S")
+_COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
 _WINDOWS = re.compile(r"^[A-Za-z]:\\[^>\n]*>\s*\S")
 _DIFF = re.compile(r"^(?:diff --git |--- \S+.*\n\+\+\+ \S+|@@ -\d+)", re.MULTILINE)
 _RST = re.compile(r"^\s*(?:\.\. [\w:-]+::|:[\w-]+:`|=+ =+\s*$)", re.MULTILINE)

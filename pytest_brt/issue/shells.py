@@ -8,7 +8,7 @@ from pytest_brt.issue.sessions import Exchange
 
 _PROMPT = re.compile(
     r"^\s{0,3}(?:\([\w.-]+\) ?)?"
-    r"(?:(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯]|[\w.~/-]{1,40} ?[$❯])(?: (?P<rest>.*))?$"
+    r"(?:(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ]|[\w.~/-]{1,40} ?[$❯→➜])(?: (?P<rest>.*))?$"
 )
 _WINDOWS = re.compile(r"^\s*(?:PS )?[A-Za-z]:\\[^>\n]*>\s*(?P<rest>.*)$")
 

@@ -91,7 +91,20 @@ MAIN = """\
 import sys
 
 
+def trim(name):
+    # It takes spaces from the ends of lines, and comments with them.
+    with open(name, encoding="utf-8") as file:
+        lines = [line.split("#")[0].rstrip() for line in file]
+    with open(name, "w", encoding="utf-8") as file:
+        file.write("\\n".join(lines) + "\\n")
+    print("Trimming " + name)
+
+
 def main():
+    if sys.argv[1:2] == ["--trim"]:
+        for name in sys.argv[2:]:
+            trim(name)
+        return 0
     for name in sys.argv[1:]:
         with open(name, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pytest_brt.oracle.compare import squeezed
 from pytest_brt.oracle.priors import PRIORS
@@ -18,11 +17,12 @@ from pytest_brt.reproduce.replay.rules.crashes import (
     raised_by,
 )
 from pytest_brt.reproduce.replay.rules.view import simple
+from pytest_brt.reproduce.replay.rules.written import Claim, run_of, written
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
 from pytest_brt.reproduce.replay.tool.world import Quote
 from pytest_brt.reproduce.replay.tool.write import FIXTURES, IMPORTS, command_lines
-from pytest_brt.reproduce.replay.write import literal, quoted
+from pytest_brt.reproduce.replay.write import quoted
 from pytest_brt.types import BlockKind, Issue, OracleKind
 
 _BAD = re.compile(
@@ -49,15 +49,6 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    kind: OracleKind
-    lines: tuple[str, ...]
-    sentence: str
-    score: float
-    reason: str
-
-
 def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
     """Return drafts for every command that was run."""
     found: list[Draft] = []
@@ -74,7 +65,7 @@ def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
 def tool_notes(issue: Issue, stage: Stage) -> tuple[str, ...]:
     """Return a note for every command of the report that crashed otherwise than reported."""
     return tuple(
-        f"`{_shown(played)}` ends in {_crash_name(played)} on this tree, "
+        f"`{run_of(played)}` ends in {_crash_name(played)} on this tree, "
         "of which the report does not speak"
         for played in stage.played
         if played.given and crash_of(issue, stage, played) is Crash.OTHER
@@ -92,31 +83,32 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
         return crash is Crash.SHOWN and passes_through_tool(stage, played)
     told = [Quote(text=b.text, role=Role.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE]
     quotes = [*(quote for quote in stage.world.quotes if not quote.path), *told]
-    return any(_is_shown(quote, played) for quote in quotes) or any(_written(stage, played))
+    return any(_is_shown(quote, played) for quote in quotes) or any(written(stage, played))
 
 
-def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
+def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[Claim]:
     crash = crash_of(issue, stage, played)
     if crash is Crash.OTHER:
         return  # whatever fails then fails of that crash, not of what is reported
+    files = tuple(written(stage, played))
     if crash is Crash.NONE:
-        yield from _quoted(issue, stage, played)
+        yield from _quoted(issue, stage, played, least=0.5 if files else 0.0)
     else:
         yield _no_crash(played, crash)
     yield from _status(stage, played)
-    yield from _written(stage, played)
+    yield from files
     yield from _wanted(stage, played)
     yield from _complained(stage, played)
 
 
-def _no_crash(played: Played, crash: Crash) -> _Claim:
+def _no_crash(played: Played, crash: Crash) -> Claim:
     """A crash of the tool must not happen."""
     base = PRIORS[OracleKind.NO_RAISE]
     found = CRASH.search(played.output)
-    return _Claim(
+    return Claim(
         OracleKind.NO_PRINT,
         (f"assert {quoted(found[0] if found else '')} not in done.stdout + done.stderr",),
-        f"`{_shown(played)}` must not end in {_crash_name(played)}.",
+        f"`{run_of(played)}` must not end in {_crash_name(played)}.",
         base + {Crash.SHOWN: 0.05, Crash.NAMED: -0.05}.get(crash, -0.2),
         crash.value,
     )
@@ -127,43 +119,24 @@ def _crash_name(played: Played) -> str:
     return simple(raised.type) if raised else "a traceback"
 
 
-def _status(stage: Stage, played: Played) -> Iterator[_Claim]:
+def _status(stage: Stage, played: Played) -> Iterator[Claim]:
     """A command that should succeed must end with 0."""
     words = [text for text in stage.world.expected if _SUCCEED.search(text)]
     if played.status != 0 and words:
-        yield _Claim(
+        yield Claim(
             OracleKind.EXIT_STATUS,
             ("assert done.returncode == 0, done.stdout + done.stderr",),
-            f'`{_shown(played)}` should succeed. Report: "{words[0]}"',
+            f'`{run_of(played)}` should succeed. Report: "{words[0]}"',
             PRIORS[OracleKind.EXIT_STATUS] + (0.05 if played.given else -0.1),
             "the report says that it should succeed",
         )
 
 
-def _written(stage: Stage, played: Played) -> Iterator[_Claim]:
-    """A file that the tool writes must not look as reported."""
-    for path, content in played.written:
-        for quote in stage.world.quotes:
-            if quote.path != path or quote.role is Role.EXPECTED:
-                continue
-            lines = {squeezed(line) for line in quote.text.split("\n") if line.strip()}
-            seen = {squeezed(line) for line in content.split("\n") if line.strip()}
-            if not lines or len(lines & seen) * 2 < len(lines):
-                continue
-            yield _Claim(
-                OracleKind.NO_PRINT,
-                (
-                    f'written = (tmp_path / {quoted(path)}).read_text(encoding="utf-8")',
-                    f"assert written != {literal(content)}",
-                ),
-                f"`{_shown(played)}` must not write {path} as reported.",
-                PRIORS[OracleKind.NO_PRINT],
-                "the report shows this file",
-            )
+def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterator[Claim]:
+    """Lines that the report quotes, and that still come out, must be gone.
 
-
-def _quoted(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
-    """Lines that the report quotes, and that still come out, must be gone."""
+    Lines of less than the `least` weight only say that the command ran.
+    """
     wanted = {
         squeezed(line)
         for quote in stage.world.quotes
@@ -181,12 +154,13 @@ def _quoted(issue: Issue, stage: Stage, played: Played) -> Iterator[_Claim]:
             weight = 1.0 if _BAD.search(fragment) else 0.0
             weight += 0.2 * len(title & set(_WORD.findall(fragment.lower())))
             found[fragment] = max(found.get(fragment, 0.0), weight)
-    best = sorted(found.items(), key=lambda pair: (-pair[1], -len(pair[0])))[:3]
+    heavy = [pair for pair in found.items() if pair[1] >= least]
+    best = sorted(heavy, key=lambda pair: (-pair[1], -len(pair[0])))[:3]
     for place, (fragment, weight) in enumerate(best):
-        yield _Claim(
+        yield Claim(
             OracleKind.NO_PRINT,
             (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
-            f'`{_shown(played)}` must not print "{fragment}" any more.',
+            f'`{run_of(played)}` must not print "{fragment}" any more.',
             PRIORS[OracleKind.NO_PRINT] + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
             "the report shows this line",
         )
@@ -219,7 +193,7 @@ def _is_telling(fragment: str) -> bool:
     )
 
 
-def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
+def _wanted(stage: Stage, played: Played) -> Iterator[Claim]:
     """Lines that the report expects must be printed; only where the rest is as it shows."""
     others = [q for q in stage.world.quotes if q.role is not Role.EXPECTED and not q.path]
     if others and not any(_is_shown(quote, played) for quote in others):
@@ -233,10 +207,10 @@ def _wanted(stage: Stage, played: Played) -> Iterator[_Claim]:
             if len(text) < 8 or not _is_telling(text) or text in played.output or number >= 2:
                 continue
             number += 1
-            yield _Claim(
+            yield Claim(
                 OracleKind.PRINTS,
                 (f"assert {quoted(text)} in done.stdout + done.stderr",),
-                f'`{_shown(played)}` should print "{text}".',
+                f'`{run_of(played)}` should print "{text}".',
                 PRIORS[OracleKind.PRINTS] - 0.05,
                 "the report shows this line as expected",
             )
@@ -247,7 +221,7 @@ def _is_shown(quote: Quote, played: Played) -> bool:
     return any(_is_telling(fragment) for fragment in _common(quote, played))
 
 
-def _complained(stage: Stage, played: Played) -> Iterator[_Claim]:
+def _complained(stage: Stage, played: Played) -> Iterator[Claim]:
     """A line of the output that the complaint speaks of must change."""
     words = {w for text in stage.world.observed for w in _WORD.findall(text.lower())} - _PLAIN
     best: tuple[int, str] = (0, "")
@@ -258,20 +232,16 @@ def _complained(stage: Stage, played: Played) -> Iterator[_Claim]:
         score = len(words & set(_WORD.findall(text.lower())))
         best = max(best, (score, text))
     if best[0]:
-        yield _Claim(
+        yield Claim(
             OracleKind.NO_PRINT,
             (f"assert {quoted(best[1])} not in done.stdout",),
-            f'`{_shown(played)}` must not end with "{best[1]}" any more.',
+            f'`{run_of(played)}` must not end with "{best[1]}" any more.',
             PRIORS[OracleKind.NO_PRINT] - 0.15,
             "the report complains of what this line says",
         )
 
 
-def _shown(played: Played) -> str:
-    return " ".join((played.command.name, *played.command.arguments))[:100]
-
-
-def _draft(played: Played, claim: _Claim, score: float) -> Draft:
+def _draft(played: Played, claim: Claim, score: float) -> Draft:
     return Draft(
         kind=claim.kind,
         index=None,

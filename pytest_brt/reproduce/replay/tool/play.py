@@ -32,7 +32,8 @@ class Played:
     status: int
     #: Standard output, then standard error.
     output: str
-    #: Content of the files that the report shows as written, by path.
+    #: Content of the given files, and of those the report shows as written, by path; the
+    #: first 4,000 characters.
     written: tuple[tuple[str, str], ...] = ()
     #: The report shows the command itself; else it was worked out from its files.
     given: bool = True
@@ -126,8 +127,8 @@ def _run(
     *,
     given: bool,
 ) -> Played | None:
-    paths = tuple(quote.path for quote in world.quotes if quote.path)
-    seen = _observe(_statement(entry, command.arguments, paths), files, engine)
+    paths = {*(quote.path for quote in world.quotes if quote.path), *(f.path for f in files)}
+    seen = _observe(_statement(entry, command.arguments, tuple(sorted(paths))), files, engine)
     if seen is None:
         return None
     status, output, written = seen

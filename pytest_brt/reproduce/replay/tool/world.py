@@ -17,6 +17,8 @@ from pytest_brt.types import Block, BlockKind, Issue
 _NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{_NAME})\s*(?:-->)?:?\s*$")
 _IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{_NAME})(?![\w/-])")
+#: Where a tool saw something: a file and a line in it.
+_PLACE = re.compile(rf"^{_NAME}:\d+(?::\d+)?:?")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
 _CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{_NAME})$")
 _PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
@@ -68,6 +70,8 @@ class World:
     expected: tuple[str, ...]
     #: The report itself names a file or shows a document; not all names are made up.
     named: bool = True
+    #: Documents of the report that a file may have become, or should.
+    documents: tuple[Quote, ...] = ()
 
 
 def read_world(issue: Issue, names: Collection[str]) -> World:
@@ -89,6 +93,7 @@ class _Reader:
         self._unnamed: list[Block] = []
         self._observed: list[str] = []
         self._expected: list[str] = []
+        self._documents: list[Quote] = []
         self._section = Role.SHOWN
         self._last = ""
         self._named = ""
@@ -120,6 +125,7 @@ class _Reader:
             quotes=tuple(self._quotes),
             observed=tuple(self._observed),
             expected=tuple(self._expected),
+            documents=tuple(self._documents),
         )
 
     def _role(self) -> Role:
@@ -137,8 +143,9 @@ class _Reader:
                 self._expected.append(sentence.text)
             for span in sentence.spans:
                 # A name alone is mostly the library's; to run it must be said.
-                if " " in span.text or _RUNS.search(sentence.text[: span.start]):
-                    self._command(span.text, role)
+                runs = " " in span.text or _RUNS.search(sentence.text[: span.start])
+                if not (runs and self._command(span.text, role)) and _is_message(span.text):
+                    self._quotes.append(Quote(text=span.text, role=role))
 
     def _shell(self, block: Block) -> None:
         """Commands with their output; without prompts, what follows a command is its output."""
@@ -147,14 +154,23 @@ class _Reader:
         for exchange in read_shell(block.text):
             shown = _CAT.match(exchange.source)
             if shown and exchange.output and ".." not in shown["name"]:
-                self._files[shown["name"]] = exchange.output + "\n"
+                self._show(shown["name"], exchange.output, after=known)
             elif self._command(exchange.source, self._role()):
                 self._quote(pending)
                 known, pending = True, exchange.output.split("\n")
+            elif self._files.keys() & set(exchange.source.split()):
+                self._quote(exchange.output.split("\n"))  # another tool's, on the same file
             elif known and not exchange.output:
                 pending.append(exchange.source)
         self._quote(pending)
         self._last = ""
+
+    def _show(self, name: str, text: str, *, after: bool) -> None:
+        """Take the content of a file that a session shows, `after` a command of the project."""
+        if after and name in self._files:
+            self._documents.append(Quote(text=text, role=Role.OBSERVED))
+        else:
+            self._files[name] = text + "\n"
 
     def _quote(self, lines: list[str]) -> None:
         text = "\n".join(lines).strip("\n")
@@ -188,6 +204,7 @@ class _Reader:
         name = marked["name"] if marked else self._named
         text = rest if marked else block.text
         self._named = ""
+        self._documents.append(Quote(text=text, role=role))
         if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
             self._quotes.append(Quote(text=block.text, role=role))
         elif (
@@ -200,7 +217,9 @@ class _Reader:
         elif name:
             self._files[name] = text.strip("\n") + "\n"
         elif block.kind in (BlockKind.PYTHON, BlockKind.FILE) and block.language != "diff":
-            self._unnamed.append(block)
+            result = role in (Role.OBSERVED, Role.EXPECTED) and (self._files or self._unnamed)
+            if not result:
+                self._unnamed.append(block)
         self._last = ""
 
     def _name_unnamed(self) -> None:
@@ -232,6 +251,12 @@ class _Reader:
         stem = "test_reported" if "def test_" in block.text else "reported"
         number = sum(name.startswith(stem) for name in self._files)
         return f"{stem}{number + 1 if number else ''}.py"
+
+
+def _is_message(text: str) -> bool:
+    """Say whether code in a sentence is rather what a tool printed."""
+    words = _PLACE.sub("", text)
+    return len(words.split()) >= 3 and not parses(words) and not _IN_PROSE.search(words)
 
 
 def _name_in(text: str) -> str:
