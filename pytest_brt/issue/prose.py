@@ -71,5 +71,8 @@ def sentence(text: str, line: int, *, heading: bool = False) -> Sentence:
 
 
 def _mask(text: str) -> str:
-    """Return `text` with code blanked out, so that no sentence ends within it."""
-    return _CODE.sub(lambda match: re.sub(r"[^\n]", "x", match[0]).replace("\n", " "), text)
+    """Return `text` with code blanked out, so that no sentence ends within it.
+
+    The first tick stays: a sentence may start with code.
+    """
+    return _CODE.sub(lambda match: f"`{'x' * (len(match[0]) - 1)}", text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections import Counter
 from enum import IntEnum
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
@@ -44,9 +44,9 @@ def likeness(quoted: str, seen: str) -> Likeness:
     if _with_ellipsis(quoted, seen):
         return Likeness.SQUEEZED
     tokens, others = _tokens(quoted), _tokens(seen)
-    if tokens == others and sum(tokens.values()) >= 4:
-        return Likeness.TOKENS
-    return Likeness.NONE
+    if sorted(tokens) != sorted(others) or len(tokens) < 4:
+        return Likeness.NONE
+    return Likeness.TOKENS if tokens == others or _may_be_reordered(quoted, seen) else Likeness.NONE
 
 
 def quoted_in(seen: str, text: str) -> Likeness:
@@ -94,8 +94,20 @@ def is_steady(text: str) -> bool:
     return not _ADDRESS.search(text)
 
 
-def _tokens(text: str) -> Counter[str]:
-    return Counter(_TOKEN.findall(_BOX.sub(" ", text)))
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(_BOX.sub(" ", text))
+
+
+def _may_be_reordered(quoted: str, seen: str) -> bool:
+    """Say whether the same tokens in another order may be the same value.
+
+    Of literals that is known: a set may be, a list or a date is another one. Of dates and
+    numbers without quotes it is known, too; of formulas and drawings it is not.
+    """
+    try:
+        return bool(ast.literal_eval(quoted.strip()) == ast.literal_eval(seen.strip()))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return bool(re.search(r"[A-Za-z{]", quoted))
 
 
 def _with_ellipsis(quoted: str, seen: str) -> bool:

@@ -23,6 +23,15 @@ def test_sentences_and_their_code() -> None:
     assert [sentence.line for sentence in found] == [4, 4, 5, 6]
 
 
+def test_a_sentence_may_start_with_code() -> None:
+    found = sentences(block("Not sure if this is a bug. `f(1)` returns `2`. ``g. H`` too."))
+    assert [sentence.text for sentence in found] == [
+        "Not sure if this is a bug.",
+        "`f(1)` returns `2`.",
+        "``g. H`` too.",
+    ]
+
+
 def test_labels_begin_sentences() -> None:
     found = sentences(block("**Actual**: 0\n**Right one:** 5\nExpected result: 6\nand so on: 7"))
     assert [sentence.text for sentence in found] == [

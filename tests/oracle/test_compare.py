@@ -23,6 +23,12 @@ from pytest_brt.oracle.compare import Likeness, is_steady, likeness, partly_in, 
         ("9", "8", Likeness.NONE),
         ("", "", Likeness.NONE),
         ("a, b", "b, a", Likeness.NONE),
+        ("y + x*z", "x*z + y", Likeness.TOKENS),
+        ("[1, 2, 3]", "[1, 3, 2]", Likeness.NONE),
+        ("{1, 2, 3}", "{3, 2, 1}", Likeness.TOKENS),
+        ("{'a': 1, 'b': 2}", "{'a': 2, 'b': 1}", Likeness.NONE),
+        ("'2020-02-01'", "'2020-01-02'", Likeness.NONE),
+        ("2020-02-01", "2020-01-02", Likeness.NONE),
     ],
 )
 def test_likeness(quoted: str, seen: str, alike: Likeness) -> None:

@@ -87,6 +87,47 @@ def to_text(box):
     raise TypeError("cannot render " + repr(box.value))
 """
 
+#: What reports about reasons are about.
+MORE = """\
+class Mismatch(Exception):
+    pass
+
+
+def match(text):
+    raise Mismatch("expected identifier, found " + text)
+
+
+def read(name):
+    with open(name) as file:
+        return file.read()
+
+
+def mapping():
+    import collections
+
+    return collections.Mapping
+
+
+def nothing(x):
+    x + 1
+
+
+def pair(x):
+    return Pair(x)
+
+
+class Pair:
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"[{self.value}, {self.value}]"
+
+
+def date(day, month, year):
+    return f"{year}-{day:02}-{month:02}"
+"""
+
 MAIN = """\
 import sys
 
@@ -138,6 +179,7 @@ def make_project(root: Path) -> Path:
     exports = "from pkg.core import double, first, render, to_text\n"
     (root / "pkg" / "__init__.py").write_text(exports, encoding="utf-8")
     (root / "pkg" / "core.py").write_text(CORE, encoding="utf-8")
+    (root / "pkg" / "more.py").write_text(MORE, encoding="utf-8")
     (root / "pkg" / "__main__.py").write_text(MAIN, encoding="utf-8")
     (root / "tests" / "test_box.py").write_text(
         "from pkg.core import Box\n\n\ndef test_box():\n    assert Box(1).value == 1\n",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -26,6 +28,10 @@ from pytest_brt.types import OracleKind, Raised
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
 #: Says that the project's interpreter lacks a package, unless the report names it.
 _LACKING = "ModuleNotFoundError"
+#: What an older or newer Python's library has.
+_STANDARD = re.compile(
+    r"^module '(?P<name>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<from>[\w.]+)'"
+)
 #: The reason of a test whose assertion the report wrote itself.
 OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
@@ -88,7 +94,7 @@ def _no_raise_score(
         return base + 0.05, ("the report shows this exception and message",), None
     if named:
         return base - 0.1, ("the report names this type of exception",), None
-    if own or simple(raised.type) == _LACKING:
+    if own or _is_of_the_place(raised):
         return 0.0, (), None
     unnamed = [s for s in about if s.raised and not s.raised.type]
     works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
@@ -97,6 +103,16 @@ def _no_raise_score(
     if view.script.named and not view.is_named(raised):
         return 0.15, ("another exception than the report names",), None
     return 0.25, ("the report does not speak of an exception",), None
+
+
+def _is_of_the_place(raised: Raised) -> bool:
+    """Say whether an exception is about what this interpreter or this folder lacks."""
+    if simple(raised.type) in (_LACKING, "FileNotFoundError"):
+        return True
+    module = _STANDARD.search(raised.message)
+    if module is None:
+        return False
+    return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
 
 
 def _is_said_to_work(seen: Seen) -> bool:

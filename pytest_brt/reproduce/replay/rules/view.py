@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from pytest_brt.reproduce.replay.steps import Said, Script
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
-from pytest_brt.types import Issue, Raised
+from pytest_brt.types import BlockKind, Issue, Raised
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_RAISES = re.compile(r"\b(?:rais|throw|threw|error|exception|fail|crash|got|get)", re.IGNORECASE)
+#: Blocks in which an exception is spoken of, or comes out.
+_SHOWN = (BlockKind.PROSE, BlockKind.HEADING, BlockKind.OUTPUT, BlockKind.TRACEBACK)
 _COMMON = frozenset(
     {
         "the", "and", "for", "not", "with", "from", "import", "print", "return", "returns",
@@ -43,7 +46,19 @@ class View:
         for named in same:
             if messages_agree(named.message, raised.message):
                 return named
-        return next((named for named in same if not named.message), same[0] if same else None)
+        if same:
+            return next((named for named in same if not named.message), same[0])
+        return self._by_its_own_name(simple(raised.type))
+
+    def _by_its_own_name(self, name: str) -> Raised | None:
+        """Return the exception whose name alone does not say that it is one."""
+        named = re.compile(rf"(?<!\w){re.escape(name)}\b(?::[ \t]+(?P<message>[^`\n]+))?")
+        texts = [self.issue.title, *(b.text for b in self.issue.blocks if b.kind in _SHOWN)]
+        for line in (line for text in texts for line in text.split("\n")):
+            match = named.search(line)
+            if match and (match["message"] or _RAISES.search(line)):
+                return Raised(type=name, message=match["message"] or "")
+        return None
 
 
 def simple(name: str) -> str:

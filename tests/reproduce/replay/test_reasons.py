@@ -1,0 +1,123 @@
+"""What a report complains of, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from tests.reproduce.replay.project import open_project
+from tests.reproduce.replay.test_replay import attempt, candidates
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = open_project(tmp_path_factory.mktemp("reasons") / "project")
+    yield engine
+    engine.close()
+
+
+def found(engine: Engine, report: str) -> list[tuple[str, str, float]]:
+    """Return kind, last line and confidence of each candidate."""
+    made = attempt(engine, f"Something is off\n\n{report}")
+    return [
+        (
+            item.test.oracle.kind.value,
+            (item.test.source or "").rstrip().split("\n")[-1].strip(),
+            item.judgement.confidence,
+        )
+        for item in candidates(made)
+    ]
+
+
+def code(lines: str) -> str:
+    return f"```python\nfrom pkg.more import *\n{lines}\n```\n\n"
+
+
+TRACEBACK = (
+    "```\nTraceback (most recent call last):\n"
+    '  File "x.py", line 2, in <module>\n    match("1")\n'
+    "pkg.more.Mismatch: expected identifier, found 1\n```\n"
+)
+
+
+def test_words_of_a_message_are_not_the_reporters(engine: Engine) -> None:
+    said = "It raises `Mismatch: expected identifier`:\n\n"
+    ((kind, last, confidence),) = found(engine, code('match("1")') + said + TRACEBACK)
+    assert (kind, last) == ("no-raise", 'match("1")')
+    assert confidence > 0.7
+
+
+@pytest.mark.parametrize(
+    ("words", "least", "most"),
+    [
+        ("It raises Mismatch.\n", 0.5, 0.7),
+        ("I get `Mismatch: expected identifier, found 1`.\n", 0.7, 0.9),
+        ("The class Mismatch is in another module.\n", 0.0, 0.3),
+    ],
+)
+def test_an_exception_need_not_be_called_error(
+    engine: Engine, words: str, least: float, most: float
+) -> None:
+    ((kind, _, confidence),) = found(engine, code('match("1")') + words)
+    assert kind == "no-raise"
+    assert least <= confidence <= most
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ('read("app.cfg")', "This should give the content.\n"),
+        ("mapping()", "It gives strange errors.\n"),
+        ('match("1")', f"The error message is misleading:\n\n{TRACEBACK}"),
+        ('match("1")', f'{TRACEBACK}\nNote that it should say "found number".\n'),
+    ],
+)
+def test_what_is_not_the_bug_makes_no_test(engine: Engine, call: str, words: str) -> None:
+    assert found(engine, code(call) + words) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ('read("app.cfg")', "It raises FileNotFoundError, but should return an empty string.\n"),
+        ("mapping()", "AttributeError: module 'collections' has no attribute 'Mapping'\n"),
+        ('match("1")', f"{TRACEBACK}\nThe message is misleading, and it should work.\n"),
+    ],
+)
+def test_it_is_where_the_report_says_so(engine: Engine, call: str, words: str) -> None:
+    assert [kind for kind, _, _ in found(engine, code(call) + words)] == ["no-raise"]
+
+
+def test_code_that_behaves_is_not_forbidden_to_raise(engine: Engine) -> None:
+    report = code('match("1")') + TRACEBACK + "\nHowever the following code behaves correctly:\n\n"
+    lasts = [last for _, last, _ in found(engine, report + code('match("x")'))]
+    assert lasts == ['match("1")']
+
+
+def test_a_result_that_should_be_an_exception_is_not_forbidden_too(engine: Engine) -> None:
+    report = "```python\n>>> from pkg.core import check\n>>> check(-1)\n-1\n```\n\n"
+    kinds = [kind for kind, _, _ in found(engine, f"{report}It should raise `ValueError`.\n")]
+    assert kinds == ["must-raise"]
+
+
+@pytest.mark.parametrize(
+    ("report", "last"),
+    [
+        # What shows nothing now should give something.
+        (code("nothing(3)") + "It should return `3`.\n", "assert nothing(3) == 3"),
+        # An object that looks like a list is none.
+        ("`pair(1)` should be `[1]`.\n", 'assert repr(pair(1)) == "[1]"'),
+        # The same numbers in another order are another date, and another list.
+        (
+            "`date(2, 1, 2020)` returns `'2020-02-01'`, it should return `'2020-01-02'`.\n",
+            "assert date(2, 1, 2020) == '2020-01-02'",
+        ),
+        # A literal with commas and words in it is whole.
+        ("`date(2, 1, 2020)` should return '1, 2 and 2020' now.\n",
+         "assert date(2, 1, 2020) == '1, 2 and 2020'"),
+    ],
+)  # fmt: skip
+def test_what_should_come_out(engine: Engine, report: str, last: str) -> None:
+    assert last in [line for _, line, _ in found(engine, report)]
