@@ -21,6 +21,8 @@ from pytest_brt.reproduce.replay.steps import Role, SaidKind
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
 
+#: How a sentence begins that goes on about the code of the one before.
+_OF_THAT = re.compile(r"(?:it|that|this|which|but it|instead,? it)\b", re.IGNORECASE)
 _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
 
 
@@ -37,11 +39,15 @@ def read_heading(reading: Reading, block: Block, *, title: bool) -> None:
 def read_prose(reading: Reading, block: Block) -> None:
     """Read the sentences of a paragraph."""
     every = sentences(block)
+    subject = ""
     for position, sentence in enumerate(every):
         ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
         last = position == len(every) - 1
-        for claim in claims(sentence, reading.bound, reading.section):
-            claim = _in_section(reading, claim)  # noqa: PLW2901
+        for found in claims(sentence, reading.bound, reading.section):
+            claim = _in_section(reading, found)
+            if subject and not claim.subject and _OF_THAT.match(sentence.text):
+                claim = replace(claim, subject=subject)
+            subject = claim.subject
             _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
         _mention(reading, sentence)
     reading.recent.extend(every)

@@ -121,3 +121,27 @@ def test_a_result_that_should_be_an_exception_is_not_forbidden_too(engine: Engin
 )  # fmt: skip
 def test_what_should_come_out(engine: Engine, report: str, last: str) -> None:
     assert last in [line for _, line, _ in found(engine, report)]
+
+
+CRASH = "`match('a b')` raises `Mismatch: expected identifier, found a b`. "
+
+
+@pytest.mark.parametrize(
+    ("report", "claims"),
+    [
+        (CRASH + "It should return `3`.\n", ["match('a b')", "assert match('a b') == 3"]),
+        (
+            code("print(match('a b'))")
+            + TRACEBACK.replace("found 1", "found a b").replace('match("1")', "print(match('a b'))")
+            + "\nIt should print `3`.\n",
+            ["match('a b')", "assert str(match('a b')) == \"3\""],
+        ),
+        # Two values, and one that is no value: nobody can say which.
+        (CRASH + "It should return `3`, or it should return `4`.\n", ["match('a b')"]),
+        (CRASH + "It should return `something else`.\n", ["match('a b')"]),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_wanted_in_place_of_a_crash(
+    engine: Engine, report: str, claims: list[str]
+) -> None:
+    assert [last for _, last, _ in found(engine, report)] == claims

@@ -43,7 +43,7 @@ def no_raise(view: View) -> Iterator[Draft]:
         raised = seen.did.raised if seen.did else None
         if raised is None or seen.missing or is_isolation(raised) or is_unset_variable(raised):
             continue
-        score, reasons, said = _no_raise_score(view, seen, raised)
+        score, reasons, said = no_raise_score(view, seen, raised)
         if score <= 0:
             continue
         name = simple(raised.type)
@@ -62,7 +62,7 @@ def no_raise(view: View) -> Iterator[Draft]:
         )
 
 
-def _no_raise_score(
+def no_raise_score(
     view: View, seen: Seen, raised: Raised
 ) -> tuple[float, tuple[str, ...], Said | None]:
     """Return score, reasons and the words it rests on; 0 when the report wants the exception."""

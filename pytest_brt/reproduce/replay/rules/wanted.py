@@ -8,10 +8,18 @@ from collections.abc import Iterator
 
 from pytest_brt.oracle.compare import quoted_in, squeezed
 from pytest_brt.oracle.priors import PRIORS
-from pytest_brt.reproduce.replay.display import Display, Form, assertion, displays
+from pytest_brt.reproduce.replay.display import (
+    Display,
+    Form,
+    assertion,
+    displays,
+    printed_argument,
+    ran_expression,
+)
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.mentions import is_literal
+from pytest_brt.reproduce.replay.rules.raises import no_raise_score
 from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen
@@ -19,6 +27,8 @@ from pytest_brt.syntax import parse_expression
 from pytest_brt.types import OracleKind
 
 _VERSION = re.compile(r"\b(?:before|after|old|new|previous)\b", re.IGNORECASE)
+#: From this score on the exception that comes out is one that the report names.
+_NAMED = 0.4
 _ROUGHLY = re.compile(
     r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less)\b",
     re.IGNORECASE,
@@ -28,6 +38,9 @@ _ROUGHLY = re.compile(
 def equals(view: View) -> Iterator[Draft]:
     """A result that the report calls right must come out."""
     for index, seen in enumerate(view.seen):
+        crashed = _instead_of_a_crash(view, index)
+        if crashed is not None:
+            yield crashed
         shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
@@ -51,6 +64,42 @@ def equals(view: View) -> Iterator[Draft]:
             draft = _equals(index, seen, shown, said, score, reason)
             if draft is not None:
                 yield draft
+
+
+def _instead_of_a_crash(view: View, index: int) -> Draft | None:
+    """Return the draft for the one value that the report wants where an exception comes out."""
+    seen = view.seen[index]
+    raised = seen.did.raised if seen.did else None
+    if raised is None or seen.missing:
+        return None
+    wanted = [said for said in seen.step.said if _is_wanted(said) and is_literal(said.text.strip())]
+    if len({said.text.strip() for said in wanted}) != 1:
+        return None
+    trusted, _, _ = no_raise_score(view, seen, raised)
+    if trusted < _NAMED:
+        return None
+    text = wanted[0].text.strip()
+    printed = printed_argument(seen.step.source)
+    expression = printed or ran_expression(seen.step.source)
+    if not expression:
+        return None
+    form = Form.STR if printed else Form.VALUE
+    display = Display(form=form, expression=expression, text="", evaluable=not printed)
+    if printed:
+        value = ast.literal_eval(text)
+        text = value if isinstance(value, str) else text
+    lines, _ = assertion(display, text, differs=False)
+    score, reason = _wanted_score(wanted[0])
+    return Draft(
+        kind=OracleKind.EQUALS,
+        index=index,
+        body=lines,
+        sentence=f"`{short(seen.step.source)}` should give {text[:100]}.{quote(wanted[0])}",
+        score=score,
+        reasons=(reason, "the reported exception comes out instead"),
+        expects=raised,
+        about=called(seen.step.source),
+    )
 
 
 def _shows_more(view: View, index: int) -> bool:
