@@ -20,7 +20,8 @@ from pytest_brt.reproduce.replay.steps import Role
 
 _VERB = re.compile(
     r"(?P<modal>\b(?:should(?: not|n['’]t)?|must(?: not|n['’]t)?|would(?: not)?|could|ought to"
-    r"|(?:is |are |was )?(?:expected|supposed|meant) to|expect(?:ed)?(?: it)? to|to)\s+"
+    r"|(?:is |are |was )?(?:expected|supposed|meant) to|expect(?:ed)?(?: it)? to"
+    r"|(?:needs?|has|have) to|to)\s+"
     r"(?:(?:also|instead|rather|really|actually|simply|just|always|only|have)\s+)*)?"
     r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
     r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"

@@ -21,6 +21,11 @@ _SMALL = frozenset(
         "while", "via", "using", "use"
     }
 )  # fmt: skip
+#: A call on a class or module that sets something and is none of an object's.
+_SETTING = re.compile(
+    r"(?:[a-z_]\w*\.)*(?:[A-Z]\w*|[a-z_]\w*)\.(?:set|enable|disable|register|configure|use|seed"
+    r"|reset|override)(?:_?\w*)\("
+)
 _GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
 
 
@@ -124,8 +129,26 @@ def _setup(draft: Draft, replayed: Replayed) -> list[int]:
     if draft.whole:
         return [index for index in usable if not _is_idle(replayed.seen[index].step.source)]
     wanted = names_of(body).used if parses(body) else frozenset()
-    chosen = needed([*sources, body], len(sources), wanted)
-    return [usable[place] for place in chosen]
+    chosen = {*needed([*sources, body], len(sources), wanted)}
+    objects = {n for line in sources if not _is_import(line) for n in names_of(line).bound}
+    for place, index in enumerate(usable):
+        own = sources[place].partition(".")[0] in objects
+        if not own and _sets_for_all(replayed, index, draft.index):
+            chosen |= {place, *needed(sources, place)}
+    return [usable[place] for place in sorted(chosen)]
+
+
+def _sets_for_all(replayed: Replayed, index: int, last: int) -> bool:
+    """Say whether a statement sets something that all later ones of its block go by.
+
+    As in ``Parser.set_spaces("")``. No name leads from there to the claim, and on the tree with
+    the bug the result may be the same without it.
+    """
+    seen = replayed.seen[index]
+    if seen.step.block != replayed.seen[last].step.block or seen.did is None:
+        return False
+    silent = seen.did.value is not None and seen.did.value.is_none and not seen.did.stdout
+    return silent and bool(_SETTING.match(seen.step.source))
 
 
 def _is_before(replayed: Replayed, index: int, last: int) -> bool:

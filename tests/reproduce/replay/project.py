@@ -124,6 +124,30 @@ class Pair:
         return f"[{self.value}, {self.value}]"
 
 
+class Told(Pair):
+    def __repr__(self):
+        return "Told"
+
+    def __str__(self):
+        return str([self.value, self.value])
+
+
+def told(x):
+    return Told(x)
+
+
+class Scale:
+    by = 1
+
+    @classmethod
+    def set_by(cls, by):
+        cls.by = by
+
+
+def scaled(x):
+    return x * min(Scale.by, 1) + 1
+
+
 def date(day, month, year):
     return f"{year}-{day:02}-{month:02}"
 """

@@ -109,6 +109,7 @@ def test_a_result_that_should_be_an_exception_is_not_forbidden_too(engine: Engin
         (code("nothing(3)") + "It should return `3`.\n", "assert nothing(3) == 3"),
         # An object that looks like a list is none.
         ("`pair(1)` should be `[1]`.\n", 'assert repr(pair(1)) == "[1]"'),
+        ("`told(1)` should be `[1]`.\n", 'assert str(told(1)) == "[1]"'),
         # The same numbers in another order are another date, and another list.
         (
             "`date(2, 1, 2020)` returns `'2020-02-01'`, it should return `'2020-01-02'`.\n",
@@ -145,3 +146,16 @@ def test_a_value_that_is_wanted_in_place_of_a_crash(
     engine: Engine, report: str, claims: list[str]
 ) -> None:
     assert [last for _, last, _ in found(engine, report)] == claims
+
+
+def test_what_is_set_for_all_belongs_to_the_set_up(engine: Engine) -> None:
+    """On this tree the result is the same without it, and with the right fix it is not."""
+    made = attempt(
+        engine,
+        "scaled() is off\n\n"
+        + code("Scale.set_by(3)\nbox = Pair(1)\nbox.value = 2\nscaled(2)  # gives 3, should be 7"),
+    )
+    (best, *_) = candidates(made)
+    source = best.test.source or ""
+    assert "    Scale.set_by(3)\n    assert scaled(2) == 7\n" in source
+    assert "Pair" not in source

@@ -172,9 +172,9 @@ def _equals(
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
     if as_value and not _is_expression(text):
         return None
-    if as_value and not display.evaluable and is_literal(display.text) and is_literal(text):
-        # It looks like a literal and is not equal to it: an object of a type of its own.
-        text = repr(ast.literal_eval(text))
+    looks = _looks_like_one(shown) if as_value and is_literal(text) else None
+    if looks is not None:
+        display, text = looks, repr(ast.literal_eval(text))
     elif as_value:
         display = Display(
             form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
@@ -206,6 +206,16 @@ def _equals(
         fixtures=("capsys",) if capsys else (),
         about=called(seen.step.source),
     )
+
+
+def _looks_like_one(shown: tuple[Display, ...]) -> Display | None:
+    """Return the form in which a result looks like a literal that it is not equal to.
+
+    It is an object of a type of its own, as of what a parser returns, and compared by its looks.
+    """
+    if shown[0].evaluable or shown[0].form is not Form.VALUE:
+        return None
+    return next((form for form in shown if is_literal(form.text)), None)
 
 
 def _ending(seen: Seen, display: Display) -> str:
