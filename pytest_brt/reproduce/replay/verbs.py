@@ -37,6 +37,7 @@ _EXPECTS = re.compile(
     r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
     re.IGNORECASE,
 )
+_ON_CONDITION = re.compile(r"\b(?:after|when|if|unless|until|only|once)\b", re.IGNORECASE)
 _RAISING = re.compile(r"rais|throw|threw|fail|error|crash|die", re.IGNORECASE)
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|and not|but got|but gives|but returns)[\s:]*"
@@ -76,6 +77,8 @@ def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> li
     before = [code.text for code in calls if code.end <= match.start() + 1]
     after = [code.text for code in calls] if len(calls) == 1 else []
     subject = next(iter([*reversed(before), *after]), "")
+    if not subject and _ON_CONDITION.search(sentence.text, end):
+        return []  # of another input than the one that is shown
     found = [value_claim(subject, text, role, sentence)]
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):

@@ -159,3 +159,14 @@ def test_what_is_set_for_all_belongs_to_the_set_up(engine: Engine) -> None:
     source = best.test.source or ""
     assert "    Scale.set_by(3)\n    assert scaled(2) == 7\n" in source
     assert "Pair" not in source
+
+
+def test_a_value_that_is_expected_on_a_condition_is_not_that_of_what_is_shown(
+    engine: Engine,
+) -> None:
+    session = (
+        "```python\n>>> from pkg.core import double\n>>> double(1)\n2\n>>> double(2)\n5\n```\n\n"
+    )
+    report = "Not sure if it is wanted. `double` returns 5 for small numbers.\n\n" + session
+    shown = [last for _, last, _ in found(engine, report + "I would expect 5 after 3.\n")]
+    assert shown == ["assert double(2) != 5"]
