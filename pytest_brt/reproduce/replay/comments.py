@@ -133,3 +133,18 @@ def comment_said(text: str) -> tuple[Said, ...]:
     if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
         return (wrong,)
     return ()
+
+
+def printed_said(text: str) -> tuple[Said, ...]:
+    """Return what comment lines below a loop say that it prints, below a label or without one.
+
+    Words there do no harm: what is said to be printed without a word must really be.
+    """
+    first, _, rest = text.partition("\n")
+    label = first.strip().endswith(":") and bool(rest.strip())
+    output = rest if label else text
+    if not output.strip():
+        return ()
+    role = role_of(first) if label else Role.SHOWN
+    said = Said(kind=SaidKind.VALUE, role=role, text=output, sentence=first if label else "")
+    return (replace(said, direct=True),)

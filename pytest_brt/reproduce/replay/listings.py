@@ -7,7 +7,8 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.sessions import read_session
-from pytest_brt.reproduce.replay.comments import comment_said
+from pytest_brt.reproduce.replay.comments import comment_said, printed_said
+from pytest_brt.reproduce.replay.compound import may_print
 from pytest_brt.reproduce.replay.mend import Statement, statements
 from pytest_brt.reproduce.replay.mentions import is_literal
 from pytest_brt.reproduce.replay.names import names_of
@@ -75,7 +76,7 @@ def read_python(reading: Reading, block: Block) -> None:
     """Read a block of code."""
     role, sentence = announced(reading)
     if reading.latest and _is_bare_value(block.text):
-        literal = is_literal(block.text.strip())
+        literal = all(is_literal(part.source) for part in statements(block.text))
         if role is Role.EXPECTED or (literal and _shows(reading)):
             read_output(reading, block)
             return
@@ -132,11 +133,15 @@ def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, 
 def _shows(reading: Reading) -> bool:
     """Say whether the code above ends in something that shows a value, not shown so far."""
     last = reading.steps[reading.latest[-1]]
-    return displays_value(last.source) and not any(said.direct for said in last.said)
+    shows = displays_value(last.source) or may_print(last.source)
+    return shows and not any(said.direct for said in last.said)
 
 
 def _is_bare_value(text: str) -> bool:
+    """Say whether a block is a value, or a list of values such as a loop prints."""
     parts = statements(text)
+    if len(parts) > 1:
+        return all(is_literal(part.source) for part in parts)
     return (
         len(parts) == 1
         and isinstance(parse(parts[0].source).body[0], ast.Expr)
@@ -152,4 +157,6 @@ def _comments(statement: Statement) -> tuple[Said, ...]:
         first = statement.below.split("\n")[0]
         if first and not said:
             said += [s for s in comment_said(first) if s.kind in (SaidKind.VALUE, SaidKind.RAISES)]
+    elif may_print(statement.source) and not said:
+        said += printed_said(statement.below)
     return tuple(said)

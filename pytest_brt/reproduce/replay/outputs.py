@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.reproduce.replay.compound import is_print, may_print, prints_inside
 from pytest_brt.reproduce.replay.mend import Statement
 from pytest_brt.reproduce.replay.mentions import is_runnable
 from pytest_brt.reproduce.replay.reading import (
@@ -34,22 +35,39 @@ def read_output(reading: Reading, block: Block) -> None:
     reading.recent = []
     if not reading.latest:
         return
-    shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
-    if any(said.direct for index in shown for said in reading.steps[index].said):
-        shown = []  # a session: what each of its inputs gave stands there already
     lines = [line for line in block.text.split("\n") if line.strip()]
-    if len(shown) == len(lines) > 1:
+    shown = _line_by_line(reading, len(lines))
+    if shown:
         for index, line in zip(shown, lines, strict=True):
             say(reading, index, replace(displayed(line, role, sentence), direct=False))
         return
     for index in reading.latest:
-        several = role is not Role.EXPECTED and displays_value(reading.steps[index].source)
-        if several or index == reading.latest[-1]:
+        if index == reading.latest[-1] or _is_for(reading, index, role, len(lines)):
             wished = not announces_result(sentence) and states_value(
                 sentence, _claims(reading, index)
             )
             said = replace(displayed(block.text, role, sentence), direct=False, wished=wished)
             say(reading, index, said)
+
+
+def _line_by_line(reading: Reading, lines: int) -> list[int]:
+    """Return the statements of the last block that show one line each, [] when unsure."""
+    sources = {index: reading.steps[index].source for index in reading.latest}
+    shown = [index for index, source in sources.items() if displays_value(source)]
+    if any(said.direct for index in shown for said in reading.steps[index].said):
+        return []  # a session: what each of its inputs gave stands there already
+    if lines < 2 or any(map(prints_inside, sources.values())):
+        return []
+    prints = [index for index in shown if is_print(sources[index])]
+    return next((found for found in (shown, prints) if len(found) == lines), [])
+
+
+def _is_for(reading: Reading, index: int, role: Role, lines: int) -> bool:
+    """Say whether an output below a block of code may hold what one of its statements shows."""
+    source = reading.steps[index].source
+    if role is not Role.EXPECTED:
+        return displays_value(source) or may_print(source)
+    return may_print(source) or (is_print(source) and lines > 1)
 
 
 def _claims(reading: Reading, index: int) -> tuple[Said, ...]:

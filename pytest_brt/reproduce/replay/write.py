@@ -97,9 +97,9 @@ def script(draft: Draft, replayed: Replayed) -> str | None:
 def _pieces(draft: Draft, replayed: Replayed) -> tuple[str, list[str]] | None:
     """Return the import block and the lines of the test's body."""
     setup = _setup(draft, replayed)
-    lines = [_tidy(replayed.seen[index].step.source) for index in setup]
+    lines = [tidy(replayed.seen[index].step.source) for index in setup]
     imports, local = _hoist(lines)
-    body = [*local, *draft.body]
+    body = [*local, *_silenced(draft, replayed, setup), *draft.body]
     text = "\n".join(body)
     if not parses(text):
         return None
@@ -151,6 +151,13 @@ def _sets_for_all(replayed: Replayed, index: int, last: int) -> bool:
     return silent and bool(_SETTING.match(seen.step.source))
 
 
+def _silenced(draft: Draft, replayed: Replayed, setup: list[int]) -> list[str]:
+    """Return the line that drops what the set-up prints, where the test looks at the output."""
+    printed = (replayed.seen[index].did for index in setup)
+    noisy = any(did is not None and did.stdout for did in printed)
+    return ["capsys.readouterr()"] if noisy and "capsys" in draft.fixtures else []
+
+
 def _is_before(replayed: Replayed, index: int, last: int) -> bool:
     step = replayed.seen[index].step
     return not step.inline and (index < last or replayed.seen[last].step.inline)
@@ -167,7 +174,7 @@ def _is_idle(source: str) -> bool:
     return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)
 
 
-def _tidy(source: str) -> str:
+def tidy(source: str) -> str:
     """Return the statement without comments, on lines that are not too long."""
     plain = ast.unparse(parse(source))
     if (

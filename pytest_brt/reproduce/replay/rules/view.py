@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from keyword import iskeyword
 
 from pytest_brt.reproduce.replay.steps import Said, Script
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
@@ -95,7 +96,8 @@ def called(source: str) -> str:
     >>> called("print(simplify(x))")
     'simplify'
     """
-    names = [n for n in re.findall(r"([A-Za-z_]\w*)\s*\(", source) if n not in ("print", "str")]
+    found = re.findall(r"([A-Za-z_]\w*)\s*\(", source)
+    names = [n for n in found if n not in ("print", "str") and not iskeyword(n)]
     if names:
         chained = re.findall(r"\.([A-Za-z_]\w*)\s*\(", source)
         return str(

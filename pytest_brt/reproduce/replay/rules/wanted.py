@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_brt.oracle.compare import quoted_in, squeezed
 from pytest_brt.oracle.priors import PRIORS
@@ -19,6 +20,7 @@ from pytest_brt.reproduce.replay.display import (
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.mentions import is_literal
+from pytest_brt.reproduce.replay.rules.printed import wanted_text
 from pytest_brt.reproduce.replay.rules.raises import no_raise_score
 from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
@@ -61,7 +63,8 @@ def equals(view: View) -> Iterator[Draft]:
             for said in _from_versions(seen, shown)
         ]
         for said, score, reason in wanted:
-            draft = _equals(index, seen, shown, said, score, reason)
+            text = wanted_text(view, index, shown[0], said)
+            draft = _equals(index, seen, shown, replace(said, text=text), score, reason)
             if draft is not None:
                 yield draft
 
@@ -165,7 +168,7 @@ def _matches(shown: tuple[Display, ...], said: Said) -> bool:
 def _equals(
     index: int, seen: Seen, shown: tuple[Display, ...], said: Said, score: float, reason: str
 ) -> Draft | None:
-    text = said.text.strip()
+    text = said.text.rstrip() if shown[0].compound else said.text.strip()
     if not text or any(quoted_in(display.text, text) for display in shown):
         return None
     display = shown[0]
@@ -201,7 +204,7 @@ def _equals(
         body=lines,
         sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
         f"{quote(said)}",
-        score=score if as_value or "\n" not in text else score - 0.2,
+        score=score if as_value or display.compound or "\n" not in text else score - 0.2,
         reasons=(reason,),
         fixtures=("capsys",) if capsys else (),
         about=called(seen.step.source),
