@@ -89,7 +89,7 @@ def gather_hints(
     in_tests = find_literals(issue, index, tests=True)
     suspects = _with_given(find_suspects(issue, index, spelled=spelled), buggy)
     if replayed is None and engine is not None:
-        replayed = watch(read_script(issue), engine)
+        replayed = watch(read_script(issue, engine.subject), engine)
     seen = replayed.seen if replayed else ()
     report_code = "\n".join(item.step.source for item in seen)
     code = report_code if _parses(report_code) else ""

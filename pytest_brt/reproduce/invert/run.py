@@ -105,7 +105,8 @@ class _Inversion:
         self.bench = bench
         self.settings = settings
         self.notes: list[str] = []
-        self.replayed = settings.replayed or watch(read_script(issue), bench.engine)
+        script = read_script(issue, bench.engine.subject)
+        self.replayed = settings.replayed or watch(script, bench.engine)
         self.hints = settings.hints or gather_hints(
             issue, index, bench.engine, buggy=bench.buggy, replayed=self.replayed
         )

@@ -63,6 +63,17 @@ def statements(text: str) -> tuple[Statement, ...]:
     return tuple(_with_comments(piece, pieces, lines) for piece in pieces)
 
 
+def mended_line(line: str) -> str:
+    """Return the statement that a single line is, repaired when needed.
+
+    "" when it is none: a part of a longer statement is not made whole, for what the rest of it
+    was is not known.
+    """
+    line = line.strip().translate(_SMART) if not parses(line.strip()) else line.strip()
+    source = line if parses(line) else _plain(line)[0]
+    return source if parses(source) and len(parse(source).body) == 1 else ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Piece:
     source: str

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reproduce.replay.compound import is_print, may_print, prints_inside
+from pytest_brt.reproduce.replay.entry import entry_lines
 from pytest_brt.reproduce.replay.mend import Statement
-from pytest_brt.reproduce.replay.mentions import is_runnable
 from pytest_brt.reproduce.replay.reading import (
     Reading,
     add_step,
@@ -21,12 +21,6 @@ from pytest_brt.reproduce.replay.reading import (
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.wishes import announces_result, states_value
 from pytest_brt.types import Block
-
-_MODULE_LINE = re.compile(
-    r'^\s*File "[^"\n]+", line \d+, in <module>\n\s+(?P<code>\S[^\n]*)$|'
-    r"^-+> ?\d+ (?P<jupyter>\S[^\n]*)$",
-    re.MULTILINE,
-)
 
 
 def read_output(reading: Reading, block: Block) -> None:
@@ -77,24 +71,25 @@ def _claims(reading: Reading, index: int) -> tuple[Said, ...]:
     return (*step.said, *(said for group in beside for said in group))
 
 
-def _add_line_of(reading: Reading, block: Block) -> None:
-    """Take the line that a traceback starts from, where the report has no such code."""
-    match = _MODULE_LINE.search(block.text)
-    source = (match["code"] or match["jupyter"]).strip() if match else ""
-    if not is_runnable(source):
-        return
-    squeezed = re.sub(r"\s+", "", source)
-    if any(squeezed in re.sub(r"\s+", "", step.source) for step in reading.steps):
-        return
-    statement = Statement(source=source, line=0)
-    reading.latest = [add_step(reading, statement, block.line, (), session=False)]
+def _add_lines_of(reading: Reading, block: Block) -> list[int]:
+    """Take the lines that a traceback starts from, where the report has no such code."""
+    lines = entry_lines(block.text, reading.is_project, alone=not reading.steps)
+    before = [re.sub(r"\s+", "", step.source) for step in reading.steps]
+    added = []
+    for line in lines:
+        forms = [re.sub(r"\s+", "", form) for form in (line.text, line.source)]
+        if not any(form in source for form in forms for source in before):
+            statement = Statement(source=line.source, line=0, mended=line.text != line.source)
+            added.append(add_step(reading, statement, block.line, (), session=False))
+    reading.latest = added or reading.latest
+    return added
 
 
 def read_traceback_block(reading: Reading, block: Block) -> None:
     """Give a traceback to the statement that it shows, else to the last one."""
     role, sentence = announced(reading)
     raised = final_exception(block.text)
-    _add_line_of(reading, block)
+    added = _add_lines_of(reading, block)
     if raised is None or not reading.latest:
         reading.recent = []
         return
@@ -106,10 +101,12 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
         sentence=sentence,
         direct=True,
     )
+    for index in added[:-1]:
+        say(reading, index, said)  # one of them is what the project was asked, maybe not the last
     squeezed = re.sub(r"\s+", "", block.text)
     shown = [
         index
-        for index in reading.latest
+        for index in added[-1:] or reading.latest
         if re.sub(r"\s+", "", reading.steps[index].source.split("\n")[0]) in squeezed
     ]
     place = shown[-1] if shown else reading.latest[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.issue.prose import Sentence
@@ -19,6 +20,11 @@ _BOTH = re.compile(
     r"|\b(?:after|new|current)\b.{0,20}\b(?:vs|versus|and)\b.{0,20}\b(?:before|old|previous)\b",
     re.IGNORECASE,
 )
+
+
+def _unknown(_path: str) -> bool:
+    """Say of no file that it is the project's."""
+    return False
 
 
 @dataclass(slots=True)
@@ -44,6 +50,8 @@ class Reading:
     #: What was announced of that block.
     latest_role: Role = Role.SHOWN
     block: int = 0
+    #: Says whether a path in a traceback is that of a file of the project.
+    is_project: Callable[[str], bool] = _unknown
 
 
 def merged(old: tuple[Said, ...], new: tuple[Said, ...]) -> tuple[Said, ...]:

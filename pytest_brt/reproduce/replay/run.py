@@ -76,7 +76,7 @@ def replay(
     settings = settings or ReplaySettings()
     say = progress or _silent
     begin = time.monotonic()
-    script = read_script(issue)
+    script = read_script(issue, engine.subject)
     say(f"running {len(script.steps)} statements of the report")
     replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)

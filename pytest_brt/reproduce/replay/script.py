@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
+from pytest_brt.execute.subject import Subject
 from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.reproduce.replay.consoles import read_shell_block
 from pytest_brt.reproduce.replay.listings import read_python, read_repl
 from pytest_brt.reproduce.replay.mentions import EXCEPTION
 from pytest_brt.reproduce.replay.outputs import read_output, read_traceback_block
+from pytest_brt.reproduce.replay.project import is_project_path
 from pytest_brt.reproduce.replay.reading import (
     Reading,
     merged,
@@ -23,12 +26,19 @@ from pytest_brt.types import BlockKind, Issue, Raised
 _MOST_STEPS = 150
 
 
-def read_script(issue: Issue) -> Script:
+def read_script(issue: Issue, subject: Subject | None = None) -> Script:
     """Read the statements of a report and what it says about each.
 
     Inline code comes last: it is run when all names are known.
+
+    Args:
+        issue: the report.
+        subject: tells the user's lines in a traceback from the project's; None takes the
+            innermost for the user's.
     """
     reading = Reading()
+    if subject is not None:
+        reading.is_project = partial(is_project_path, subject=subject)
     for number, block in enumerate(issue.blocks):
         reading.block = number
         if block.kind is BlockKind.HEADING:
