@@ -53,7 +53,7 @@ def find_bindings(subject: Subject, names: Iterable[str]) -> Bindings:
     )
     usual: dict[str, Counter[str]] = {name: Counter() for name in wanted}
     defined: dict[str, list[str]] = {name: [] for name in wanted}
-    for path, data in _files(subject):
+    for path, data in project_files(subject):
         test = is_test_path(path)
         if path.endswith(".py") and not test:
             module = module_name(path, subject)
@@ -124,7 +124,7 @@ def is_project_path(path: str, subject: Subject) -> bool:
     )
 
 
-def _files(subject: Subject) -> Iterator[tuple[str, bytes]]:
+def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the project's Python and documentation files."""
     seen = 0
     for folder, folders, files in os.walk(subject.root):

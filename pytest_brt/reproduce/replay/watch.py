@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Observed, Program
-from pytest_brt.reproduce.replay.names import Names, names_of
+from pytest_brt.reproduce.replay.instances import through_instances
+from pytest_brt.reproduce.replay.names import Names, names_of, only_called
 from pytest_brt.reproduce.replay.resolve import Resolver
 from pytest_brt.reproduce.replay.steps import Script, Step
 from pytest_brt.syntax import parse
@@ -49,11 +50,11 @@ def watch(script: Script, engine: Engine) -> Replayed:
     """
     steps = script.steps
     every = [names_of(step.source) for step in steps]
-    stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps))
+    resolver = _resolver(steps, every, engine)
     unbound = [_unbound(every, index) for index in range(len(steps))]
     resolver.resolve(frozenset().union(*unbound) if unbound else frozenset())
     prelude = resolver.imports_for(frozenset().union(*unbound) if unbound else ())
+    steps = through_instances(steps, resolver)
     skip = {i for i, step in enumerate(steps) if _is_star(every[i]) or _is_alone(step.source)}
     done: dict[int, Observed] = {}
     ended: dict[int, str] = {}
@@ -83,6 +84,13 @@ def watch(script: Script, engine: Engine) -> Replayed:
             for i, step in enumerate(steps)
         ),
     )
+
+
+def _resolver(steps: tuple[Step, ...], every: list[Names], engine: Engine) -> Resolver:
+    """Return a resolver that knows what the report imports and calls."""
+    stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
+    called = only_called(step.source for step in steps)
+    return Resolver(engine=engine, stars=stars, own=_own_imports(steps), called=called)
 
 
 def _unbound(every: list[Names], index: int) -> frozenset[str]:

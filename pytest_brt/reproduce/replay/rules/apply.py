@@ -20,6 +20,8 @@ from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
+#: Taken off where what a statement is about had to be guessed.
+_GUESSED = 0.1
 _RULES = (
     no_raise,
     must_raise,
@@ -43,7 +45,18 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
             key = (draft.kind, draft.index, draft.body)
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
-    return tuple(sorted(_likely(found.values()), key=lambda draft: -draft.score))
+    drafts = (_weighed(view, draft) for draft in found.values())
+    return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
+
+
+def _weighed(view: View, draft: Draft) -> Draft:
+    """Take off for an object that the report does not tell of."""
+    names = view.seen[draft.index].names.used if draft.index is not None else frozenset()
+    guessed = sorted(names & view.replayed.resolver.guessed)
+    if not guessed:
+        return draft
+    reason = f"the object of {guessed[0]} is one as the project makes it"
+    return replace(draft, score=draft.score - _GUESSED, reasons=(*draft.reasons, reason))
 
 
 def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
