@@ -170,3 +170,9 @@ def test_a_value_that_is_expected_on_a_condition_is_not_that_of_what_is_shown(
     report = "Not sure if it is wanted. `double` returns 5 for small numbers.\n\n" + session
     shown = [last for _, last, _ in found(engine, report + "I would expect 5 after 3.\n")]
     assert shown == ["assert double(2) != 5"]
+
+
+def test_what_another_process_prints_is_not_asked_of_this_one(engine: Engine) -> None:
+    loop = "import os\nfor x in (1, 2):\n    pair(x)\n    os.system('echo %d' % x)"
+    report = code(loop) + "prints\n\n```\n1\n2\n```\n\nExpected:\n\n```\n1\n4\n```\n"
+    assert [kind for kind, _, _ in found(engine, report)] == ["observed-gone"]

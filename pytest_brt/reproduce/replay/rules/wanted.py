@@ -31,6 +31,8 @@ from pytest_brt.types import OracleKind
 _VERSION = re.compile(r"\b(?:before|after|old|new|previous)\b", re.IGNORECASE)
 #: From this score on the exception that comes out is one that the report names.
 _NAMED = 0.4
+#: What other processes print, no test sees that looks at the standard output of its own.
+_BY_CHILDREN = re.compile(r"\bos\.(?:system|popen|spawn|exec|fork)|\bsubprocess\b|\bPopen\b")
 _ROUGHLY = re.compile(
     r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less)\b",
     re.IGNORECASE,
@@ -172,6 +174,8 @@ def _equals(
     if not text or any(quoted_in(display.text, text) for display in shown):
         return None
     display = shown[0]
+    if display.form is Form.STDOUT and _BY_CHILDREN.search(seen.step.source):
+        return None
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
     if as_value and not _is_expression(text):
         return None
