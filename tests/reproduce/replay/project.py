@@ -166,6 +166,9 @@ def trim(name):
 
 
 def main():
+    if sys.argv[1:2] == ["-"]:
+        print(sys.stdin.read().split("#")[0].rstrip() + " # nothing else here")
+        return 0
     if sys.argv[1:2] == ["--trim"]:
         for name in sys.argv[2:]:
             trim(name)

@@ -84,3 +84,11 @@ def test_a_message_is_known_wherever_it_stands(engine: Engine, report: str) -> N
     found = claims(engine, report)
     assert [kind for kind, _ in found] == [OracleKind.NO_PRINT]
     assert "line is long" in found[0][1]
+
+
+def test_a_tool_that_reads_its_input(engine: Engine) -> None:
+    session = "```\n$ echo 'x = 1  # one' | pkg -\nx = 1 # nothing else here\n```\n"
+    made = candidates(attempt(engine, f"It replaces comments with nothing else here\n\n{session}"))
+    source = made[0].test.source or ""
+    assert 'given = "x = 1  # one\\n"' in source
+    assert 'assert "x = 1 # nothing else here" not in done.stdout + done.stderr' in source

@@ -49,6 +49,25 @@ def test_commands_of_the_project_and_their_output() -> None:
     assert found.quotes[0].text == "error: no"
 
 
+@pytest.mark.parametrize(
+    ("line", "stdin"),
+    [
+        ("echo 'x = 1' | tool -", "x = 1\n"),
+        ('echo -n "x = 1" | tool -', "x = 1"),
+        (r"printf 'x\n\ty\n' | tool -", "x\n\ty\n"),
+        (r"echo -e 'x\ny' | tool -", "x\ny\n"),
+        (r"echo 'x\ny' | tool -", "x\\ny\n"),
+        ("tool - <<< 'x | y'", "x | y\n"),
+        ("cat a.py | tool -", "z = 3\n"),
+        ("tool - < a.py", "z = 3\n"),
+        ("tool - | less", ""),
+    ],
+)
+def test_what_a_command_is_fed_with(line: str, stdin: str) -> None:
+    found = world(f"Title\n\n`a.py`:\n\n```\nz = 3\n```\n\n```\n$ {line}\n```\n").commands
+    assert [(command.arguments, command.stdin) for command in found] == [(("-",), stdin)]
+
+
 def test_versions_and_foreign_commands_are_no_commands() -> None:
     assert world("Title\n\n```sh\ntool 1.2.3\npip install x\ntool --version\n```\n").commands == ()
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.reproduce.replay.steps import Role
+from pytest_brt.reproduce.replay.tool.command import Command
 from pytest_brt.reproduce.replay.tool.complete import completed
 from pytest_brt.reproduce.replay.tool.entry import Entry, entries
-from pytest_brt.reproduce.replay.tool.world import Command, File, World, read_world
+from pytest_brt.reproduce.replay.tool.world import File, World, read_world
 from pytest_brt.types import FileChange, Issue
 
 _BUILDS = re.compile(
@@ -128,7 +129,8 @@ def _run(
     given: bool,
 ) -> Played | None:
     paths = {*(quote.path for quote in world.quotes if quote.path), *(f.path for f in files)}
-    seen = _observe(_statement(entry, command.arguments, tuple(sorted(paths))), files, engine)
+    statement = _statement(entry, command.arguments, tuple(sorted(paths)), command.stdin)
+    seen = _observe(statement, files, engine)
     if seen is None:
         return None
     status, output, written = seen
@@ -143,13 +145,16 @@ def _run(
     )
 
 
-def _statement(entry: Entry, arguments: tuple[str, ...], paths: tuple[str, ...]) -> str:
+def _statement(
+    entry: Entry, arguments: tuple[str, ...], paths: tuple[str, ...], stdin: str = ""
+) -> str:
+    fed = f"input={stdin!r}" if stdin else "stdin=-3"
     return (
         f"(lambda run, sys, path: (lambda done: (done.returncode, done.stdout[-6000:], "
         f"done.stderr[-6000:], {{name: path(name).read_text(encoding='utf-8', errors='replace')"
         f"[:4000] for name in {paths!r} if path(name).is_file()}}))"
         f"(run([sys.executable, *{entry.start!r}, *{arguments!r}], capture_output=True, "
-        f"encoding='utf-8', errors='replace', stdin=-3)))"
+        f"encoding='utf-8', errors='replace', {fed})))"
         "(__import__('subprocess').run, __import__('sys'), __import__('pathlib').Path)"
     )
 

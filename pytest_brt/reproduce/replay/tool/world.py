@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -12,23 +11,21 @@ from pytest_brt.issue.shells import read_shell
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.roles import heading_role, role_of
 from pytest_brt.reproduce.replay.steps import Role
+from pytest_brt.reproduce.replay.tool.command import NAME, Command, read_command
 from pytest_brt.types import Block, BlockKind, Issue
 
-_NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"
-_FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{_NAME})\s*(?:-->)?:?\s*$")
-_IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{_NAME})(?![\w/-])")
+_FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{NAME})\s*(?:-->)?:?\s*$")
+_IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{NAME})(?![\w/-])")
 #: Where a tool saw something: a file and a line in it.
-_PLACE = re.compile(rf"^{_NAME}:\d+(?::\d+)?:?")
+_PLACE = re.compile(rf"^{NAME}:\d+(?::\d+)?:?")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
-_CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{_NAME})$")
-_PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
+_CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{NAME})$")
 #: Words before the name of a tool without arguments that make it a command.
 _RUNS = re.compile(
     r"\b(?:run(?:s|ning)?|ran|execut\w+|invok\w+|call(?:s|ed|ing)?|start(?:s|ed|ing)?|launch\w*"
     r"|typ(?:e|ed|ing)|command(?: line)?)\b[^.;]{0,30}$",
     re.IGNORECASE,
 )
-_ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +34,6 @@ class File:
 
     path: str
     content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A command line of the project that the report shows."""
-
-    name: str
-    arguments: tuple[str, ...]
-    role: Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +76,7 @@ class _Reader:
     def __init__(self, *, names: Collection[str]) -> None:
         self._names = names
         self._files: dict[str, str] = {}
-        self._commands: dict[tuple[str, tuple[str, ...]], Command] = {}
+        self._commands: dict[tuple[str, tuple[str, ...], str], Command] = {}
         self._quotes: list[Quote] = []
         self._unnamed: list[Block] = []
         self._observed: list[str] = []
@@ -179,23 +167,10 @@ class _Reader:
 
     def _command(self, text: str, role: Role) -> bool:
         """Take `text` as a command when it is one of the project's."""
-        text = text.strip()
-        module = _PYTHON.match(text)
-        text = _ENDS_COMMAND.split(module["rest"] if module else text)[0]
-        try:
-            words = shlex.split(text, comments=True)
-        except ValueError:
-            return False
-        if not words or words[0] not in self._names or len(text) > 400:
-            return False
-        if "--version" in words or "--help" in words or "\n" in text:
-            return True
-        if len(words) == 2 and re.fullmatch(r"v?\d+(?:\.\w+)+,?", words[1]):
-            return True  # what `--version` printed
-        arguments = tuple(words[1:])
-        command = Command(name=words[0], arguments=arguments, role=role)
-        self._commands.setdefault((words[0], arguments), command)
-        return True
+        known, command = read_command(text, role, self._names, self._files)
+        if command is not None:
+            self._commands.setdefault((command.name, command.arguments, command.stdin), command)
+        return known
 
     def _content(self, block: Block) -> None:
         first, _, rest = block.text.partition("\n")

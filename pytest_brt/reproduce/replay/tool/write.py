@@ -23,6 +23,14 @@ def command_lines(played: Played) -> tuple[str, ...]:
         '    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False\n'
         ")"
     )
+    if played.command.stdin:
+        run = (
+            f"given = {literal(played.command.stdin)}\n"
+            "done = subprocess.run(\n"
+            '    command, cwd=tmp_path, input=given, capture_output=True, encoding="utf-8",\n'
+            "    check=False,\n"
+            ")"
+        )
     return (*_files(played), command, run)
 
 
