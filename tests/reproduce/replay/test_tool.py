@@ -33,6 +33,13 @@ def test_files_named_in_their_first_line_or_in_prose() -> None:
     )
 
 
+def test_settings_of_tools_need_no_name() -> None:
+    found = world(
+        "Title\n\nWith these settings:\n\n```toml\n[tool.pkg]\nkey = 1\n```\n\n`tool a.py` fails.\n"
+    )
+    assert found.files == (File(path="pyproject.toml", content="[tool.pkg]\nkey = 1\n"),)
+
+
 def test_drawn_trees_are_empty_files() -> None:
     found = world("Title\n\n```\n.\n`-- a/\n    |-- a.py\n    `-- b.py\n```\n")
     assert [file.path for file in found.files] == ["a/a.py", "a/b.py"]

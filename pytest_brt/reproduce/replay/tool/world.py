@@ -16,6 +16,8 @@ from pytest_brt.types import Block, BlockKind, Issue
 
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{NAME})\s*(?:-->)?:?\s*$")
 _IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{NAME})(?![\w/-])")
+#: Settings that stand in one file of that name.
+_TOOL_TABLE = re.compile(r"^\[tool\.[\w.-]+\]", re.MULTILINE)
 #: Where a tool saw something: a file and a line in it.
 _PLACE = re.compile(rf"^{NAME}:\d+(?::\d+)?:?")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
@@ -221,6 +223,8 @@ class _Reader:
             ):
                 name = documents.pop(0) if documents else "index.rst"
                 self._files.setdefault(name, block.text + "\n")
+            elif block.kind is BlockKind.FILE and _TOOL_TABLE.search(block.text):
+                self._files.setdefault("pyproject.toml", block.text + "\n")
 
     def _free(self, block: Block) -> str:
         stem = "test_reported" if "def test_" in block.text else "reported"
