@@ -19,6 +19,8 @@ _TAG = re.compile(
     r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^>\n]*>",
     re.IGNORECASE,
 )
+#: Code in a line of prose, its ticks included; one group, so that it splits a line.
+_INLINE = re.compile(r"((?<!`)(?:`[^`\n]+`|``.+?``)(?!`))")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(
     r"^ {0,3}(?:#{1,6}[ \t]*(?P<hash>\S.*?)[ \t#]*"
@@ -123,10 +125,18 @@ def _read_fence(lines: list[str], position: int, fence: re.Match[str], blocks: l
         for line in lines[position + 1 : end]
     ]
     language = (fence["info"].strip().split() or [""])[0].strip("{}.:,").lower()
-    text = textwrap.dedent("\n".join(body)).strip("\n")
+    text = _dedented("\n".join(body)).strip("\n")
     if text.strip():
         _add_code(blocks, text, position + 2, language, fenced=True)
     return end + 1
+
+
+def _dedented(text: str) -> str:
+    """Return `text` without common indentation; blanks in empty lines are a document's own."""
+    plain = textwrap.dedent(text)
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    margin = len(first) - len(next((line for line in plain.split("\n") if line.strip()), ""))
+    return "\n".join(line[margin:] for line in text.split("\n"))
 
 
 def _read_session(lines: list[str], position: int, blocks: list[Block]) -> int:
@@ -212,6 +222,14 @@ def _add_code(blocks: list[Block], text: str, line: int, language: str, *, fence
             blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
 
 
+def _without_tags(line: str) -> str:
+    """Return a line of prose without HTML; what stands between backticks is code, and stays."""
+    return "".join(
+        part if number % 2 else html.unescape(_TAG.sub("", part))
+        for number, part in enumerate(_INLINE.split(line))
+    )
+
+
 def _add_prose(blocks: list[Block], prose: _Open) -> None:
     """Add paragraphs and headings."""
     paragraph: list[str] = []
@@ -224,7 +242,7 @@ def _add_prose(blocks: list[Block], prose: _Open) -> None:
         paragraph.clear()
 
     for offset, raw in enumerate(prose.lines):
-        line = html.unescape(_TAG.sub("", raw))
+        line = _without_tags(raw)
         heading = _HEADING.match(line)
         if heading:
             close()

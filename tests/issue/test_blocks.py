@@ -108,6 +108,16 @@ def test_html_pre_is_code_and_comments_are_nothing() -> None:
     assert not any("Thanks" in text for _, text in found)
 
 
+def test_html_between_ticks_is_code() -> None:
+    found = kinds("Title\n\n<b>It</b> gives `<p>x &lt; y</p>` and ``<i>`</i>`` now&amp;then\n")
+    assert found[1] == ("prose", "It gives `<p>x &lt; y</p>` and ``<i>`</i>`` now&then")
+
+
+def test_blanks_in_empty_lines_of_code_stay() -> None:
+    (block,) = split_blocks("```text\n  a:\n    \n      b\n```")
+    assert block.text == "a:\n  \n    b"
+
+
 def test_code_followed_by_its_traceback_is_two_blocks() -> None:
     found = kinds(
         '```python\nf(1)\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1\n```'  # noqa: E501

@@ -33,10 +33,14 @@ _CONTRAST = re.compile(
     r"\bprevious(?:ly)?\b|\b(?:older|earlier|former|old) versions?\b|\bok(?:ay)?\b|\bas expected\b|"
     r"\bno (?:error|problem|issue|warning|exception)s?\b|\bsucceeds?\b|\bnot fooled\b|"
     r"\b(?:compare|compared) (?:to|with)\b|\bwhereas\b|\bin contrast\b|\bon the other hand\b|"
-    r"\bwithout (?:the )?(?:bug|problem|error)|\bworkaround\b|\bgood\b|\bproper(?:ly)?\b|"
-    r"\b(?:back )?(?:in|with|on|under) (?:\w+ )?(?:version |v)?\d+\.\d+",
+    r"\bwithout (?:the )?(?:bug|problem|error)|\bworkaround\b|\bgood\b|\bproper(?:ly)?\b",
     re.IGNORECASE,
 )
+#: Another version: a contrast, unless what comes before it was one.
+_VERSION = re.compile(
+    r"\b(?:back )?(?:in|with|on|under) (?:\w+ )?(?:version |v)?\d+\.\d+", re.IGNORECASE
+)
+_BUT = re.compile(r"\b(?:but|however)\b", re.IGNORECASE)
 _OBSERVED = re.compile(
     r"\breturns?\b|\breturned\b|\bgives?\b|\bgave\b|\bgot\b|\bgets?\b|\bactual(?:ly)?\b|"
     r"\binstead\b|\bcurrent(?:ly)?\b|\bproduces?d?\b|\bprints?\b|\boutputs?\b|\bresults? in\b|"
@@ -85,11 +89,24 @@ def role_of(text: str) -> Role:
             re.IGNORECASE,
         ):
             return Role.OBSERVED
-        if _CONTRAST.search(words) and not _NOW.search(text):
-            return Role.CONTRAST
+        if not _NOW.search(text):
+            if _CONTRAST.search(clause if _turns(text) else words):
+                return Role.CONTRAST
+            if _VERSION.search(words):
+                return Role.OBSERVED if _turns(text) else Role.CONTRAST
         if _OBSERVED.search(words):
             return Role.OBSERVED
     return Role.SHOWN
+
+
+def _turns(text: str) -> bool:
+    """Say whether `text` goes on with "but" after something fine, or begins with it."""
+    buts = list(_BUT.finditer(text))
+    if not buts:
+        return False
+    before, after = text[: buts[-1].start()], text[buts[-1].end() :]
+    fine = not before.strip() or bool(_CONTRAST.search(before))
+    return fine and not _CONTRAST.search(after)
 
 
 def heading_role(text: str) -> Role:

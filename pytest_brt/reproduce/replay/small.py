@@ -30,11 +30,23 @@ def made_small(judged: Sequence[JudgedTest], engine: Engine, repeat: int) -> tup
     for a right reason. Kept are verdict, exception, message and deepest project frame.
     """
     long = [
-        item for item in judged if item.judgement.candidate and _is_long(item.test.source or "")
+        item
+        for item in judged
+        if item.judgement.candidate and _is_long(item.test.source or "") and _fails_inside(item)
     ]
     long.sort(key=lambda item: -item.judgement.confidence)
     smaller = {item.test.id: _small(item, engine, repeat) for item in long[:_MOST]}
     return tuple(smaller.get(item.test.id, item) for item in judged)
+
+
+def _fails_inside(item: JudgedTest) -> bool:
+    """Say whether the failure is an exception of the project.
+
+    A wrong value says nothing of what it came from: where the fault is that something has no
+    effect, what is without effect could go, and with it all that the report is about.
+    """
+    raised = item.judgement.runs[0].raised
+    return raised is not None and raised.in_project is not None
 
 
 def _is_long(source: str) -> bool:

@@ -176,3 +176,17 @@ def test_what_another_process_prints_is_not_asked_of_this_one(engine: Engine) ->
     loop = "import os\nfor x in (1, 2):\n    pair(x)\n    os.system('echo %d' % x)"
     report = code(loop) + "prints\n\n```\n1\n2\n```\n\nExpected:\n\n```\n1\n4\n```\n"
     assert [kind for kind, _, _ in found(engine, report)] == ["observed-gone"]
+
+
+def test_a_crash_where_the_report_shows_a_value_is_another_matter(engine: Engine) -> None:
+    session = "```python\n>>> from pkg.more import match\n>>> match('a')\n'a'\n```\n\n"
+    assert found(engine, session + "I would expect something else.\n") == []
+
+
+def test_set_up_of_a_wrong_value_is_kept_whole(engine: Engine) -> None:
+    """What is without effect may be what the report is about."""
+    fills = "\n".join(f"box.fill({number})" for number in range(12))
+    shown = f"from pkg.core import Box, render\nbox = Box(3)\n{fills}\nrender(box)"
+    report = f"fill() is off\n\n```python\n{shown}\n```\n\ngives `[[11]]`.\n"
+    (best, *_) = candidates(attempt(engine, report))
+    assert (best.test.source or "").count("box.fill(") == 12

@@ -94,15 +94,26 @@ def no_raise_score(
         return base + 0.05, ("the report shows this exception and message",), None
     if named:
         return base - 0.1, ("the report names this type of exception",), None
-    if own or _is_of_the_place(raised):
+    works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
+    if own or _is_of_the_place(raised) or (_gave_a_value(seen, about) and not works):
         return 0.0, (), None
     unnamed = [s for s in about if s.raised and not s.raised.type]
-    works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
     if works or unnamed:
         return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
     if view.script.named and not view.is_named(raised):
         return 0.15, ("another exception than the report names",), None
     return 0.25, ("the report does not speak of an exception",), None
+
+
+def _gave_a_value(seen: Seen, about: list[Said]) -> bool:
+    """Say whether the report shows what this very statement gave, and so no exception.
+
+    A tree that fails there fails of something else, as of other versions of what it needs.
+    """
+    return not about and any(
+        said.kind is SaidKind.VALUE and said.direct and said.role is not Role.EXPECTED
+        for said in seen.step.said
+    )
 
 
 def _is_of_the_place(raised: Raised) -> bool:
