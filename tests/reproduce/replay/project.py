@@ -153,6 +153,7 @@ def date(day, month, year):
 """
 
 MAIN = """\
+import difflib
 import sys
 
 
@@ -166,6 +167,13 @@ def trim(name):
 
 
 def main():
+    if sys.argv[1:2] in (["--show"], ["--diff"]):
+        with open(sys.argv[2], encoding="utf-8") as file:
+            before = file.read().splitlines()
+        after = [line.split("#")[0].rstrip() for line in before]
+        changed = difflib.unified_diff(before, after, "old", "new", lineterm="")
+        print("\\n".join(after if sys.argv[1] == "--show" else changed))
+        return 0
     if sys.argv[1:2] == ["-"]:
         print(sys.stdin.read().split("#")[0].rstrip() + " # nothing else here")
         return 0

@@ -16,6 +16,7 @@ from pytest_brt.reproduce.replay.rules.crashes import (
     passes_through_tool,
     raised_by,
 )
+from pytest_brt.reproduce.replay.rules.formatted import formatted
 from pytest_brt.reproduce.replay.rules.view import simple
 from pytest_brt.reproduce.replay.rules.written import Claim, run_of, written
 from pytest_brt.reproduce.replay.steps import Role
@@ -83,14 +84,19 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
         return crash is Crash.SHOWN and passes_through_tool(stage, played)
     told = [Quote(text=b.text, role=Role.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE]
     quotes = [*(quote for quote in stage.world.quotes if not quote.path), *told]
-    return any(_is_shown(quote, played) for quote in quotes) or any(written(stage, played))
+    return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
+
+
+def _of_files(stage: Stage, played: Played) -> Iterator[Claim]:
+    yield from written(stage, played)
+    yield from formatted(stage, played)
 
 
 def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[Claim]:
     crash = crash_of(issue, stage, played)
     if crash is Crash.OTHER:
         return  # whatever fails then fails of that crash, not of what is reported
-    files = tuple(written(stage, played))
+    files = tuple(_of_files(stage, played))
     if crash is Crash.NONE:
         yield from _quoted(issue, stage, played, least=0.5 if files else 0.0)
     else:

@@ -30,7 +30,7 @@ def written(stage: Stage, played: Played) -> Iterator[Claim]:
     for path, content in played.written:
         if path not in before:
             yield from _made(stage, played, path, content)
-        elif _lines(before[path]) != _lines(content):
+        elif shown_lines(before[path]) != shown_lines(content):
             yield from _became(stage, played, path, content)
 
 
@@ -55,7 +55,11 @@ def _became(stage: Stage, played: Played, path: str, content: str) -> Iterator[C
 
     What it should become is believed where it did become, line for line, what is shown.
     """
-    alike = {quote.role for quote in stage.world.documents if _lines(quote.text) == _lines(content)}
+    alike = {
+        quote.role
+        for quote in stage.world.documents
+        if shown_lines(quote.text) == shown_lines(content)
+    }
     if not alike or alike & {Role.EXPECTED, Role.CONTRAST}:
         return
     for quote in stage.world.documents:
@@ -85,6 +89,6 @@ def _reading(path: str) -> str:
     return f'written = (tmp_path / {quoted(path)}).read_text(encoding="utf-8")'
 
 
-def _lines(text: str) -> list[str]:
+def shown_lines(text: str) -> list[str]:
     """Return the lines of `text` as a report can show them."""
     return [line.rstrip() for line in text[:4000].strip("\n").split("\n")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import itertools
 import re
 from dataclasses import dataclass, replace
 
@@ -18,9 +20,14 @@ from pytest_brt.types import FileChange, Issue
 _BUILDS = re.compile(
     r"source_?dir\w*\W+(?:.{0,40}\W)?output_?dir|<?sourcedir>?\s+<?outputdir>?", re.IGNORECASE
 )
+#: Where a part of a unified diff begins.
+HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 _INI_LINE = re.compile(r"^\s*[\w.-]+\s*[=:]")
 #: Commands of one report that are run.
 _MOST = 3
+#: Share of the same lines from which on two documents, of so many lines at least, are versions
+#: of one, and how many are compared.
+_ALIKE, _LINES, _DOCUMENTS = 0.6, 3, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +40,8 @@ class Played:
     status: int
     #: Standard output, then standard error.
     output: str
+    #: Standard output alone.
+    printed: str = ""
     #: Content of the given files, and of those the report shows as written, by path; the
     #: first 4,000 characters.
     written: tuple[tuple[str, str], ...] = ()
@@ -58,12 +67,15 @@ def play(issue: Issue, engine: Engine) -> Stage:
     paths = [file.path for file in world.files]
     files = tuple(completed(file, issue.text, paths, engine.subject) for file in safe)
     commands = [c for c in world.commands if c.role is not Role.CONTRAST]
+    versions = has_versions(world)
+    if versions and not any(command.arguments or command.stdin for command in commands):
+        commands = []  # the tool's name alone, beside what it makes of a document
     given = bool(commands)
     if not commands and files:
         shown = {file.path for file in files}
-        if not (world.quotes or world.named):
+        if not (world.quotes or world.named or versions):
             files = ()  # snippets alone: nothing that a command would be about
-        commands, files = _for_files(known, files, engine)
+        commands, files = _for_files(known, files, engine, alone=versions)
         files = tuple(
             completed(file, issue.text, paths, engine.subject, empty=file.path not in shown)
             for file in files
@@ -73,6 +85,18 @@ def play(issue: Issue, engine: Engine) -> Stage:
         for command in commands[:_MOST]
     ]
     return Stage(world=world, played=tuple(one for one in played if one is not None))
+
+
+def has_versions(world: World) -> bool:
+    """Say whether the report shows a document twice, and not quite the same: what a tool made."""
+    if world.files and any(HUNK.search(document.text) for document in world.documents):
+        return True
+    texts = [document.text.split("\n") for document in world.documents]
+    return any(
+        _ALIKE <= difflib.SequenceMatcher(None, one, other, autojunk=False).ratio() < 1
+        for one, other in itertools.combinations(texts[:_DOCUMENTS], 2)
+        if min(len(one), len(other)) >= _LINES
+    )
 
 
 def _is_safe(path: str) -> bool:
@@ -89,9 +113,12 @@ def _whole(file: File) -> File:
 
 
 def _for_files(
-    known: dict[str, Entry], files: tuple[File, ...], engine: Engine
+    known: dict[str, Entry], files: tuple[File, ...], engine: Engine, *, alone: bool
 ) -> tuple[list[Command], tuple[File, ...]]:
-    """Work out the command for files that the report shows without one."""
+    """Work out the command for files that the report shows without one.
+
+    For the first `alone`, where the others may be what becomes of it.
+    """
     documents = [file.path for file in files if file.path.endswith(".rst")]
     python = [file.path for file in files if file.path.endswith(".py")]
     if documents:
@@ -105,7 +132,8 @@ def _for_files(
             return [command], (*files, *extra)
     own = [name for name in known if name in engine.subject.packages]
     if own and python:
-        command = Command(name=own[0], arguments=tuple(python), role=Role.SHOWN)
+        arguments = tuple(python[:1] if alone else python)
+        command = Command(name=own[0], arguments=arguments, role=Role.SHOWN)
         return [command], files
     return [], files
 
@@ -114,7 +142,7 @@ def _builder(known: dict[str, Entry], engine: Engine) -> str:
     """Return the command whose help says that it takes a source and an output folder."""
     for name, entry in known.items():
         seen = _observe(_statement(entry, ("--help",), ()), (), engine)
-        if seen is not None and _BUILDS.search(" ".join(seen[1].split())):
+        if seen is not None and _BUILDS.search(" ".join(seen[2].split())):
             return name
     return ""
 
@@ -133,13 +161,14 @@ def _run(
     seen = _observe(statement, files, engine)
     if seen is None:
         return None
-    status, output, written = seen
+    status, printed, output, written = seen
     return Played(
         command=command,
         entry=entry,
         files=files,
         status=status,
         output=output,
+        printed=printed,
         written=tuple(sorted(written.items())),
         given=given,
     )
@@ -161,8 +190,8 @@ def _statement(
 
 def _observe(
     statement: str, files: tuple[File, ...], engine: Engine
-) -> tuple[int, str, dict[str, str]] | None:
-    """Return exit status, output and written files, None when it could not be run."""
+) -> tuple[int, str, str, dict[str, str]] | None:
+    """Return exit status, standard output, all output and files; None when it was not run."""
     changes = tuple(FileChange(path=f.path, content=f.content.encode()) for f in files)
     program = Program(statements=(statement,), files=changes, statement_seconds=40.0)
     observed = engine.observe(program).observed
@@ -173,4 +202,4 @@ def _observe(
         status, out, err, written = ast.literal_eval(value.repr)
     except (ValueError, SyntaxError):
         return None
-    return status, f"{out}\n{err}" if err else out, written
+    return status, out, f"{out}\n{err}" if err else out, written

@@ -22,6 +22,8 @@ _TOOL_TABLE = re.compile(r"^\[tool\.[\w.-]+\]", re.MULTILINE)
 _PLACE = re.compile(rf"^{NAME}:\d+(?::\d+)?:?")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
 _CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{NAME})$")
+#: Where the output of a command goes.
+_TARGET = re.compile(rf"(?<![2>])> *(?P<name>{NAME})$")
 #: Words before the name of a tool without arguments that make it a command.
 _RUNS = re.compile(
     r"\b(?:run(?:s|ning)?|ran|execut\w+|invok\w+|call(?:s|ed|ing)?|start(?:s|ed|ing)?|launch\w*"
@@ -84,6 +86,7 @@ class _Reader:
         self._observed: list[str] = []
         self._expected: list[str] = []
         self._documents: list[Quote] = []
+        self._targets: set[str] = set()
         self._section = Role.SHOWN
         self._last = ""
         self._named = ""
@@ -96,7 +99,10 @@ class _Reader:
         elif block.kind is BlockKind.PROSE:
             self._sentences(block)
             self._last = block.text.strip().split("\n")[-1]
-            self._named = _name_in(self._last)
+            name = _name_in(self._last)
+            # What follows a command on a file is what came of it, and not that file.
+            run = name and any(name in c.arguments for c in self._commands.values())
+            self._named = "" if run and name in self._files else name
         elif block.kind is BlockKind.SHELL:
             self._shell(block)
         elif _is_tree(block.text):
@@ -147,6 +153,8 @@ class _Reader:
                 self._show(shown["name"], exchange.output, after=known)
             elif self._command(exchange.source, self._role()):
                 self._quote(pending)
+                target = _TARGET.search(exchange.source)
+                self._targets |= {target["name"]} if target else set()
                 known, pending = True, exchange.output.split("\n")
             elif self._files.keys() & set(exchange.source.split()):
                 self._quote(exchange.output.split("\n"))  # another tool's, on the same file
@@ -157,7 +165,7 @@ class _Reader:
 
     def _show(self, name: str, text: str, *, after: bool) -> None:
         """Take the content of a file that a session shows, `after` a command of the project."""
-        if after and name in self._files:
+        if after and (name in self._files or name in self._targets):
             self._documents.append(Quote(text=text, role=Role.OBSERVED))
         else:
             self._files[name] = text + "\n"
