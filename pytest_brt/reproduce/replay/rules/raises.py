@@ -94,14 +94,23 @@ def no_raise_score(
         return base + 0.05, ("the report shows this exception and message",), None
     if named:
         return base - 0.1, ("the report names this type of exception",), None
-    works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
-    if own or _is_of_the_place(raised) or (_gave_a_value(seen, about) and not works):
+    if own or _is_of_the_place(raised):
         return 0.0, (), None
     unnamed = [s for s in about if s.raised and not s.raised.type]
+    works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
     if works or unnamed:
         return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
+    return _unspoken_score(view, seen, raised, about)
+
+
+def _unspoken_score(
+    view: View, seen: Seen, raised: Raised, about: list[Said]
+) -> tuple[float, tuple[str, ...], Said | None]:
+    """Return score and reasons for an exception of which the report does not speak."""
     if view.script.named and not view.is_named(raised):
         return 0.15, ("another exception than the report names",), None
+    if _gave_a_value(seen, about):
+        return 0.0, (), None
     return 0.25, ("the report does not speak of an exception",), None
 
 
