@@ -166,6 +166,7 @@ def mute() -> Iterator[str]:
         yield f"server:http://127.0.0.1:{listening.getsockname()[1]}/v1"
 
 
+@pytest.mark.slow
 def test_what_was_found_before_a_model_was_slow_is_not_lost(
     project: pytest.Pytester, mute: str
 ) -> None:

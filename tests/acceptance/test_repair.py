@@ -52,6 +52,7 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
 
 
+@pytest.mark.slow
 def test_a_bug_is_repaired_and_the_patches_are_ranked(
     project: pytest.Pytester, replies: Path
 ) -> None:

@@ -245,6 +245,7 @@ def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path
     assert "goal_accomplished" in usable
 
 
+@pytest.mark.slow
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
     first = Listener(scripted(tmp_path, READS))
     repair(scene.site(first), AgentSettings(steps=1))
