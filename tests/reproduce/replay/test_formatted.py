@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -12,16 +11,7 @@ from hypothesis import strategies as st
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.replay.rules.formatted import applied
 from pytest_brt.types import OracleKind
-from tests.reproduce.replay.project import open_project
 from tests.reproduce.replay.test_rewritten import claims
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("formatted") / "project")
-    yield engine
-    engine.close()
-
 
 FILE = "`a.py`:\n\n```python\nx = 1  # one\ny = 2\nz = 3\n```\n\n"
 RESULT = "```python\nx = 1\ny = 2\nz = 3\n```\n\n"

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from tests.reproduce.replay.project import open_project
 from tests.reproduce.replay.test_replay import attempt, candidates
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("reasons") / "project")
-    yield engine
-    engine.close()
 
 
 def found(engine: Engine, report: str) -> list[tuple[str, str, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,14 +15,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
-from tests.reproduce.replay.project import make_project, open_project
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("replay") / "project")
-    yield engine
-    engine.close()
+from tests.reproduce.replay.project import make_project
 
 
 def attempt(engine: Engine, text: str, *, repeat: int = 1) -> Attempt:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.types import OracleKind
-from tests.reproduce.replay.project import open_project
 from tests.reproduce.replay.test_replay import attempt, candidates
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("rewritten") / "project")
-    yield engine
-    engine.close()
-
 
 FILE = "`a.py`:\n\n```python\nx = 1  # one\ny = 2   \n```\n\nRunning `pkg --trim a.py`.\n\n"
 ACTUAL = "Actual result:\n\n```python\nx = 1\ny = 2\n```\n\n"

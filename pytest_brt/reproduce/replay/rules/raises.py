@@ -15,6 +15,7 @@ from pytest_brt.reproduce.replay.rules.messages import is_about_the_message
 from pytest_brt.reproduce.replay.rules.view import (
     View,
     called,
+    is_said_to_work,
     messages_agree,
     quote,
     short,
@@ -79,7 +80,7 @@ def no_raise_score(
         return 0.6, (OWN,), None
     base = PRIORS[OracleKind.NO_RAISE]
     same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
-    if (not same and _is_said_to_work(seen)) or is_about_the_message(view.issue):
+    if (not same and is_said_to_work(seen)) or is_about_the_message(view.issue):
         return 0.0, (), None
     exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
     named = view.is_named(raised)
@@ -133,10 +134,6 @@ def _is_of_the_place(raised: Raised) -> bool:
     if module is None:
         return False
     return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
-
-
-def _is_said_to_work(seen: Seen) -> bool:
-    return any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said)
 
 
 def _is_sound(view: View, seen: Seen, about: list[Said]) -> bool:

@@ -15,7 +15,7 @@ from pytest_brt.reproduce.replay.display import (
 )
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mentions import is_runnable
-from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
+from pytest_brt.reproduce.replay.rules.view import View, called, is_said_to_work, quote, short
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
 from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.types import BlockKind, OracleKind
@@ -63,10 +63,8 @@ def gone(view: View) -> Iterator[Draft]:
 
 def _is_as_wanted(seen: Seen) -> bool:
     """Say whether the report calls the statement one that works, or wants an exception of it."""
-    return any(
-        (said.kind is SaidKind.WORKS and said.role is Role.CONTRAST)
-        or (said.kind is SaidKind.RAISES and said.role is Role.EXPECTED)
-        for said in seen.step.said
+    return is_said_to_work(seen) or any(
+        said.kind is SaidKind.RAISES and said.role is Role.EXPECTED for said in seen.step.said
     )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from keyword import iskeyword
 
-from pytest_brt.reproduce.replay.steps import Said, Script
+from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Script
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
 from pytest_brt.types import BlockKind, Issue, Raised
 
@@ -60,6 +60,11 @@ class View:
             if match and (match["message"] or _RAISES.search(line)):
                 return Raised(type=name, message=match["message"] or "")
         return None
+
+
+def is_said_to_work(seen: Seen) -> bool:
+    """Say whether the report calls a statement one that works."""
+    return any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said)
 
 
 def simple(name: str) -> str:
