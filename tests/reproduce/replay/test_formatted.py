@@ -27,6 +27,7 @@ DEMANDED = r'assert done.stdout == "x = 1  # 1\ny = 2\nz = 3\n"'
         (FILE + "`pkg --show a.py` makes this of it:\n\n" + RESULT, [FORBIDDEN]),
         (FILE + "`pkg --show a.py` gives:\n\n" + RESULT + EXPECTED, [FORBIDDEN, DEMANDED]),
         (FILE + "`pkg --show a.py` changes it:\n\n" + DIFF, [FORBIDDEN]),
+        (FILE + "`pkg --show a.py` gives:\n\n" + RESULT + "Expected:\n\n" + RESULT, []),
         (FILE + "`pkg --show a.py` works fine:\n\n" + RESULT, []),
         (FILE + "`pkg --show a.py` gives:\n\n" + RESULT.replace("z = 3", "z = 4"), []),
     ],
