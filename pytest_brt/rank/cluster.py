@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_brt.rank.reliability import leniency, reliability
+from pytest_brt.rank.reliability import reliability
 from pytest_brt.types import JudgedTest
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,}", re.IGNORECASE)
@@ -63,5 +63,5 @@ def _cluster(group: list[JudgedTest]) -> Cluster:
         tests=tuple(judged.test.id for _, judged in trusted),
         shares=tuple(weight / total for weight, _ in trusted),
         reliability=trusted[0][0],
-        leniency=min(leniency(judged.test.oracle.kind) for _, judged in trusted),
+        leniency=min(judged.test.oracle.kind.leniency for _, judged in trusted),
     )

@@ -17,8 +17,6 @@ from pytest_brt.oracle.polarity import pinned
 from pytest_brt.syntax import called_name, called_names, parse
 from pytest_brt.types import JudgedTest, OracleKind, Raised
 
-#: Oracles by which the value seen on the unpatched tree is the reported wrong one.
-_VALUE = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.NO_PRINT, OracleKind.PRINTS)
 #: What the left side of a failed comparison was, as pytest's rewritten asserts say it.
 _LEFT = re.compile(r"^assert (.+?) (?:==|!=|in|not in|is|is not) ", re.DOTALL)
 #: Shortest text of a value that tells something: 0, True or 'a' are in every test.
@@ -61,7 +59,7 @@ def _claims(judged: JudgedTest) -> Iterator[_Claim]:
 
 
 def _wrong_value(kind: OracleKind, raised: Raised) -> str:
-    match = _LEFT.match(raised.message.partition("\n")[0]) if kind in _VALUE else None
+    match = _LEFT.match(raised.message.partition("\n")[0]) if kind.sees_wrong_value else None
     value = match[1] if match else ""
     return value if len(value) >= _TELLING and value not in ("True", "False", "None") else ""
 

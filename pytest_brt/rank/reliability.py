@@ -7,30 +7,8 @@ The figures are shares measured on published candidate tests of many bugs, and o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
-from pytest_brt.types import JudgedTest, OracleKind
-
-#: Share of wrong patches that pass a test which is right, by what the test asks for. A test that
-#: asks only that something be different lets most wrong patches through that change anything.
-LENIENCY: Mapping[OracleKind, float] = MappingProxyType(
-    {
-        OracleKind.EQUALS: 0.12,
-        OracleKind.WRITTEN: 0.15,
-        OracleKind.MUST_RAISE: 0.20,
-        OracleKind.PRINTS: 0.20,
-        OracleKind.EXIT_STATUS: 0.25,
-        OracleKind.AGREE: 0.20,
-        OracleKind.ROUND_TRIP: 0.20,
-        OracleKind.IDEMPOTENT: 0.30,
-        OracleKind.WARNS: 0.25,
-        OracleKind.NO_RAISE: 0.30,
-        OracleKind.NO_WARN: 0.35,
-        OracleKind.NO_PRINT: 0.45,
-        OracleKind.GONE: 0.45,
-    }
-)
+from pytest_brt.types import JudgedTest
 
 #: Odds that a test is right, for failing like this many other independent ones, relative to
 #: failing like none: from shares of 0.12, 0.22, 0.37, 0.48 and 0.61 for 1, 2-3, 4-9, 10-19, 20+.
@@ -49,11 +27,6 @@ def reliability(judged: JudgedTest, agreeing: int) -> float:
     factor = next(factor for least, factor in _AGREEMENT if agreeing >= least)
     odds = prior / (1 - prior) * factor
     return min(max(odds / (1 + odds), 0.02), 0.98)
-
-
-def leniency(kind: OracleKind) -> float:
-    """Return the share of wrong patches that a right test of this kind lets pass."""
-    return LENIENCY[kind]
 
 
 def logit(share: float) -> float:

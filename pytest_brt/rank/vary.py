@@ -13,19 +13,8 @@ from pytest_brt.codec import content_id
 from pytest_brt.rank.rename import new_names, own_names, renamed
 from pytest_brt.rank.telling import LONGEST, TOLD, observing, the_test
 from pytest_brt.syntax import is_constant, parse
-from pytest_brt.types import CandidateTest, OracleKind
+from pytest_brt.types import CandidateTest, HoldsFor, OracleKind
 
-#: Oracles whose assertion holds for the reported input only: of changed ones the value is told.
-#: What should be an error need not be one with an input next to it.
-_OF_ONE_INPUT = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.MUST_RAISE)
-#: Oracles that hold for changed inputs as well, where the unpatched tree fails in the same way.
-_OF_MANY = (
-    OracleKind.NO_RAISE,
-    OracleKind.AGREE,
-    OracleKind.ROUND_TRIP,
-    OracleKind.IDEMPOTENT,
-    OracleKind.NO_WARN,
-)
 #: Names of a test that are changed.
 MOST_NAMES = 3
 #: What is changed when nothing is; and when that is done again.
@@ -126,9 +115,9 @@ def lift(test: CandidateTest) -> Lifted | None:
     texts that name something which the test defines or uses, as a field of its class.
     """
     kind = test.oracle.kind
-    if test.source is None or kind not in (*_OF_ONE_INPUT, *_OF_MANY):
+    if test.source is None or kind.holds_for is HoldsFor.UNKNOWN:
         return None
-    decides = kind in _OF_MANY
+    decides = kind.holds_for is HoldsFor.MANY
     try:
         tree = parse(test.source)
         own = own_names(tree, the_test(tree, test))

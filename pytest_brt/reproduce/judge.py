@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.oracle.failures import FAILURES
 from pytest_brt.oracle.polarity import pinned
 from pytest_brt.types import (
     CandidateTest,
@@ -178,7 +177,7 @@ def _right_reason(test: CandidateTest, raised: Raised | None) -> str:
         last = raised.in_project
         where = f" in {last.path}, {last.function}" if last else ""
         return f"raises {name}{where}"
-    return FAILURES.get(test.oracle.kind, f"{test.oracle.kind} fails")
+    return test.oracle.kind.failure or "fails"
 
 
 def _line(raised: Raised) -> str:

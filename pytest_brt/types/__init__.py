@@ -13,13 +13,14 @@ from pytest_brt.types.attempt import Trajectory as Trajectory
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
 from pytest_brt.types.candidate import Judgement as Judgement
-from pytest_brt.types.candidate import Oracle as Oracle
-from pytest_brt.types.candidate import OracleKind as OracleKind
 from pytest_brt.types.candidate import Origin as Origin
 from pytest_brt.types.fix import FoundFix as FoundFix
 from pytest_brt.types.fix import Localised as Localised
 from pytest_brt.types.fix import Place as Place
 from pytest_brt.types.fix import Repair as Repair
+from pytest_brt.types.oracle import HoldsFor as HoldsFor
+from pytest_brt.types.oracle import Oracle as Oracle
+from pytest_brt.types.oracle import OracleKind as OracleKind
 from pytest_brt.types.outcome import Frame as Frame
 from pytest_brt.types.outcome import Raised as Raised
 from pytest_brt.types.outcome import TestRun as TestRun

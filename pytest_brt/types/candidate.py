@@ -3,39 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from pytest_brt.types.oracle import Oracle
 from pytest_brt.types.outcome import Raised, TestRun, Verdict
-
-
-class OracleKind(StrEnum):
-    """By what a test tells wrong from right; each a rule of `oracle`."""
-
-    NO_RAISE = "no-raise"
-    MUST_RAISE = "must-raise"
-    EQUALS = "equals-expected"
-    GONE = "observed-gone"
-    AGREE = "sibling-agreement"
-    WARNS = "warning-present"
-    NO_WARN = "warning-absent"
-    PRINTS = "output-contains"
-    NO_PRINT = "output-lacks"
-    ROUND_TRIP = "round-trip"
-    IDEMPOTENT = "idempotence"
-    EXIT_STATUS = "exit-status"
-    #: Written by a person or a model, not by a rule.
-    WRITTEN = "written"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Oracle:
-    """Why a test's failure is held to be the bug."""
-
-    kind: OracleKind
-    #: One sentence for the reader, from the report; becomes the test's docstring.
-    sentence: str
-    #: Share of such tests that are F→P, measured on real reports, in 0..1.
-    prior: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.reports import API_MISMATCH
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.invert.flip import flipped
 from pytest_brt.reproduce.written.confidence import Signs
 from pytest_brt.reproduce.written.facts import Facts, matches
@@ -100,7 +99,7 @@ class Tries:
             source=source,
             origin=replace(test.origin, parent=test.id),
             oracle=Oracle(
-                kind=kind, sentence="What the report complains about is gone.", prior=PRIORS[kind]
+                kind=kind, sentence="What the report complains about is gone.", prior=kind.prior
             ),
         )
         written = replace(passing.written, test=turned, key=f"{passing.written.key}-turned")

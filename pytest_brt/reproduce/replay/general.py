@@ -9,9 +9,7 @@ from pytest_brt.reproduce.replay.claim import ORDINALS, Claim, raises_claim
 from pytest_brt.reproduce.replay.mentions import EXCEPTION
 from pytest_brt.reproduce.replay.roles import is_complaint, role_of
 from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
-from pytest_brt.types import Raised
 
-_WARNING = re.compile(r"\b(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*Warning)\b")
 _FAILS = re.compile(
     r"\b(?:does(?:n['’]t| not) work|fail(?:s|ed)?|crash(?:es)?|errors?(?: out)?|breaks?|hangs?"
     r"|raises an? (?:error|exception)|throws an? (?:error|exception)|gives? an? error)\b",
@@ -54,12 +52,6 @@ def general_claims(sentence: Sentence, subject: str, found: list[Claim]) -> list
         return [Claim(subject=subject, said=said)]
     if exception and role_of(text) in (Role.OBSERVED, Role.SHOWN):
         return [raises_claim(subject, exception, Role.OBSERVED, sentence)]
-    warning = _WARNING.search(text)
-    if warning:
-        role = Role.EXPECTED if role_of(text) is Role.EXPECTED else Role.OBSERVED
-        raised = Raised(type=warning["type"], message="")
-        said = Said(kind=SaidKind.WARNS, role=role, raised=raised, sentence=text)
-        return [Claim(subject=subject, said=said)]
     if _FAILS.search(text) and role_of(text) is not Role.CONTRAST:
         return [raises_claim(subject, None, Role.OBSERVED, sentence)]
     if is_complaint(text) and not found:

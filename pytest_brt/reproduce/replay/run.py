@@ -27,22 +27,6 @@ from pytest_brt.reproduce.replay.write import module, slug
 from pytest_brt.reproduce.select import select
 from pytest_brt.types import Attempt, CandidateTest, Issue, JudgedTest, Oracle, OracleKind, Origin
 
-_WHAT = {
-    OracleKind.NO_RAISE: "does_not_raise",
-    OracleKind.MUST_RAISE: "raises",
-    OracleKind.EQUALS: "gives_expected",
-    OracleKind.GONE: "not_as_reported",
-    OracleKind.AGREE: "agrees",
-    OracleKind.WARNS: "warns",
-    OracleKind.NO_WARN: "does_not_warn",
-    OracleKind.PRINTS: "prints_expected",
-    OracleKind.NO_PRINT: "output_not_as_reported",
-    OracleKind.ROUND_TRIP: "round_trip",
-    OracleKind.IDEMPOTENT: "idempotent",
-    OracleKind.EXIT_STATUS: "exit_status",
-    OracleKind.WRITTEN: "holds",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaySettings:
@@ -188,7 +172,7 @@ def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
     """Return a name that no other test of this attempt has."""
     about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
     called = slug(issue.source, issue.title)
-    parts = [called, "" if about in called.split("_") else about, _WHAT[draft.kind]]
+    parts = [called, "" if about in called.split("_") else about, draft.kind.called]
     stem = "test_" + "_".join(part for part in parts if part)
     name, number = stem, 2
     while name in taken:

@@ -30,8 +30,6 @@ class SaidKind(StrEnum):
     WORKS = "works"
     #: Something is wrong with it, without saying what.
     WRONG = "wrong"
-    #: A warning is, or is not, given.
-    WARNS = "warns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
 from pytest_brt.codec import content_id
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.write import slug
 from pytest_brt.reproduce.written.reply import code_in
 from pytest_brt.reproduce.written.settle import settle
@@ -83,7 +82,7 @@ class Maker:
             oracle=Oracle(
                 kind=OracleKind.WRITTEN,
                 sentence=f"Written by a model from the report {title!r}.",
-                prior=PRIORS[OracleKind.WRITTEN],
+                prior=OracleKind.WRITTEN.prior,
             ),
             path=path,
             source=source,

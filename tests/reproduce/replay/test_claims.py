@@ -49,7 +49,6 @@ def _type(raised: object) -> str:
         ("**Current behaviour**: 0", ("", "value", "observed", "0")),
         ("It returns `(0, 3)`", ("", "value", "observed", "(0, 3)")),
         ("`result` should be `''`.", ("result", "value", "expected", "''")),
-        ("That gives a FutureWarning", ("", "warns", "observed", "FutureWarning")),
     ],
 )
 def test_claims(text: str, claim: tuple[str, str, str, str]) -> None:

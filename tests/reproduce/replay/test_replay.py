@@ -101,12 +101,6 @@ CASES = {
         OracleKind.MUST_RAISE,
         "    with pytest.raises(ValueError):\n        first([])",
     ),
-    "warning": Case(
-        "old() warns\n\n```python\nfrom pkg.core import old\nold()\n```\n"
-        "gives a FutureWarning, which is wrong here.\n",
-        OracleKind.NO_WARN,
-        "        old()",
-    ),
     "idempotence": Case(
         "clean is not idempotent\n\n```\n>>> from pkg.core import clean\n>>> clean('a    b')\n'a  b'\n```\n",  # noqa: E501
         OracleKind.GONE,
@@ -128,17 +122,6 @@ CASES = {
         "'a b'\n>>> clean('a    b')\n'a  b'\n```\nThey should not be the same, of course.\n",
         OracleKind.GONE,
         "    assert clean('a    b') != 'a  b'",
-    ),
-    "doing it twice": Case(
-        "clean is not idempotent\n\n```python\nfrom pkg.core import clean\nclean('a    b')\n"
-        "```\nCleaning twice gives something else.\n",
-        OracleKind.IDEMPOTENT,
-        "    assert clean(clean('a    b')) == clean('a    b')",
-    ),
-    "missing warning": Case(
-        "check is silent\n\n`check(-1)` should give a `DeprecationWarning`.\n",
-        OracleKind.WARNS,
-        "    with pytest.warns(DeprecationWarning):\n        check(-1)",
     ),
     "death of the process": Case(
         "die() crashes the interpreter\n\n```python\nfrom pkg.core import die\ndie()\n```\n",

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.endings import must_end
 from pytest_brt.reproduce.replay.rules.guards import guards
-from pytest_brt.reproduce.replay.rules.inverse import idempotent, round_trip
 from pytest_brt.reproduce.replay.rules.raises import must_raise, no_raise
 from pytest_brt.reproduce.replay.rules.relations import agree
 from pytest_brt.reproduce.replay.rules.values import MARKED, SPOKEN, gone
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.rules.wanted import equals
-from pytest_brt.reproduce.replay.rules.warned import must_warn, no_warning
 from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
@@ -29,10 +26,6 @@ _RULES = (
     equals,
     gone,
     agree,
-    no_warning,
-    must_warn,
-    round_trip,
-    idempotent,
     guards,
 )
 
@@ -63,7 +56,7 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
     """Drop what is not worth a test; results in passing do not count where it is a crash."""
     every = list(drafts)
     crash = any(
-        draft.kind is OracleKind.NO_RAISE and draft.score >= PRIORS[OracleKind.NO_RAISE]
+        draft.kind is OracleKind.NO_RAISE and draft.score >= OracleKind.NO_RAISE.prior
         for draft in every
     )
     for draft in every:

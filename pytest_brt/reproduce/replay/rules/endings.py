@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import View, called
 from pytest_brt.reproduce.replay.write import literal, script
@@ -50,7 +49,7 @@ def must_end(view: View) -> Iterator[Draft]:
                 f"subprocess.run(command, check=True{limit})",
             ),
             sentence=f"`{' '.join(seen.step.source.split())[:120]}` must not {what}.",
-            score=PRIORS[OracleKind.NO_RAISE] - 0.15,
+            score=OracleKind.NO_RAISE.prior - 0.15,
             reasons=(f"the report says so, and here it ended so: {seen.ended}",),
             # What subprocess says of it is no message that anybody has seen.
             expects=Raised(type="TimeoutExpired" if hangs else "CalledProcessError", message=""),

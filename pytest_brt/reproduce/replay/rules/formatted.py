@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.replay.rules.written import Claim, run_of, shown_lines
 from pytest_brt.reproduce.replay.steps import Role
@@ -43,17 +42,17 @@ def formatted(stage: Stage, played: Played) -> Iterator[Claim]:
         if quote.role is Role.EXPECTED and len(shown_lines(quote.text)) >= _LEAST:
             text = quote.text.strip("\n") + "\n"
             yield Claim(
-                OracleKind.PRINTS,
+                OracleKind.EQUALS,
                 (f"assert done.stdout == {literal(text)}",),
                 f"`{run_of(played)}` should print what the report expects.",
-                PRIORS[OracleKind.PRINTS] + 0.1,
+                OracleKind.EQUALS.prior + 0.1,
                 "the report shows what should be made of this file",
             )
     yield Claim(
         OracleKind.NO_PRINT,
         (f"assert done.stdout != {literal(out)}",),
         f"`{run_of(played)}` must not print what the report shows.",
-        PRIORS[OracleKind.NO_PRINT] + 0.1,
+        OracleKind.NO_PRINT.prior + 0.1,
         "the report shows what is made of this file, line for line",
     )
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.judge import is_isolation, is_unset_variable
 from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
 from pytest_brt.reproduce.replay.draft import Draft
@@ -78,7 +77,7 @@ def no_raise_score(
     own = not any(frame.project for frame in raised.frames)
     if simple(raised.type) == "AssertionError" and own:
         return 0.6, (OWN,), None
-    base = PRIORS[OracleKind.NO_RAISE]
+    base = OracleKind.NO_RAISE.prior
     same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
     if (not same and is_said_to_work(seen)) or is_about_the_message(view.issue):
         return 0.0, (), None
@@ -176,7 +175,7 @@ def must_raise(view: View) -> Iterator[Draft]:
             ):
                 continue
             kind = said.raised.type or _sibling_exception(view, seen) or "Exception"
-            score = PRIORS[OracleKind.MUST_RAISE] + (0.1 if said.raised.type else -0.1)
+            score = OracleKind.MUST_RAISE.prior + (0.1 if said.raised.type else -0.1)
             yield _must_raise(index, seen, expression, kind, score, quote(said))
         sibling = _sibling_exception(view, seen)
         wrong = any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said)
@@ -186,7 +185,7 @@ def must_raise(view: View) -> Iterator[Draft]:
                 seen,
                 expression,
                 sibling,
-                PRIORS[OracleKind.MUST_RAISE] + 0.15,
+                OracleKind.MUST_RAISE.prior + 0.15,
                 " The report marks it as wrong next to a like call that does raise.",
             )
 
@@ -200,7 +199,7 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
             return
         if said.kind is SaidKind.RAISES and wanted and simple(wanted) not in kinds:
             draft = _must_raise(
-                index, seen, expression, wanted, PRIORS[OracleKind.MUST_RAISE] + 0.15, quote(said)
+                index, seen, expression, wanted, OracleKind.MUST_RAISE.prior + 0.15, quote(said)
             )
             yield replace(draft, expects=raised)
 

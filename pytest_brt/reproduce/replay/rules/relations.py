@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from pytest_brt.issue.prose import sentences
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.display import Display, Form, displays
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import View, called
@@ -39,7 +38,7 @@ def agree(view: View) -> Iterator[Draft]:
             index=max(first, second),
             body=(f"assert {one.expression} == {other.expression}",),
             sentence=f'The two calls should give the same. Report: "{sentence}"',
-            score=PRIORS[OracleKind.AGREE],
+            score=OracleKind.AGREE.prior,
             reasons=("the report says that both should give the same",),
             about=called(one.expression),
         )

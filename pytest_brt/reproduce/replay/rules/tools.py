@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from pytest_brt.oracle.compare import squeezed
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.crashes import (
     CRASH,
@@ -103,13 +102,12 @@ def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[Claim]:
         yield _no_crash(played, crash)
     yield from _status(stage, played)
     yield from files
-    yield from _wanted(stage, played)
     yield from _complained(stage, played)
 
 
 def _no_crash(played: Played, crash: Crash) -> Claim:
     """A crash of the tool must not happen."""
-    base = PRIORS[OracleKind.NO_RAISE]
+    base = OracleKind.NO_RAISE.prior
     found = CRASH.search(played.output)
     return Claim(
         OracleKind.NO_PRINT,
@@ -133,7 +131,7 @@ def _status(stage: Stage, played: Played) -> Iterator[Claim]:
             OracleKind.EXIT_STATUS,
             ("assert done.returncode == 0, done.stdout + done.stderr",),
             f'`{run_of(played)}` should succeed. Report: "{words[0]}"',
-            PRIORS[OracleKind.EXIT_STATUS] + (0.05 if played.given else -0.1),
+            OracleKind.EXIT_STATUS.prior + (0.05 if played.given else -0.1),
             "the report says that it should succeed",
         )
 
@@ -167,7 +165,7 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
             OracleKind.NO_PRINT,
             (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
             f'`{run_of(played)}` must not print "{fragment}" any more.',
-            PRIORS[OracleKind.NO_PRINT] + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
+            OracleKind.NO_PRINT.prior + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
             "the report shows this line",
         )
 
@@ -199,29 +197,6 @@ def _is_telling(fragment: str) -> bool:
     )
 
 
-def _wanted(stage: Stage, played: Played) -> Iterator[Claim]:
-    """Lines that the report expects must be printed; only where the rest is as it shows."""
-    others = [q for q in stage.world.quotes if q.role is not Role.EXPECTED and not q.path]
-    if others and not any(_is_shown(quote, played) for quote in others):
-        return
-    number = 0
-    for quote in stage.world.quotes:
-        if quote.role is not Role.EXPECTED or quote.path:
-            continue
-        for line in quote.text.split("\n"):
-            text = line.strip()
-            if len(text) < 8 or not _is_telling(text) or text in played.output or number >= 2:
-                continue
-            number += 1
-            yield Claim(
-                OracleKind.PRINTS,
-                (f"assert {quoted(text)} in done.stdout + done.stderr",),
-                f'`{run_of(played)}` should print "{text}".',
-                PRIORS[OracleKind.PRINTS] - 0.05,
-                "the report shows this line as expected",
-            )
-
-
 def _is_shown(quote: Quote, played: Played) -> bool:
     """Say whether the command printed a telling line of the quotation."""
     return any(_is_telling(fragment) for fragment in _common(quote, played))
@@ -242,7 +217,7 @@ def _complained(stage: Stage, played: Played) -> Iterator[Claim]:
             OracleKind.NO_PRINT,
             (f"assert {quoted(best[1])} not in done.stdout",),
             f'`{run_of(played)}` must not end with "{best[1]}" any more.',
-            PRIORS[OracleKind.NO_PRINT] - 0.15,
+            OracleKind.NO_PRINT.prior - 0.15,
             "the report complains of what this line says",
         )
 

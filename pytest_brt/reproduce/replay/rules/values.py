@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from pytest_brt.oracle.compare import Likeness, partly_in, quoted_in, squeezed
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.display import (
     Display,
     assertion,
@@ -129,7 +128,7 @@ def _gone_score(
 ) -> tuple[float, tuple[str, ...]]:
     seen = view.seen[index]
     last = _is_last_shown(view, index)
-    score, reasons = PRIORS[OracleKind.GONE], []
+    score, reasons = OracleKind.GONE.prior, []
     if said is None:
         score -= 0.15
         reasons.append("the report has this result in its text")

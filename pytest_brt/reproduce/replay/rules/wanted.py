@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_brt.oracle.compare import quoted_in, squeezed
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.display import (
     Display,
     Form,
@@ -57,11 +56,11 @@ def equals(view: View) -> Iterator[Draft]:
         ):
             continue
         wanted += [
-            (said, PRIORS[OracleKind.EQUALS] + 0.1, "the same code gave it elsewhere")
+            (said, OracleKind.EQUALS.prior + 0.1, "the same code gave it elsewhere")
             for said in _from_twins(view, index)
         ]
         wanted += [
-            (said, PRIORS[OracleKind.EQUALS] - 0.05, "the report compares it with another version")
+            (said, OracleKind.EQUALS.prior - 0.05, "the report compares it with another version")
             for said in _from_versions(seen, shown)
         ]
         for said, score, reason in wanted:
@@ -118,7 +117,7 @@ def _is_wanted(said: Said) -> bool:
 
 
 def _wanted_score(said: Said) -> tuple[float, str]:
-    base = PRIORS[OracleKind.EQUALS]
+    base = OracleKind.EQUALS.prior
     if said.direct:
         return base, "the report shows it as the expected result"
     after = said.sentence.partition(said.text)[2].strip("`\"' ")

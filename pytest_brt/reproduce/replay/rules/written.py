@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_brt.oracle.compare import squeezed
-from pytest_brt.oracle.priors import PRIORS
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
 from pytest_brt.reproduce.replay.write import literal, quoted
@@ -66,10 +65,10 @@ def _became(stage: Stage, played: Played, path: str, content: str) -> Iterator[C
         if quote.role is Role.EXPECTED:
             text = quote.text.strip("\n") + "\n"
             yield Claim(
-                OracleKind.PRINTS,
+                OracleKind.EQUALS,
                 (_reading(path), f"assert written == {literal(text)}"),
                 f"`{run_of(played)}` should make of {path} what the report expects.",
-                PRIORS[OracleKind.PRINTS] + 0.1,
+                OracleKind.EQUALS.prior + 0.1,
                 "the report shows what this file should become",
             )
     yield _not_so(played, path, content, 0.1, "the report shows what this file becomes")
@@ -80,7 +79,7 @@ def _not_so(played: Played, path: str, content: str, more: float, reason: str) -
         OracleKind.NO_PRINT,
         (_reading(path), f"assert written != {literal(content)}"),
         f"`{run_of(played)}` must not write {path} as reported.",
-        PRIORS[OracleKind.NO_PRINT] + more,
+        OracleKind.NO_PRINT.prior + more,
         reason,
     )
 
