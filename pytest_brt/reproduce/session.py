@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from pytest_brt.execute.observation import Observed
 from pytest_brt.oracle.compare import Likeness, quoted_in
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.reproduce.replay.watch import Seen
 
 #: Statements whose results are told, and characters of each result.
@@ -87,7 +87,7 @@ def _artefact(item: Seen) -> bool:
     if raised is None:
         return False
     kind = raised.type.rpartition(".")[2]
-    said = {said.raised.type.rpartition(".")[2] for said in item.step.said if said.raised}
+    said = {said.raised.type.rpartition(".")[2] for said in item.step.claims if said.raised}
     if kind in said:
         return False
     if kind in _NO_NETWORK:
@@ -133,7 +133,7 @@ def stance_of(seen: Sequence[Seen]) -> Stance:
         complaints = [_holds(said, item.did) for said in _complaints(item)]
         if any(holds or holds is None for holds in complaints):
             return Stance.WRONG
-        expected = [said for said in item.step.said if said.role is Role.EXPECTED]
+        expected = [said for said in item.step.claims if said.role is Role.EXPECTED]
         if any(_holds(said, item.did) is False for said in expected):
             return Stance.WRONG
         if any(_holds(said, item.did) for said in (*expected, *_fine(item, shown))):
@@ -143,20 +143,20 @@ def stance_of(seen: Sequence[Seen]) -> Stance:
     return found
 
 
-def _complaints(item: Seen) -> list[Said]:
+def _complaints(item: Seen) -> list[Claim]:
     """Return what the report complains about; that something is wrong, where it says no more."""
-    found = [said for said in item.step.said if said.role is Role.OBSERVED]
-    exact = any(said.kind in (SaidKind.VALUE, SaidKind.RAISES) for said in item.step.said)
-    return [said for said in found if said.kind is not SaidKind.WRONG] if exact else found
+    found = [said for said in item.step.claims if said.role is Role.OBSERVED]
+    exact = any(said.kind in (ClaimKind.VALUE, ClaimKind.RAISES) for said in item.step.claims)
+    return [said for said in found if said.kind is not ClaimKind.WRONG] if exact else found
 
 
-def _fine(item: Seen, every: Sequence[Seen]) -> Iterator[Said]:
+def _fine(item: Seen, every: Sequence[Seen]) -> Iterator[Claim]:
     """Yield what the same code does elsewhere, or did once, where `item` is complained about."""
-    if Role.OBSERVED not in {said.role for said in item.step.said}:
+    if Role.OBSERVED not in {said.role for said in item.step.claims}:
         return
     for other in every:
         if _code(other, every) == _code(item, every):
-            yield from (said for said in other.step.said if said.role is Role.CONTRAST)
+            yield from (said for said in other.step.claims if said.role is Role.CONTRAST)
 
 
 def _code(item: Seen, every: Sequence[Seen]) -> tuple[str, ...]:
@@ -166,14 +166,14 @@ def _code(item: Seen, every: Sequence[Seen]) -> tuple[str, ...]:
     return tuple(other.step.source for other in before)
 
 
-def _holds(said: Said, did: Observed | None) -> bool | None:
+def _holds(said: Claim, did: Observed | None) -> bool | None:
     """Say whether a statement did what is said of it; None where that cannot be told."""
     if did is None:
         return None
-    if said.kind is SaidKind.RAISES:
+    if said.kind is ClaimKind.RAISES:
         named = bool(said.raised and said.raised.type)
         return False if named and did.raised is None else None
-    if said.kind is not SaidKind.VALUE or did.raised is not None:
+    if said.kind is not ClaimKind.VALUE or did.raised is not None:
         return None
     shown = did.stdout.strip("\n")
     if did.value is not None and not did.value.is_none:

@@ -61,7 +61,7 @@ def test_a_failed_claim_is_a_candidate() -> None:
     judged = judge(proposal(), (run(Verdict.FAIL, "AssertionError"),) * 2)
     assert judged.judgement.candidate
     assert judged.judgement.confidence == 0.5
-    assert judged.judgement.reason == "the reported result still comes out; why"
+    assert judged.judgement.reason == "still returns the reported value; why"
 
 
 def test_another_exception_before_the_claim_is_none() -> None:

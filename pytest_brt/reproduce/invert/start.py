@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_brt.reproduce.judge import is_isolation
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import simple
-from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.reproduce.replay.steps import ClaimKind, Role
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
 from pytest_brt.reproduce.replay.write import literal, module
 from pytest_brt.types import OracleKind
@@ -66,12 +66,12 @@ def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
 
 def _weight(seen: Seen) -> int:
     """Say how likely the report complains about what a statement does."""
-    roles = {said.role for said in seen.step.said}
-    kinds = {said.kind for said in seen.step.said}
+    roles = {said.role for said in seen.step.claims}
+    kinds = {said.kind for said in seen.step.claims}
     if seen.did is None:
         return 0
     weight = 1
-    weight += 4 * (Role.OBSERVED in roles or SaidKind.WRONG in kinds)
+    weight += 4 * (Role.OBSERVED in roles or ClaimKind.WRONG in kinds)
     weight += 3 * (Role.EXPECTED in roles)
     weight += 2 * (seen.did.raised is not None)
     weight += Role.SHOWN in roles

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
-from pytest_brt.issue.prose import Sentence
-from pytest_brt.reproduce.replay.claim import Claim, raises_claim, value_claim
+from pytest_brt.issue.prose import Sentence, sentence
+from pytest_brt.reproduce.replay.claim import raises_claim, value_claim
 from pytest_brt.reproduce.replay.general import general_claims
+from pytest_brt.reproduce.replay.lexicon import plain
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.mentions import (
     EXCEPTION,
@@ -18,7 +20,7 @@ from pytest_brt.reproduce.replay.mentions import (
     masked,
     object_at,
 )
-from pytest_brt.reproduce.replay.steps import Role
+from pytest_brt.reproduce.replay.steps import Claim, Role
 from pytest_brt.reproduce.replay.verbs import verb_claims
 
 _LABEL = re.compile(
@@ -39,15 +41,16 @@ def claims(
         known: variables of the report, which a sentence may speak of by name.
         section: the role of the section it stands in; a lone value there has that role.
     """
-    codes = code_in(given)
-    hidden = masked(given.text, codes)
-    found = verb_claims(given, codes, hidden, known)
-    found += _label_claims(given, codes, hidden)
-    found += _lone_value(given, codes, section) if not found else []
+    told = sentence(plain(given.text), given.line, heading=given.heading)
+    codes = code_in(told)
+    hidden = masked(told.text, codes)
+    found = verb_claims(told, codes, hidden, known)
+    found += _label_claims(told, codes, hidden)
+    found += _lone_value(told, codes, section) if not found else []
     runnable = [code for code in codes if is_runnable(code.text)]
     subject = runnable[0].text if runnable else ""
-    found += general_claims(given, subject, found)
-    return tuple(dict.fromkeys(found))
+    found += general_claims(told, subject, found)
+    return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
 
 
 def _lone_value(given: Sentence, codes: list[Code], section: Role) -> list[Claim]:
@@ -61,15 +64,15 @@ def _lone_value(given: Sentence, codes: list[Code], section: Role) -> list[Claim
     return []
 
 
-def _label_claims(sentence: Sentence, codes: list[Code], hidden: str) -> list[Claim]:
+def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim]:
     found = []
     for match in _LABEL.finditer(hidden):
         label = match["label"].lower()
         role = Role.EXPECTED if re.match(r"expected|should", label) else Role.OBSERVED
-        text, _ = object_at(sentence.text, codes, match.end())
+        text, _ = object_at(given.text, codes, match.end())
         exception = EXCEPTION.match(text) if text else None
         if exception:
-            found.append(raises_claim("", exception, role, sentence))
+            found.append(raises_claim("", exception, role, given))
         elif text:
-            found.append(value_claim("", text, role, sentence))
+            found.append(value_claim("", text, role, given))
     return found

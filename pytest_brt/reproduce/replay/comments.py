@@ -7,28 +7,29 @@ from dataclasses import replace
 
 from pytest_brt.issue.prose import sentence
 from pytest_brt.reproduce.replay.claims import claims
-from pytest_brt.reproduce.replay.general import MUST_FAIL, MUST_WORK
+from pytest_brt.reproduce.replay.lexicon import must_fail, must_work, plain
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.mentions import EXCEPTION, is_literal
 from pytest_brt.reproduce.replay.roles import is_complaint, role_of
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.types import Raised
 
 
-def _spoken(text: str) -> tuple[Said, ...]:
+def _spoken(text: str) -> tuple[Claim, ...]:
     """Return the values that a comment names in a sentence: "gives 3, should be 4"."""
     found = claims(sentence(text, 0))
     return tuple(
-        replace(claim.said, direct=True)
+        replace(claim, direct=True, ordinal=0)
         for claim in found
-        if claim.said.kind is SaidKind.VALUE and not claim.subject
+        if claim.kind is ClaimKind.VALUE and not claim.subject
     )
 
 
 _ARROW = re.compile(r"^(?:[-=]*>|→|=+|Out(?:\[\d+\])?:?)\s*")
 _COMMENT_VERB = re.compile(
-    r"^(?P<modal>(?:i |we |one )?(?:would )?(?:should(?: be| return| give| print)?|expected"
-    r"|expects?|must be)\s*(?:to be|result|output|value)?:?\s+)?"
+    r"^(?P<modal>(?:i |we |one )?(?:would )?"
+    r"(?:(?:it |this |which )?should(?: be| return| give| print)?"
+    r"|expected|expects?)\s*(?:result|output|value)?:?\s+)?"
     r"(?P<verb>(?:it |this |which )?(?:returns?"
     r"|gives?|prints?|outputs?|evaluates to|yields?|produces?|is|got|result|output|actual)\b"
     r":?\s*)?",
@@ -39,7 +40,7 @@ _COMMENT_VERB = re.compile(
 #: "this line raises", "also fails": the line beside it, whatever the exception is.
 _FAILS_HERE = re.compile(
     r"^(?:(?:this|that|it|here|the|line|call|one|still|also|now|always|even)\s+)*"
-    r"(?:raises|throws|fails|crashes|errors)\b(?!\s+(?:no|nothing|silently)\b)",
+    r"(?:raises|fails|crashes|errors)\b(?!\s+(?:no|nothing|silently)\b)",
     re.IGNORECASE,
 )
 #: A value, and then words about it: "[2, 3] -- 1 is gone".
@@ -53,7 +54,7 @@ _LOSS = re.compile(
 )
 
 
-def _remarked(text: str) -> tuple[Said, ...]:
+def _remarked(text: str) -> tuple[Claim, ...]:
     """Return what a comment says that gives a value and then words about it, else nothing."""
     parts = _REMARKED.match(text)
     if parts is None or not is_literal(parts["value"]):
@@ -61,10 +62,10 @@ def _remarked(text: str) -> tuple[Said, ...]:
     wrong = is_complaint(parts["remark"]) or _LOSS.search(parts["remark"])
     if not wrong or role_of(parts["remark"]) is Role.EXPECTED:
         return ()
-    value = Said(
-        kind=SaidKind.VALUE, role=Role.OBSERVED, text=parts["value"], sentence=text, direct=True
+    value = Claim(
+        kind=ClaimKind.VALUE, role=Role.OBSERVED, text=parts["value"], sentence=text, direct=True
     )
-    return value, Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
+    return value, Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
 
 
 def _is_word(text: str) -> bool:
@@ -72,11 +73,15 @@ def _is_word(text: str) -> bool:
     return text.isalpha() and text.islower() and len(text) > 3
 
 
-def comment_said(text: str) -> tuple[Said, ...]:
+def comment_said(text: str) -> tuple[Claim, ...]:
     """Return what a comment beside, above or below a statement says about it."""
-    text = text.strip()
+    written, text = text.strip(), plain(text.strip())
     if not text:
         return ()
+    return tuple(replace(said, sentence=written) for said in _said(text))
+
+
+def _said(text: str) -> tuple[Claim, ...]:
     remarked = _remarked(text)
     if remarked:
         return remarked
@@ -86,8 +91,8 @@ def comment_said(text: str) -> tuple[Said, ...]:
         expected = role is Role.EXPECTED and not is_complaint(text)
         raised = Raised(type=exception["type"], message=(exception["message"] or "").strip(" \"'"))
         return (
-            Said(
-                kind=SaidKind.RAISES,
+            Claim(
+                kind=ClaimKind.RAISES,
                 role=Role.EXPECTED if expected else Role.OBSERVED,
                 raised=raised,
                 sentence=text,
@@ -111,31 +116,33 @@ def comment_said(text: str) -> tuple[Said, ...]:
     ):
         expected = bool(words and words["modal"])
         kind_role = Role.EXPECTED if expected else (Role.SHOWN if not marked else Role.OBSERVED)
-        return (Said(kind=SaidKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),)
-    if MUST_WORK.search(text):
-        return (Said(kind=SaidKind.WORKS, role=Role.EXPECTED, sentence=text, direct=True),)
-    if MUST_FAIL.search(text):
+        return (
+            Claim(kind=ClaimKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),
+        )
+    if must_work(text):
+        return (Claim(kind=ClaimKind.WORKS, role=Role.EXPECTED, sentence=text, direct=True),)
+    if must_fail(text):
         raised = Raised(type="", message="")
         return (
-            Said(
-                kind=SaidKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True
+            Claim(
+                kind=ClaimKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True
             ),
         )
     if role is Role.CONTRAST:
-        return (Said(kind=SaidKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)
+        return (Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)
     spoken = _spoken(text)
     if spoken:
         return spoken
-    wrong = Said(kind=SaidKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
+    wrong = Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
     if _FAILS_HERE.match(text):
         raised = Raised(type="", message="")
-        return (replace(wrong, kind=SaidKind.RAISES, raised=raised), wrong)
+        return (replace(wrong, kind=ClaimKind.RAISES, raised=raised), wrong)
     if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
         return (wrong,)
     return ()
 
 
-def printed_said(text: str) -> tuple[Said, ...]:
+def printed_said(text: str) -> tuple[Claim, ...]:
     """Return what comment lines below a loop say that it prints, below a label or without one.
 
     Words there do no harm: what is said to be printed without a word must really be.
@@ -146,5 +153,5 @@ def printed_said(text: str) -> tuple[Said, ...]:
     if not output.strip():
         return ()
     role = role_of(first) if label else Role.SHOWN
-    said = Said(kind=SaidKind.VALUE, role=role, text=output, sentence=first if label else "")
+    said = Claim(kind=ClaimKind.VALUE, role=role, text=output, sentence=first if label else "")
     return (replace(said, direct=True),)

@@ -22,7 +22,7 @@ from pytest_brt.reproduce.replay.reading import (
     displays_value,
     say,
 )
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.reproduce.replay.wishes import announces_result
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
@@ -52,7 +52,7 @@ def read_repl(reading: Reading, block: Block) -> None:
     close_block(reading, added)
 
 
-def _below(output: str, role: Role, sentence: str) -> Said:
+def _below(output: str, role: Role, sentence: str) -> Claim:
     """Return what a result says that stands with its code below a sentence: a wish, maybe."""
     wished = role is Role.EXPECTED and not announces_result(sentence)
     return replace(displayed(output, role, sentence), wished=wished)
@@ -93,7 +93,7 @@ def read_python(reading: Reading, block: Block) -> None:
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement), session=False))
     if role is Role.CONTRAST and added:
-        say(reading, added[-1], Said(kind=SaidKind.WORKS, role=role, sentence=sentence))
+        say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=sentence))
     close_block(reading, added)
 
 
@@ -134,7 +134,7 @@ def _shows(reading: Reading) -> bool:
     """Say whether the code above ends in something that shows a value, not shown so far."""
     last = reading.steps[reading.latest[-1]]
     shows = displays_value(last.source) or may_print(last.source)
-    return shows and not any(said.direct for said in last.said)
+    return shows and not any(said.direct for said in last.claims)
 
 
 def _is_bare_value(text: str) -> bool:
@@ -149,14 +149,16 @@ def _is_bare_value(text: str) -> bool:
     )
 
 
-def _comments(statement: Statement) -> tuple[Said, ...]:
+def _comments(statement: Statement) -> tuple[Claim, ...]:
     node = parse(statement.source).body[-1]
     said = list(comment_said(statement.beside))
     if isinstance(node, ast.Expr | ast.Assign | ast.Assert):
         said += comment_said(statement.above) if not said else ()
         first = statement.below.split("\n")[0]
         if first and not said:
-            said += [s for s in comment_said(first) if s.kind in (SaidKind.VALUE, SaidKind.RAISES)]
+            said += [
+                s for s in comment_said(first) if s.kind in (ClaimKind.VALUE, ClaimKind.RAISES)
+            ]
     elif may_print(statement.source) and not said:
         said += printed_said(statement.below)
     return tuple(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.reproduce.replay.rules.view import View
-from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.reproduce.replay.steps import ClaimKind, Role
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
 #: What to do where a package is not there.
@@ -65,12 +65,12 @@ def miss_notes(
 
 def _unused(view: View) -> list[str]:
     """Say what no test could be made of: the values that were read, or that there are none."""
-    said = [(seen.step.line, one) for seen in view.seen for one in seen.step.said]
+    said = [(seen.step.line, one) for seen in view.seen for one in seen.step.claims]
     said += [(0, one) for one in view.script.loose]
     stated = {
         " ".join(one.text.split())[:60]: line
         for line, one in said
-        if one.kind is SaidKind.VALUE and one.role is Role.EXPECTED and one.text.strip()
+        if one.kind is ClaimKind.VALUE and one.role is Role.EXPECTED and one.text.strip()
     }
     if not stated:
         return [

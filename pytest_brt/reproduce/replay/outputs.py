@@ -18,7 +18,7 @@ from pytest_brt.reproduce.replay.reading import (
     displays_value,
     say,
 )
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.reproduce.replay.wishes import announces_result, states_value
 from pytest_brt.types import Block
 
@@ -48,7 +48,7 @@ def _line_by_line(reading: Reading, lines: int) -> list[int]:
     """Return the statements of the last block that show one line each, [] when unsure."""
     sources = {index: reading.steps[index].source for index in reading.latest}
     shown = [index for index, source in sources.items() if displays_value(source)]
-    if any(said.direct for index in shown for said in reading.steps[index].said):
+    if any(said.direct for index in shown for said in reading.steps[index].claims):
         return []  # a session: what each of its inputs gave stands there already
     if lines < 2 or any(map(prints_inside, sources.values())):
         return []
@@ -64,11 +64,11 @@ def _is_for(reading: Reading, index: int, role: Role, lines: int) -> bool:
     return may_print(source) or (is_print(source) and lines > 1)
 
 
-def _claims(reading: Reading, index: int) -> tuple[Said, ...]:
+def _claims(reading: Reading, index: int) -> tuple[Claim, ...]:
     """Return what has been said of a statement, there or in prose."""
     step = reading.steps[index]
-    beside = (other.said for other in reading.inline if other.source == step.source)
-    return (*step.said, *(said for group in beside for said in group))
+    beside = (other.claims for other in reading.inline if other.source == step.source)
+    return (*step.claims, *(said for group in beside for said in group))
 
 
 def _add_lines_of(reading: Reading, block: Block) -> list[int]:
@@ -93,8 +93,8 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
     if raised is None or not reading.latest:
         reading.recent = []
         return
-    said = Said(
-        kind=SaidKind.RAISES,
+    said = Claim(
+        kind=ClaimKind.RAISES,
         role=role,
         raised=raised,
         text=block.text,
@@ -120,8 +120,8 @@ def _give_wishes(reading: Reading, place: int) -> None:
     wishes = [
         claim
         for claim in reading.ahead
-        if claim[0].kind is SaidKind.RAISES and claim[0].role is Role.EXPECTED and not claim[1]
+        if claim.kind is ClaimKind.RAISES and claim.role is Role.EXPECTED and not claim.ordinal
     ]
-    for claim, _ in wishes:
+    for claim in wishes:
         say(reading, place, claim)
     reading.ahead = [claim for claim in reading.ahead if claim not in wishes]

@@ -12,7 +12,7 @@ from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reproduce.replay.mend import Statement
 from pytest_brt.reproduce.replay.names import names_of
 from pytest_brt.reproduce.replay.roles import role_of
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Step
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role, Step
 from pytest_brt.syntax import parse
 
 _BOTH = re.compile(
@@ -39,8 +39,8 @@ class Reading:
     heading: str = ""
     #: Sentences since the last block of code.
     recent: list[Sentence] = field(default_factory=list)
-    #: Claims about the code that comes next, and which of its results each means.
-    ahead: list[tuple[Said, int]] = field(default_factory=list)
+    #: Claims about the code that comes next.
+    ahead: list[Claim] = field(default_factory=list)
     #: Variables of the report so far.
     bound: set[str] = field(default_factory=set)
     #: Indices of the steps of the last code block.
@@ -54,15 +54,20 @@ class Reading:
     is_project: Callable[[str], bool] = _unknown
 
 
-def merged(old: tuple[Said, ...], new: tuple[Said, ...]) -> tuple[Said, ...]:
+def merged(old: tuple[Claim, ...], new: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Return both, without doubles."""
     return tuple(dict.fromkeys([*old, *new]))
 
 
-def say(reading: Reading, index: int, said: Said) -> None:
-    """Note that `said` is said of statement number `index`."""
+def about(claim: Claim) -> Claim:
+    """Return a claim as a statement has it: of which one it is, is known then."""
+    return replace(claim, subject="", ordinal=0)
+
+
+def say(reading: Reading, index: int, claim: Claim) -> None:
+    """Note that `claim` is made of statement number `index`."""
     step = reading.steps[index]
-    reading.steps[index] = replace(step, said=merged(step.said, (said,)))
+    reading.steps[index] = replace(step, claims=merged(step.claims, (about(claim),)))
 
 
 def meant(reading: Reading, ordinal: int) -> int:
@@ -74,20 +79,20 @@ def meant(reading: Reading, ordinal: int) -> int:
     return reading.latest[-1]
 
 
-def add_inline(reading: Reading, source: str, line: int, said: tuple[Said, ...]) -> None:
+def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]) -> None:
     """Add code from a sentence, or what is said of it when it is there already."""
     for number, step in enumerate(reading.inline):
         if step.source == source:
-            reading.inline[number] = replace(step, said=merged(step.said, said))
+            reading.inline[number] = replace(step, claims=merged(step.claims, said))
             return
     reading.inline.append(
-        Step(source=source, line=line, block=-1 - len(reading.inline), said=said, inline=True)
+        Step(source=source, line=line, block=-1 - len(reading.inline), claims=said, inline=True)
     )
 
 
 def announced(reading: Reading) -> tuple[Role, str]:
     """Return the role of the block that comes now, and the sentence that gives it."""
-    if any(ordinal for _, ordinal in reading.ahead):
+    if any(claim.ordinal for claim in reading.ahead):
         return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
     if reading.recent:
         last = reading.recent[-1]
@@ -115,7 +120,7 @@ def announced_output(reading: Reading) -> tuple[Role, str]:
 
 
 def add_step(
-    reading: Reading, statement: Statement, line: int, said: tuple[Said, ...], *, session: bool
+    reading: Reading, statement: Statement, line: int, said: tuple[Claim, ...], *, session: bool
 ) -> int:
     """Add the statements of one input and return the index of the last."""
     nodes = parse(statement.source).body
@@ -126,7 +131,7 @@ def add_step(
                 source=source,
                 line=line,
                 block=reading.block,
-                said=said if number == len(sources) - 1 else (),
+                claims=said if number == len(sources) - 1 else (),
                 session=session,
                 mended=statement.mended,
             )
@@ -142,27 +147,27 @@ def close_block(reading: Reading, added: list[int]) -> None:
     ahead, reading.ahead = reading.ahead, []
     reading.latest_role = announced(reading)[0]
     reading.recent, reading.latest, reading.both = [], added, ""
-    for said, ordinal in ahead:
-        several = said.kind in (SaidKind.RAISES, SaidKind.WORKS) and not ordinal
-        for index in added if several else [meant(reading, ordinal)]:
-            say(reading, index, said)
+    for claim in ahead:
+        several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS) and not claim.ordinal
+        for index in added if several else [meant(reading, claim.ordinal)]:
+            say(reading, index, claim)
     for index in added:
         reading.bound |= names_of(reading.steps[index].source).bound
 
 
-def displayed(output: str, role: Role, sentence: str) -> Said:
+def displayed(output: str, role: Role, sentence: str) -> Claim:
     """Return what the output below a statement says of it."""
     raised = final_exception(output)
     if raised is not None:
-        return Said(
-            kind=SaidKind.RAISES,
+        return Claim(
+            kind=ClaimKind.RAISES,
             role=role,
             raised=raised,
             text=output,
             sentence=sentence,
             direct=True,
         )
-    return Said(kind=SaidKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
+    return Claim(kind=ClaimKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
 
 
 def displays_value(source: str) -> bool:

@@ -19,7 +19,7 @@ from pytest_brt.reproduce.replay.rules.tools import tool_drafts, tool_notes
 from pytest_brt.reproduce.replay.rules.view import View
 from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.small import made_small
-from pytest_brt.reproduce.replay.steps import Role, SaidKind, Step
+from pytest_brt.reproduce.replay.steps import ClaimKind, Role, Step
 from pytest_brt.reproduce.replay.tool.play import play
 from pytest_brt.reproduce.replay.watch import Replayed, watch
 from pytest_brt.reproduce.replay.wrap import wrapped
@@ -151,16 +151,16 @@ def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]
     raised: dict[str, None] = {}
     wanted: set[str] = set()
     for step in steps:
-        for said in step.said:
-            if said.kind is SaidKind.VALUE and said.role is Role.OBSERVED:
+        for said in step.claims:
+            if said.kind is ClaimKind.VALUE and said.role is Role.OBSERVED:
                 values.setdefault(said.text)
-            elif said.kind is SaidKind.RAISES and said.raised and said.raised.type:
+            elif said.kind is ClaimKind.RAISES and said.raised and said.raised.type:
                 name = said.raised.type.rsplit(".", 1)[-1]
                 if said.role is Role.OBSERVED:
                     raised.setdefault(name)
                 else:
                     wanted.add(name)
-            if said.kind is SaidKind.VALUE and said.role is Role.EXPECTED:
+            if said.kind is ClaimKind.VALUE and said.role is Role.EXPECTED:
                 wanted.add(said.text)
     return (
         tuple(text for text in values if text not in wanted),

@@ -7,17 +7,17 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence, sentences
-from pytest_brt.reproduce.replay.claim import Claim
 from pytest_brt.reproduce.replay.claims import claims
 from pytest_brt.reproduce.replay.mentions import code_in, is_runnable
 from pytest_brt.reproduce.replay.reading import (
     Reading,
+    about,
     add_inline,
     meant,
     say,
 )
 from pytest_brt.reproduce.replay.roles import heading_role
-from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
 
@@ -55,18 +55,9 @@ def read_prose(reading: Reading, block: Block) -> None:
 
 def _in_section(reading: Reading, claim: Claim) -> Claim:
     """A section named "Expected" turns what is plainly stated in it into what should be."""
-    said = claim.said
-    if (
-        reading.section is Role.EXPECTED
-        and said.role is Role.OBSERVED
-        and said.kind
-        in (
-            SaidKind.VALUE,
-            SaidKind.RAISES,
-        )
-        and said.raised is None
-    ):
-        return replace(claim, said=replace(said, role=Role.EXPECTED))
+    stated = claim.kind is ClaimKind.VALUE or (claim.kind is ClaimKind.RAISES and not claim.raised)
+    if reading.section is Role.EXPECTED and claim.role is Role.OBSERVED and stated:
+        return replace(claim, role=Role.EXPECTED)
     return claim
 
 
@@ -95,12 +86,11 @@ def _give(reading: Reading, claim: Claim, sentence: Sentence, *, ahead: bool) ->
     if claim.subject and _is_sketch(claim.subject):
         return
     if claim.subject:
-        add_inline(reading, claim.subject, sentence.line, (claim.said,))
-    elif ahead and (claim.ordinal or not reading.latest or claim.said.kind is not SaidKind.VALUE):
-        reading.ahead.append((claim.said, claim.ordinal))
+        add_inline(reading, claim.subject, sentence.line, (about(claim),))
+    elif ahead and (claim.ordinal or not reading.latest or claim.kind is not ClaimKind.VALUE):
+        reading.ahead.append(claim)
     elif reading.latest:
-        said = claim.said
-        plain = said.kind is SaidKind.VALUE and said.role is Role.OBSERVED
+        plain = claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
         if plain and reading.latest_role is Role.CONTRAST:
-            said = replace(said, role=Role.CONTRAST)
-        say(reading, meant(reading, claim.ordinal), said)
+            claim = replace(claim, role=Role.CONTRAST)
+        say(reading, meant(reading, claim.ordinal), claim)

@@ -89,7 +89,7 @@ def _unique(steps: list[Step]) -> tuple[Step, ...]:
         key = re.sub(r"\s+", "", step.source)
         if step.inline and key in places:
             old = kept[places[key]]
-            kept[places[key]] = replace(old, said=merged(old.said, step.said))
+            kept[places[key]] = replace(old, claims=merged(old.claims, step.claims))
             continue
         places[key] = len(kept)
         kept.append(step)

@@ -21,7 +21,7 @@ class Role(StrEnum):
     SHOWN = "shown"
 
 
-class SaidKind(StrEnum):
+class ClaimKind(StrEnum):
     """What the report speaks of."""
 
     VALUE = "value"
@@ -33,10 +33,10 @@ class SaidKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Claim:
     """One thing that the report says about one statement."""
 
-    kind: SaidKind
+    kind: ClaimKind
     role: Role
     #: The value or output as written; "" for exceptions without a name.
     text: str = ""
@@ -48,6 +48,10 @@ class Said:
     direct: bool = False
     #: A result below a sentence that wishes without saying that what it wishes for follows.
     wished: bool = False
+    #: Source of the expression it speaks of; "" for the code before (or after) the sentence.
+    subject: str = ""
+    #: Which of the results shown it speaks of: 1 for "the first", -1 for "the last", 0 unsaid.
+    ordinal: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ class Step:
     line: int
     #: Number of the block it stands in; inline code has numbers of its own.
     block: int
-    said: tuple[Said, ...] = ()
+    claims: tuple[Claim, ...] = ()
     #: Taken from a sentence, so run after all blocks, for its value only.
     inline: bool = False
     #: An input of an interactive session: its value was displayed.
@@ -78,6 +82,6 @@ class Script:
     #: Exceptions that the report shows or names anywhere.
     named: tuple[Raised, ...] = ()
     #: Expected values that no statement could be found for.
-    loose: tuple[Said, ...] = ()
+    loose: tuple[Claim, ...] = ()
     #: What could not be read, for the reader of an honest miss.
     notes: tuple[str, ...] = ()

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence
-from pytest_brt.reproduce.replay.claim import ORDINALS, Claim, raises_claim, value_claim
+from pytest_brt.reproduce.replay.claim import ORDINALS, raises_claim, value_claim
+from pytest_brt.reproduce.replay.lexicon import ADVERBS
 from pytest_brt.reproduce.replay.mentions import (
     EXCEPTION,
     Code,
@@ -16,29 +17,30 @@ from pytest_brt.reproduce.replay.mentions import (
     object_at,
 )
 from pytest_brt.reproduce.replay.roles import role_of
-from pytest_brt.reproduce.replay.steps import Role
+from pytest_brt.reproduce.replay.steps import Claim, Role
 
 _VERB = re.compile(
-    r"(?P<modal>\b(?:should(?: not|n['’]t)?|must(?: not|n['’]t)?|would(?: not)?|could|ought to"
-    r"|(?:is |are |was )?(?:expected|supposed|meant) to|expect(?:ed)?(?: it)? to"
-    r"|(?:needs?|has|have) to|to)\s+"
-    r"(?:(?:also|instead|rather|really|actually|simply|just|always|only|have)\s+)*)?"
+    rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"
     r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
     r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
-    r"|becomes?|gets?|got|shows?|displays?|computes?|leads? to|raises?|raised|raising|throws?"
-    r"|threw|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
+    r"|becomes?|gets?|got|shows?|displays?|computes?|leads? to|raises?|raised|raising"
+    r"|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
     r"(?:\s+(?:an?|the|following|value|exception|error|result|output|always|now|just|wrongly"
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
     re.IGNORECASE,
 )
 #: "I would expect `5`": the value right after it, without "to be".
 _EXPECTS = re.compile(
-    r"(?<!as )\b(?P<not>(?:not|n['’]t) )?(?:expect(?:ed|ing)?|want(?:ed)?)\s+"
+    r"(?<!as )\b(?P<not>(?:not|n't) )?(?:expect(?:ed|ing)?|want(?:ed)?)\s+"
     r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
     re.IGNORECASE,
 )
 _ON_CONDITION = re.compile(r"\b(?:after|when|if|unless|until|only|once)\b", re.IGNORECASE)
-_RAISING = re.compile(r"rais|throw|threw|fail|error|crash|die", re.IGNORECASE)
+_RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
+_BUILTIN_TYPES = frozenset(
+    {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "complex", "object"}
+)
+_TYPE = re.compile(r"(?:\w+\.)*(?!(?:True|False|None)$)[A-Za-z]\w*")
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|and not|but got|but gives|but returns)[\s:]*"
     r"(?:just |an? |the |returning |raising )*",
@@ -112,13 +114,20 @@ def _claims_of(
         if second:
             found.append(raises_claim(subject, second, _opposite(role), sentence))
         return found
-    if _RAISING.search(verb) or "Warning" in text:
+    if _RAISING.search(verb) or "Warning" in text or _is_type(text, subject, match[0]):
         return []
     found = [replace(value_claim(subject, text, role, sentence), ordinal=_ordinal(masked, match))]
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):
         found.append(value_claim(subject, other, _opposite(role), sentence))
     return found
+
+
+def _is_type(text: str, subject: str, before: str) -> bool:
+    """Say whether `text` names what kind of value it is, as in "should return a `str`"."""
+    if subject.startswith("type(") or not _TYPE.fullmatch(text):
+        return False
+    return text in _BUILTIN_TYPES or bool(re.search(r"\ban?\s*$", before))
 
 
 def _instead(text: str, codes: list[Code], end: int) -> str:
@@ -144,12 +153,12 @@ def _ordinal(masked: str, match: re.Match[str]) -> int:
 
 def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:
     if modal and modal.split(maxsplit=1)[0] != "to":
-        return Role.OBSERVED if re.search(r"not|n['’]t", modal) else Role.EXPECTED
+        return Role.OBSERVED if "not" in modal else Role.EXPECTED
     before = masked[max(0, match.start() - 60) : match.start()].lower()
     clause = re.split(r"[,;:]|\bbut\b", before)[-1]
     if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
         return Role.EXPECTED
-    if re.search(r"\bdoes(?:n['’]t| not)\b|\bnot\b", clause):
+    if re.search(r"\bdoes(?:n't| not)\b|\bnot\b", clause):
         return Role.EXPECTED
     whole = role_of(clause)
     if whole is Role.CONTRAST or re.search(r"used to|previously|\d\.\d+ (?:it )?$", clause):

@@ -10,17 +10,17 @@ import re
 from dataclasses import replace
 
 from pytest_brt.oracle.compare import quoted_in
+from pytest_brt.reproduce.replay.lexicon import plain
 from pytest_brt.reproduce.replay.mentions import is_literal
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Step
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role, Step
 
 _RESULT = (
     r"(?:outputs?|results?|values?|behaviou?rs?|answers?|strings?|reprs?|responses?|outcomes?"
     r"|errors?|exceptions?|messages?|tracebacks?|warnings?|forms?)"
 )
 _CUE = re.compile(
-    r"\b(?:should|must|ought to|expect(?:ed|s|ing|ation)?|supposed to|would|could|want(?:ed)?"
-    r"|desired?|ideal(?:ly)?|hop(?:ed?|ing)(?: for)?|like|i['’]d|correct|right|proposed"
-    r"|needs? to)\b",
+    r"\b(?:should|expect(?:ed|s|ing|ation)?|would|could|want(?:ed)?"
+    r"|desired?|ideal(?:ly)?|hop(?:ed?|ing)(?: for)?|like|i'd|correct|right|proposed)\b",
     re.IGNORECASE,
 )
 #: "I expect the second one to": so much may stand before what it is to give.
@@ -41,7 +41,7 @@ _TAIL = re.compile(
     r"|follows|like|so|here|i|we|you|to|be|been|is|are|was|were|have|has|had|do|done|does|happen"
     r"|prints?|printed|gives?|given|returns?|returned|yields?|yielded|produces?|produced"
     r"|outputs?|shows?|shown|displays?|displayed|sees?|seen|gets?|got|looks?|becomes?|results? in"
-    r"|evaluates? to|equals?|equal|equivalent|raises?|raised|throws?|fails? with|work like"
+    r"|evaluates? to|equals?|equal|equivalent|raises?|raised|fails? with|work like"
     r"|work as|rather|instead|also|then|now|still|always|just|simply|actually|really|at least"
     r"|both|all|each|either|expected|love|prefer|of|" + _RESULT + r")\b)*\W*"
     # … when it is called so: no more wishes.
@@ -57,6 +57,7 @@ def announces_result(text: str) -> bool:
     >>> announces_result("This should print:"), announces_result("This should work:")
     (True, False)
     """
+    text = plain(text)
     if _NAMED.search(text):
         return True
     ends = [cue.end() for cue in _CUE.finditer(text)]
@@ -65,11 +66,11 @@ def announces_result(text: str) -> bool:
     return any(_TAIL.fullmatch(text[end:]) for end in ends)
 
 
-def states_value(sentence: str, said: tuple[Said, ...]) -> bool:
+def states_value(sentence: str, said: tuple[Claim, ...]) -> bool:
     """Say whether a sentence names itself, as a literal, the value that it wishes for."""
     return any(
         one.sentence == sentence
-        and one.kind is SaidKind.VALUE
+        and one.kind is ClaimKind.VALUE
         and one.role is Role.EXPECTED
         and not one.direct
         and is_literal(one.text)
@@ -82,18 +83,18 @@ def settled(step: Step) -> Step:
 
     It is the complaint, unless the report states it as right, or another one as wrong.
     """
-    if not any(said.wished for said in step.said):
+    if not any(said.wished for said in step.claims):
         return step
-    stated = [said for said in step.said if said.kind is SaidKind.VALUE and not said.wished]
-    return replace(step, said=tuple(_settled(said, stated) for said in step.said))
+    stated = [said for said in step.claims if said.kind is ClaimKind.VALUE and not said.wished]
+    return replace(step, claims=tuple(_settled(said, stated) for said in step.claims))
 
 
-def _settled(said: Said, stated: list[Said]) -> Said:
+def _settled(said: Claim, stated: list[Claim]) -> Claim:
     if not said.wished or said.role is not Role.EXPECTED:
         return said
     right = [other for other in stated if other.role is Role.EXPECTED]
     wrong = [other for other in stated if other.role is Role.OBSERVED]
-    if said.kind is SaidKind.VALUE:
+    if said.kind is ClaimKind.VALUE:
         if any(_same(said, other) for other in right):
             return said
         if not right and wrong and not any(_same(said, other) for other in wrong):
@@ -101,5 +102,5 @@ def _settled(said: Said, stated: list[Said]) -> Said:
     return replace(said, role=Role.OBSERVED)
 
 
-def _same(said: Said, other: Said) -> bool:
+def _same(said: Claim, other: Claim) -> bool:
     return bool(quoted_in(said.text, other.text) or quoted_in(other.text, said.text))

@@ -19,7 +19,7 @@ from pytest_brt.oracle.compare import Likeness, quoted_in
 from pytest_brt.reproduce.replay.display import displays, shown_expression
 from pytest_brt.reproduce.replay.names import names_of, needed
 from pytest_brt.reproduce.replay.project import is_test_path, main_packages, module_name
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Step
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role, Step
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
 from pytest_brt.types import Frame
 
@@ -37,7 +37,7 @@ def wrapped(replayed: Replayed, engine: Engine) -> Replayed:
 
     Only those are added that then do what the report shows, one for each thing shown.
     """
-    tries: dict[tuple[int, Said], list[tuple[str, str]]] = {}
+    tries: dict[tuple[int, Claim], list[tuple[str, str]]] = {}
     for index, module, function, said in (
         *_from_frames(replayed, engine.subject),
         *_from_exports(replayed, engine),
@@ -55,15 +55,15 @@ def wrapped(replayed: Replayed, engine: Engine) -> Replayed:
     return replace(replayed, seen=(*replayed.seen, *added))
 
 
-def _from_frames(replayed: Replayed, subject: Subject) -> Iterator[tuple[int, str, str, Said]]:
+def _from_frames(replayed: Replayed, subject: Subject) -> Iterator[tuple[int, str, str, Claim]]:
     """Project functions in a traceback below a statement that does not raise by itself."""
     for index, seen in enumerate(replayed.seen):
         if seen.did is None or seen.did.raised is not None:
             continue
         if not shown_expression(seen.step.source):
             continue
-        for said in seen.step.said:
-            if said.kind is not SaidKind.RAISES or not said.direct or not said.raised:
+        for said in seen.step.claims:
+            if said.kind is not ClaimKind.RAISES or not said.direct or not said.raised:
                 continue
             tried: set[str] = set()
             for frame in said.raised.frames:
@@ -91,16 +91,16 @@ def _module_of(frame: Frame, subject: Subject) -> str:
     return ""
 
 
-def _from_exports(replayed: Replayed, engine: Engine) -> Iterator[tuple[int, str, str, Said]]:
+def _from_exports(replayed: Replayed, engine: Engine) -> Iterator[tuple[int, str, str, Claim]]:
     """Public renderers of the package, for values whose quotation does not match."""
     unlike = []
     for index, seen in enumerate(replayed.seen):
         shown = displays(seen)
         if not shown or shown[0].compound or not seen.step.session or "(" in shown[0].text[:1]:
             continue
-        for said in seen.step.said:
+        for said in seen.step.claims:
             if (
-                said.kind is SaidKind.VALUE
+                said.kind is ClaimKind.VALUE
                 and said.direct
                 and said.role in (Role.SHOWN, Role.OBSERVED)
                 and not any(quoted_in(display.text, said.text) for display in shown)
@@ -124,7 +124,7 @@ def _try(
     replayed: Replayed,
     engine: Engine,
     index: int,
-    said: Said,
+    said: Claim,
     functions: list[tuple[str, str]],
 ) -> tuple[str, str, Seen] | None:
     """Return the first function that makes of the statement what the report shows."""
@@ -149,7 +149,7 @@ def _try(
             break
         source = statements[number]
         step = Step(
-            source=source, line=base.step.line, block=base.step.block, said=(said,), inline=True
+            source=source, line=base.step.line, block=base.step.block, claims=(said,), inline=True
         )
         seen = Seen(step=step, names=names_of(source), did=observed[number])
         if _is_as_said(seen, said):
@@ -157,7 +157,7 @@ def _try(
     return None
 
 
-def _is_as_said(seen: Seen, said: Said) -> bool:
+def _is_as_said(seen: Seen, said: Claim) -> bool:
     raised = seen.did.raised if seen.did else None
     if said.raised is not None:
         return raised is not None and raised.type.split(".")[-1] == said.raised.type.split(".")[-1]

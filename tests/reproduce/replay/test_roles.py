@@ -17,7 +17,6 @@ from pytest_brt.reproduce.replay.roles import heading_role, is_complaint, role_o
         ("This should not happen:", "observed"),
         ("In version 1.0:", "contrast"),
         ("Now, the same in tool 1.1:", "observed"),
-        ("three related examples give sensible results:", "contrast"),
         ("This is the setup:", "shown"),
         ("unexpected output", "observed"),
         ("works as expected", "contrast"),

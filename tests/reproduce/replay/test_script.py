@@ -22,7 +22,9 @@ LINES = st.lists(
 
 def said(report: str) -> dict[str, list[tuple[str, str, str]]]:
     steps = read_script(read_issue(report, "x.md")).steps
-    return {s.source: [(c.kind.value, c.role.value, c.text.strip()) for c in s.said] for s in steps}
+    return {
+        s.source: [(c.kind.value, c.role.value, c.text.strip()) for c in s.claims] for s in steps
+    }
 
 
 def test_sections_give_their_roles() -> None:
@@ -48,7 +50,7 @@ def test_the_same_code_in_two_versions_keeps_both_values() -> None:
         "```\nf(1).x\n```\nreturns `(0, 3)`\n"
     )
     steps = [s for s in read_script(read_issue(report, "x")).steps if s.source == "f(1).x"]
-    assert [(s.said[-1].role.value, s.said[-1].text) for s in steps] == [
+    assert [(s.claims[-1].role.value, s.claims[-1].text) for s in steps] == [
         ("contrast", "(0, 6)"),
         ("observed", "(0, 3)"),
     ]

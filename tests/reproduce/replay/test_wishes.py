@@ -38,7 +38,7 @@ def roles(text: str, source: str = "double(0)") -> set[tuple[str, str]]:
         (one.text.strip(), one.role.value)
         for step in steps
         if step.source == source
-        for one in step.said
+        for one in step.claims
         if one.text
     }
 

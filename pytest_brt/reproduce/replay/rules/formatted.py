@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.scan import scan_diff
-from pytest_brt.reproduce.replay.rules.written import Claim, run_of, shown_lines
+from pytest_brt.reproduce.replay.rules.written import CommandClaim, run_of, shown_lines
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import HUNK, Played, Stage
 from pytest_brt.reproduce.replay.write import literal
@@ -18,7 +18,7 @@ _UNSTEADY = re.compile(r"/tmp/|/brt-|\d\d:\d\d:\d\d|0x[0-9a-f]{4,}")
 _LEAST = 2
 
 
-def formatted(stage: Stage, played: Played) -> Iterator[Claim]:
+def formatted(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """Yield what must be printed: not what the report shows, and what it expects.
 
     It is believed where, line for line, what is shown did come out.
@@ -41,14 +41,14 @@ def formatted(stage: Stage, played: Played) -> Iterator[Claim]:
     for quote in () if HUNK.search(out) else stage.world.documents:
         if quote.role is Role.EXPECTED and len(shown_lines(quote.text)) >= _LEAST:
             text = quote.text.strip("\n") + "\n"
-            yield Claim(
+            yield CommandClaim(
                 OracleKind.EQUALS,
                 (f"assert done.stdout == {literal(text)}",),
                 f"`{run_of(played)}` should print what the report expects.",
                 OracleKind.EQUALS.prior + 0.1,
                 "the report shows what should be made of this file",
             )
-    yield Claim(
+    yield CommandClaim(
         OracleKind.NO_PRINT,
         (f"assert done.stdout != {literal(out)}",),
         f"`{run_of(played)}` must not print what the report shows.",

@@ -8,7 +8,7 @@ from pytest_brt.oracle.compare import Likeness, quoted_in
 from pytest_brt.reproduce.replay.display import assertion, can_compare, displays
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import View, called, quote
-from pytest_brt.reproduce.replay.steps import Role, SaidKind
+from pytest_brt.reproduce.replay.steps import ClaimKind, Role
 from pytest_brt.types import OracleKind
 
 _MOST = 2
@@ -21,8 +21,8 @@ def guards(view: View) -> Iterator[Draft]:
         for display in displays(seen)[:1]:
             good = [
                 said
-                for said in seen.step.said
-                if said.kind is SaidKind.VALUE
+                for said in seen.step.claims
+                if said.kind is ClaimKind.VALUE
                 and said.role in (Role.EXPECTED, Role.CONTRAST)
                 and quoted_in(display.text, said.text) >= Likeness.SQUEEZED
             ]

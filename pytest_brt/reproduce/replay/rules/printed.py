@@ -8,13 +8,13 @@ from pytest_brt.oracle.compare import is_steady
 from pytest_brt.reproduce.replay.compound import part_of
 from pytest_brt.reproduce.replay.display import Display, Form
 from pytest_brt.reproduce.replay.rules.view import View
-from pytest_brt.reproduce.replay.steps import Said
+from pytest_brt.reproduce.replay.steps import Claim
 
 #: A line that stands for others.
 _LEFT_OUT = re.compile(r"^[ \t]*(?:\.{2,}|…|\[(?:\.{3}|…)\])[ \t]*$", re.MULTILINE)
 
 
-def wanted_text(view: View, index: int, display: Display, said: Said) -> str:
+def wanted_text(view: View, index: int, display: Display, said: Claim) -> str:
     """Return what statement number `index` should show by `said`, "" when that is unsure.
 
     Below a block of code stands what all of its statements print.
@@ -40,7 +40,7 @@ def _printed(view: View, index: int) -> tuple[list[str], int]:
     return [did.stdout if did else "" for did in every], same.index(index)
 
 
-def _is_like(text: str, display: Display, said: Said) -> bool:
+def _is_like(text: str, display: Display, said: Claim) -> bool:
     """Say whether a text may be what a loop prints: as many lines, or one of them, unchanged.
 
     Values in sentences, words in place of an output, and what is cut short are not.

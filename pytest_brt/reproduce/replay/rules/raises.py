@@ -20,7 +20,7 @@ from pytest_brt.reproduce.replay.rules.view import (
     short,
     simple,
 )
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.types import OracleKind, Raised
 
@@ -64,9 +64,9 @@ def no_raise(view: View) -> Iterator[Draft]:
 
 def no_raise_score(
     view: View, seen: Seen, raised: Raised
-) -> tuple[float, tuple[str, ...], Said | None]:
+) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
-    about = [said for said in seen.step.said if said.kind is SaidKind.RAISES]
+    about = [said for said in seen.step.claims if said.kind is ClaimKind.RAISES]
     wanted = [s for s in about if s.role in (Role.EXPECTED, Role.CONTRAST)]
     if wanted and not any(s.role is Role.OBSERVED for s in about):
         return 0.0, (), None
@@ -97,15 +97,15 @@ def no_raise_score(
     if own or _is_of_the_place(raised):
         return 0.0, (), None
     unnamed = [s for s in about if s.raised and not s.raised.type]
-    works = [s for s in seen.step.said if s.kind is SaidKind.WORKS and s.role is Role.EXPECTED]
+    works = [s for s in seen.step.claims if s.kind is ClaimKind.WORKS and s.role is Role.EXPECTED]
     if works or unnamed:
         return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
     return _unspoken_score(view, seen, raised, about)
 
 
 def _unspoken_score(
-    view: View, seen: Seen, raised: Raised, about: list[Said]
-) -> tuple[float, tuple[str, ...], Said | None]:
+    view: View, seen: Seen, raised: Raised, about: list[Claim]
+) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
     if view.script.named and not view.is_named(raised):
         return 0.15, ("another exception than the report names",), None
@@ -114,14 +114,14 @@ def _unspoken_score(
     return 0.25, ("the report does not speak of an exception",), None
 
 
-def _gave_a_value(seen: Seen, about: list[Said]) -> bool:
+def _gave_a_value(seen: Seen, about: list[Claim]) -> bool:
     """Say whether the report shows what this very statement gave, and so no exception.
 
     A tree that fails there fails of something else, as of other versions of what it needs.
     """
     return not about and any(
-        said.kind is SaidKind.VALUE and said.direct and said.role is not Role.EXPECTED
-        for said in seen.step.said
+        said.kind is ClaimKind.VALUE and said.direct and said.role is not Role.EXPECTED
+        for said in seen.step.claims
     )
 
 
@@ -135,13 +135,13 @@ def _is_of_the_place(raised: Raised) -> bool:
     return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
 
 
-def _is_sound(view: View, seen: Seen, about: list[Said]) -> bool:
+def _is_sound(view: View, seen: Seen, about: list[Claim]) -> bool:
     """Say whether another statement of the same session is the one marked as wrong."""
     if any(said.role is Role.OBSERVED for said in about) or not about:
         return False
     return any(
         other.step.block == seen.step.block
-        and any(s.kind is SaidKind.WRONG and s.direct for s in other.step.said)
+        and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
         for other in view.seen
         if other is not seen
     )
@@ -167,9 +167,9 @@ def must_raise(view: View) -> Iterator[Draft]:
         if did.raised is not None:
             yield from _another(index, seen, expression, did.raised)
             continue
-        for said in seen.step.said:
+        for said in seen.step.claims:
             if (
-                said.kind is not SaidKind.RAISES
+                said.kind is not ClaimKind.RAISES
                 or said.role is not Role.EXPECTED
                 or not said.raised
             ):
@@ -178,7 +178,7 @@ def must_raise(view: View) -> Iterator[Draft]:
             score = OracleKind.MUST_RAISE.prior + (0.1 if said.raised.type else -0.1)
             yield _must_raise(index, seen, expression, kind, score, quote(said))
         sibling = _sibling_exception(view, seen)
-        wrong = any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said)
+        wrong = any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims)
         if sibling and wrong:
             yield _must_raise(
                 index,
@@ -193,11 +193,11 @@ def must_raise(view: View) -> Iterator[Draft]:
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
     """One exception comes out where the report asks for another."""
     kinds = {simple(raised.type), *map(simple, raised.bases)}
-    for said in seen.step.said:
+    for said in seen.step.claims:
         wanted = said.raised.type if said.raised and said.role is Role.EXPECTED else ""
         if _LACKING in kinds:
             return
-        if said.kind is SaidKind.RAISES and wanted and simple(wanted) not in kinds:
+        if said.kind is ClaimKind.RAISES and wanted and simple(wanted) not in kinds:
             draft = _must_raise(
                 index, seen, expression, wanted, OracleKind.MUST_RAISE.prior + 0.15, quote(said)
             )

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pytest_brt.issue.prose import sentences
 from pytest_brt.reproduce.replay.display import Display, Form, displays
 from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.lexicon import plain
 from pytest_brt.reproduce.replay.rules.view import View, called
 from pytest_brt.types import BlockKind, OracleKind
 
 _SAME = re.compile(
     r"\b(?:same|consistent(?:ly)?|equal|equivalent|identical(?:ly)?|agree|match)\b", re.IGNORECASE
 )
-_WISH = re.compile(r"\b(?:should|expect|must|ought|supposed)\b", re.IGNORECASE)
+_WISH = re.compile(r"\b(?:should|expect\w*)\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|never)\b|n['’]t\b", re.IGNORECASE)
 
 
@@ -26,7 +27,7 @@ def agree(view: View) -> Iterator[Draft]:
         if block.kind in (BlockKind.PROSE, BlockKind.HEADING)
         for sentence in sentences(block)
         if _SAME.search(sentence.text)
-        and _WISH.search(sentence.text)
+        and _WISH.search(plain(sentence.text))
         and not _DENIED.search(sentence.text)
     ]
     if not words:

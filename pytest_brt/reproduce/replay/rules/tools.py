@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from pytest_brt.oracle.compare import squeezed
 from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.lexicon import must_work, plain
 from pytest_brt.reproduce.replay.rules.crashes import (
     CRASH,
     Crash,
@@ -17,7 +18,7 @@ from pytest_brt.reproduce.replay.rules.crashes import (
 )
 from pytest_brt.reproduce.replay.rules.formatted import formatted
 from pytest_brt.reproduce.replay.rules.view import simple
-from pytest_brt.reproduce.replay.rules.written import Claim, run_of, written
+from pytest_brt.reproduce.replay.rules.written import CommandClaim, run_of, written
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
 from pytest_brt.reproduce.replay.tool.world import Quote
@@ -32,8 +33,8 @@ _BAD = re.compile(
 #: Times, addresses and folders of the moment; 13:10 behind a file's name is a place in it.
 _UNSTEADY = re.compile(r"/tmp/|/brt-|\d+\.\d+ ?s\b|(?<![:\d])\d\d:\d\d|0x[0-9a-f]{4,}| in \d+\.\d+")
 _SUCCEED = re.compile(
-    r"\b(?:should|must|expected to)\b[^.]*\b(?:succeed|pass|work|exit (?:with )?(?:code )?0)\b"
-    r"|\bnot (?:throw|raise|fail|crash|error)\b|\bno (?:errors?|crash|traceback)\b",
+    r"\bshould\b[^.]*\b(?:succeed|pass|work|exit (?:with )?(?:code )?0)\b"
+    r"|\bno (?:errors?|crash|traceback)\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[a-z_]{4,}")
@@ -86,12 +87,12 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
     return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
 
 
-def _of_files(stage: Stage, played: Played) -> Iterator[Claim]:
+def _of_files(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     yield from written(stage, played)
     yield from formatted(stage, played)
 
 
-def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[Claim]:
+def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[CommandClaim]:
     crash = crash_of(issue, stage, played)
     if crash is Crash.OTHER:
         return  # whatever fails then fails of that crash, not of what is reported
@@ -105,11 +106,11 @@ def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[Claim]:
     yield from _complained(stage, played)
 
 
-def _no_crash(played: Played, crash: Crash) -> Claim:
+def _no_crash(played: Played, crash: Crash) -> CommandClaim:
     """A crash of the tool must not happen."""
     base = OracleKind.NO_RAISE.prior
     found = CRASH.search(played.output)
-    return Claim(
+    return CommandClaim(
         OracleKind.NO_PRINT,
         (f"assert {quoted(found[0] if found else '')} not in done.stdout + done.stderr",),
         f"`{run_of(played)}` must not end in {_crash_name(played)}.",
@@ -123,11 +124,11 @@ def _crash_name(played: Played) -> str:
     return simple(raised.type) if raised else "a traceback"
 
 
-def _status(stage: Stage, played: Played) -> Iterator[Claim]:
+def _status(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """A command that should succeed must end with 0."""
-    words = [text for text in stage.world.expected if _SUCCEED.search(text)]
+    words = [text for text in stage.world.expected if _asks_for_success(text)]
     if played.status != 0 and words:
-        yield Claim(
+        yield CommandClaim(
             OracleKind.EXIT_STATUS,
             ("assert done.returncode == 0, done.stdout + done.stderr",),
             f'`{run_of(played)}` should succeed. Report: "{words[0]}"',
@@ -136,7 +137,11 @@ def _status(stage: Stage, played: Played) -> Iterator[Claim]:
         )
 
 
-def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterator[Claim]:
+def _asks_for_success(text: str) -> bool:
+    return must_work(text) or bool(_SUCCEED.search(plain(text)))
+
+
+def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterator[CommandClaim]:
     """Lines that the report quotes, and that still come out, must be gone.
 
     Lines of less than the `least` weight only say that the command ran.
@@ -161,7 +166,7 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
     heavy = [pair for pair in found.items() if pair[1] >= least]
     best = sorted(heavy, key=lambda pair: (-pair[1], -len(pair[0])))[:3]
     for place, (fragment, weight) in enumerate(best):
-        yield Claim(
+        yield CommandClaim(
             OracleKind.NO_PRINT,
             (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
             f'`{run_of(played)}` must not print "{fragment}" any more.',
@@ -202,7 +207,7 @@ def _is_shown(quote: Quote, played: Played) -> bool:
     return any(_is_telling(fragment) for fragment in _common(quote, played))
 
 
-def _complained(stage: Stage, played: Played) -> Iterator[Claim]:
+def _complained(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """A line of the output that the complaint speaks of must change."""
     words = {w for text in stage.world.observed for w in _WORD.findall(text.lower())} - _PLAIN
     best: tuple[int, str] = (0, "")
@@ -213,7 +218,7 @@ def _complained(stage: Stage, played: Played) -> Iterator[Claim]:
         score = len(words & set(_WORD.findall(text.lower())))
         best = max(best, (score, text))
     if best[0]:
-        yield Claim(
+        yield CommandClaim(
             OracleKind.NO_PRINT,
             (f"assert {quoted(best[1])} not in done.stdout",),
             f'`{run_of(played)}` must not end with "{best[1]}" any more.',
@@ -222,7 +227,7 @@ def _complained(stage: Stage, played: Played) -> Iterator[Claim]:
         )
 
 
-def _draft(played: Played, claim: Claim, score: float) -> Draft:
+def _draft(played: Played, claim: CommandClaim, score: float) -> Draft:
     return Draft(
         kind=claim.kind,
         index=None,

@@ -15,7 +15,7 @@ from pytest_brt.reproduce.replay.display import (
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mentions import is_runnable
 from pytest_brt.reproduce.replay.rules.view import View, called, is_said_to_work, quote, short
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.types import BlockKind, OracleKind
 
@@ -38,7 +38,7 @@ def gone(view: View) -> Iterator[Draft]:
             said, alike = found
             if display.compound and alike < Likeness.SQUEEZED and said is not None:
                 continue
-            if any(_is_fine(other, display) for other in seen.step.said):
+            if any(_is_fine(other, display) for other in seen.step.claims):
                 break
             if _is_beside(view, seen, said) or _is_on_the_way(view, index, said):
                 break
@@ -63,15 +63,15 @@ def gone(view: View) -> Iterator[Draft]:
 def _is_as_wanted(seen: Seen) -> bool:
     """Say whether the report calls the statement one that works, or wants an exception of it."""
     return is_said_to_work(seen) or any(
-        said.kind is SaidKind.RAISES and said.role is Role.EXPECTED for said in seen.step.said
+        said.kind is ClaimKind.RAISES and said.role is Role.EXPECTED for said in seen.step.claims
     )
 
 
-def _quotation(view: View, seen: Seen, display: Display) -> tuple[Said | None, Likeness] | None:
+def _quotation(view: View, seen: Seen, display: Display) -> tuple[Claim | None, Likeness] | None:
     """Return where the report quotes the result, and how well."""
-    best: tuple[Said | None, Likeness] | None = None
-    for said in seen.step.said:
-        if said.kind is SaidKind.VALUE and said.role in _SUSPECT:
+    best: tuple[Claim | None, Likeness] | None = None
+    for said in seen.step.claims:
+        if said.kind is ClaimKind.VALUE and said.role in _SUSPECT:
             alike = quoted_in(display.text, said.text)
             if not alike and _complained(said) and partly_in(said.text, display.text):
                 alike = Likeness.PART
@@ -82,18 +82,18 @@ def _quotation(view: View, seen: Seen, display: Display) -> tuple[Said | None, L
     return best
 
 
-def _is_beside(view: View, seen: Seen, said: Said | None) -> bool:
+def _is_beside(view: View, seen: Seen, said: Claim | None) -> bool:
     """Say whether a result is only shown, and others of its block are marked as wrong."""
     marked = [
         other.step
         for other in view.seen
         if other.step.block == seen.step.block
-        and any(s.kind is SaidKind.WRONG and s.direct for s in other.step.said)
+        and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
     ]
     return bool(said and said.role is Role.SHOWN and marked and seen.step not in marked)
 
 
-def _complained(said: Said) -> bool:
+def _complained(said: Claim) -> bool:
     return said.role is Role.OBSERVED and said.direct
 
 
@@ -102,7 +102,7 @@ def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
     key = squeezed(display.text)
     if len(key) < 4 or key in squeezed(seen.step.source):
         return False
-    if any(_is_fine(said, display) for other in view.seen for said in other.step.said):
+    if any(_is_fine(said, display) for other in view.seen for said in other.step.claims):
         return False  # there it is called right
     return any(
         key in squeezed(block.text)
@@ -116,15 +116,15 @@ def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
     )
 
 
-def _is_fine(said: Said, display: Display) -> bool:
+def _is_fine(said: Claim, display: Display) -> bool:
     """The report wants this very result, or calls it good."""
-    if said.kind is not SaidKind.VALUE or said.role not in (Role.EXPECTED, Role.CONTRAST):
+    if said.kind is not ClaimKind.VALUE or said.role not in (Role.EXPECTED, Role.CONTRAST):
         return False
     return bool(quoted_in(display.text, said.text))
 
 
 def _gone_score(
-    view: View, index: int, said: Said | None, alike: Likeness
+    view: View, index: int, said: Claim | None, alike: Likeness
 ) -> tuple[float, tuple[str, ...]]:
     seen = view.seen[index]
     last = _is_last_shown(view, index)
@@ -141,7 +141,7 @@ def _gone_score(
         reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
     else:
         reasons.append("the report shows this result")
-    if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
+    if any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims):
         score += 0.1
         reasons.append(MARKED)
     if view.in_title(seen.step.source):
@@ -167,7 +167,7 @@ def _of_block(seen: Seen, score: float) -> float:
 
     Where the report says what it should print, that says more.
     """
-    wished = any(s.kind is SaidKind.VALUE and s.role is Role.EXPECTED for s in seen.step.said)
+    wished = any(s.kind is ClaimKind.VALUE and s.role is Role.EXPECTED for s in seen.step.claims)
     return min(score - 0.1, 0.35) if wished else score - 0.1
 
 
@@ -176,24 +176,24 @@ def _is_last_shown(view: View, index: int) -> bool:
     block = view.seen[index].step.block
     return not any(
         other.step.block == block
-        and any(s.kind is SaidKind.VALUE and s.role in _SUSPECT for s in other.step.said)
+        and any(s.kind is ClaimKind.VALUE and s.role in _SUSPECT for s in other.step.claims)
         and displays(other)
         for other in view.seen[index + 1 :]
     )
 
 
-def _is_on_the_way(view: View, index: int, said: Said | None) -> bool:
+def _is_on_the_way(view: View, index: int, said: Claim | None) -> bool:
     """Say whether a result is shown before the one that the title speaks of, in a session."""
     seen = view.seen[index]
     if said is None or not said.direct or view.in_title(seen.step.source):
         return False
-    if any(s.kind is SaidKind.WRONG and s.direct for s in seen.step.said):
+    if any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims):
         return False
     return any(
         other.step.block == seen.step.block
         and view.in_title(other.step.source)
         and any(
-            s.kind is SaidKind.VALUE and s.direct and s.role in _SUSPECT for s in other.step.said
+            s.kind is ClaimKind.VALUE and s.direct and s.role in _SUSPECT for s in other.step.claims
         )
         for other in view.seen[index + 1 :]
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from keyword import iskeyword
 
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind, Script
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role, Script
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
 from pytest_brt.types import BlockKind, Issue, Raised
 
@@ -64,7 +64,7 @@ class View:
 
 def is_said_to_work(seen: Seen) -> bool:
     """Say whether the report calls a statement one that works."""
-    return any(s.kind is SaidKind.WORKS and s.role is Role.CONTRAST for s in seen.step.said)
+    return any(s.kind is ClaimKind.WORKS and s.role is Role.CONTRAST for s in seen.step.claims)
 
 
 def simple(name: str) -> str:
@@ -88,7 +88,7 @@ def _plain(message: str) -> str:
     return " ".join(re.sub(r"[`'\"“”]+", " ", message).split())
 
 
-def quote(said: Said | None) -> str:
+def quote(said: Claim | None) -> str:
     """Return the report's words as the end of a docstring, "" when there are none."""
     if said is None or said.direct or len(said.sentence) < len(said.text) + 8:
         return ""

@@ -22,7 +22,7 @@ from pytest_brt.reproduce.replay.mentions import is_literal
 from pytest_brt.reproduce.replay.rules.printed import wanted_text
 from pytest_brt.reproduce.replay.rules.raises import no_raise_score
 from pytest_brt.reproduce.replay.rules.view import View, called, quote, short
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 from pytest_brt.reproduce.replay.watch import Seen
 from pytest_brt.syntax import parse_expression
 from pytest_brt.types import OracleKind
@@ -47,12 +47,12 @@ def equals(view: View) -> Iterator[Draft]:
         shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
-        wanted = [(said, *_wanted_score(said)) for said in seen.step.said if _is_wanted(said)]
+        wanted = [(said, *_wanted_score(said)) for said in seen.step.claims if _is_wanted(said)]
         if any(
             quoted_in(display.text, s.text)
-            for s in seen.step.said
+            for s in seen.step.claims
             for display in shown
-            if s.kind is SaidKind.VALUE and s.role is Role.CONTRAST
+            if s.kind is ClaimKind.VALUE and s.role is Role.CONTRAST
         ):
             continue
         wanted += [
@@ -76,7 +76,9 @@ def _instead_of_a_crash(view: View, index: int) -> Draft | None:
     raised = seen.did.raised if seen.did else None
     if raised is None or seen.missing:
         return None
-    wanted = [said for said in seen.step.said if _is_wanted(said) and is_literal(said.text.strip())]
+    wanted = [
+        said for said in seen.step.claims if _is_wanted(said) and is_literal(said.text.strip())
+    ]
     if len({said.text.strip() for said in wanted}) != 1:
         return None
     trusted, _, _ = no_raise_score(view, seen, raised)
@@ -112,11 +114,11 @@ def _shows_more(view: View, index: int) -> bool:
     return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
 
 
-def _is_wanted(said: Said) -> bool:
-    return said.kind is SaidKind.VALUE and said.role is Role.EXPECTED
+def _is_wanted(said: Claim) -> bool:
+    return said.kind is ClaimKind.VALUE and said.role is Role.EXPECTED
 
 
-def _wanted_score(said: Said) -> tuple[float, str]:
+def _wanted_score(said: Claim) -> tuple[float, str]:
     base = OracleKind.EQUALS.prior
     if said.direct:
         return base, "the report shows it as the expected result"
@@ -130,11 +132,11 @@ def _wanted_score(said: Said) -> tuple[float, str]:
     return base + 0.05, "the report says what it should be"
 
 
-def _from_twins(view: View, index: int) -> list[Said]:
+def _from_twins(view: View, index: int) -> list[Claim]:
     """Values that the report gives for the same statement elsewhere, as in another version."""
     seen = view.seen[index]
     own = displays(seen)
-    if not any(_matches(own, said) for said in seen.step.said):
+    if not any(_matches(own, said) for said in seen.step.claims):
         return []
     twins = [
         other
@@ -144,30 +146,30 @@ def _from_twins(view: View, index: int) -> list[Said]:
     return [
         said
         for twin in twins
-        for said in twin.step.said
-        if said.kind is SaidKind.VALUE and not _matches(own, said)
+        for said in twin.step.claims
+        if said.kind is ClaimKind.VALUE and not _matches(own, said)
     ]
 
 
-def _from_versions(seen: Seen, shown: tuple[Display, ...]) -> list[Said]:
+def _from_versions(seen: Seen, shown: tuple[Display, ...]) -> list[Claim]:
     """The other one of two values that the report shows as before and after, old and new."""
     pair = [
         said
-        for said in seen.step.said
-        if said.kind is SaidKind.VALUE and _VERSION.search(said.sentence)
+        for said in seen.step.claims
+        if said.kind is ClaimKind.VALUE and _VERSION.search(said.sentence)
     ]
     other = [said for said in pair if not _matches(shown, said)]
     return other if len(pair) == 2 and len(other) == 1 else []
 
 
-def _matches(shown: tuple[Display, ...], said: Said) -> bool:
-    return said.kind is SaidKind.VALUE and any(
+def _matches(shown: tuple[Display, ...], said: Claim) -> bool:
+    return said.kind is ClaimKind.VALUE and any(
         bool(quoted_in(display.text, said.text)) for display in shown
     )
 
 
 def _equals(
-    index: int, seen: Seen, shown: tuple[Display, ...], said: Said, score: float, reason: str
+    index: int, seen: Seen, shown: tuple[Display, ...], said: Claim, score: float, reason: str
 ) -> Draft | None:
     text = said.text.rstrip() if shown[0].compound else said.text.strip()
     if not text or any(quoted_in(display.text, text) for display in shown):

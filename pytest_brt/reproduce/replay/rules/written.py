@@ -13,7 +13,7 @@ from pytest_brt.types import OracleKind
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CommandClaim:
     """What a test asserts after a command has run."""
 
     kind: OracleKind
@@ -23,7 +23,7 @@ class Claim:
     reason: str
 
 
-def written(stage: Stage, played: Played) -> Iterator[Claim]:
+def written(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """Yield what must become of files: not what the report shows, and what it expects."""
     before = {file.path: file.content for file in played.files}
     for path, content in played.written:
@@ -38,7 +38,7 @@ def run_of(played: Played) -> str:
     return " ".join((played.command.name, *played.command.arguments))[:100]
 
 
-def _made(stage: Stage, played: Played, path: str, content: str) -> Iterator[Claim]:
+def _made(stage: Stage, played: Played, path: str, content: str) -> Iterator[CommandClaim]:
     """A new file must not look as reported."""
     for quote in stage.world.quotes:
         if quote.path != path or quote.role is Role.EXPECTED:
@@ -49,7 +49,7 @@ def _made(stage: Stage, played: Played, path: str, content: str) -> Iterator[Cla
             yield _not_so(played, path, content, 0.0, "the report shows this file")
 
 
-def _became(stage: Stage, played: Played, path: str, content: str) -> Iterator[Claim]:
+def _became(stage: Stage, played: Played, path: str, content: str) -> Iterator[CommandClaim]:
     """A file that the command writes anew must not become what the report shows.
 
     What it should become is believed where it did become, line for line, what is shown.
@@ -64,7 +64,7 @@ def _became(stage: Stage, played: Played, path: str, content: str) -> Iterator[C
     for quote in stage.world.documents:
         if quote.role is Role.EXPECTED:
             text = quote.text.strip("\n") + "\n"
-            yield Claim(
+            yield CommandClaim(
                 OracleKind.EQUALS,
                 (_reading(path), f"assert written == {literal(text)}"),
                 f"`{run_of(played)}` should make of {path} what the report expects.",
@@ -74,8 +74,8 @@ def _became(stage: Stage, played: Played, path: str, content: str) -> Iterator[C
     yield _not_so(played, path, content, 0.1, "the report shows what this file becomes")
 
 
-def _not_so(played: Played, path: str, content: str, more: float, reason: str) -> Claim:
-    return Claim(
+def _not_so(played: Played, path: str, content: str, more: float, reason: str) -> CommandClaim:
+    return CommandClaim(
         OracleKind.NO_PRINT,
         (_reading(path), f"assert written != {literal(content)}"),
         f"`{run_of(played)}` must not write {path} as reported.",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.reproduce.replay.rules.view import called, messages_agree, quote, simple
-from pytest_brt.reproduce.replay.steps import Role, Said, SaidKind
+from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
 
 MESSAGES = st.text(st.sampled_from("abc 019'.x-"), max_size=30)
 
@@ -70,11 +70,15 @@ def test_the_last_part_of_a_name() -> None:
 
 
 def test_the_report_s_words_are_quoted_where_they_say_more_than_the_value() -> None:
-    said = Said(kind=SaidKind.VALUE, role=Role.OBSERVED, text="5", sentence="This\n gives 5  now.")
+    said = Claim(
+        kind=ClaimKind.VALUE, role=Role.OBSERVED, text="5", sentence="This\n gives 5  now."
+    )
     assert quote(said) == ' Report: "This gives 5 now."'
     assert quote(None) == ""
-    assert quote(Said(kind=SaidKind.VALUE, role=Role.OBSERVED, text="5", sentence="It is 5")) == ""
-    shown = Said(
-        kind=SaidKind.VALUE, role=Role.SHOWN, text="5", sentence="This gives 5 now.", direct=True
+    assert (
+        quote(Claim(kind=ClaimKind.VALUE, role=Role.OBSERVED, text="5", sentence="It is 5")) == ""
+    )
+    shown = Claim(
+        kind=ClaimKind.VALUE, role=Role.SHOWN, text="5", sentence="This gives 5 now.", direct=True
     )
     assert quote(shown) == ""

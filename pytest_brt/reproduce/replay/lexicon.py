@@ -1,0 +1,137 @@
+"""The words in which reports say what is and what should be: one spelling for each idea.
+
+English has many ways to say *should*, *must not* or *raise*. `plain` writes them all alike, so that
+a rule has to know one of them only, and no two rules can disagree about a synonym.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: What is quoted is a number between these while the words around it are rewritten.
+_HOLD, _END = "\ue000", "\ue001"
+#: What a sentence quotes, in which a word is somebody else's: code, strings, and the message behind
+#: the name of an exception, up to where the sentence goes on.
+_QUOTED = re.compile(
+    r"(`+)(?!`).+?(?<!`)\1(?!`)|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d|(?<!\w)'[^'\n]+'(?!\w)"
+    r"|(?:(?<=Error: )|(?<=Exception: )|(?<=Error`: )|(?<=Exception`: ))"
+    r"(?:(?!,? (?:but|whereas|while|however|instead)\b)[^\n])*",
+    re.DOTALL,
+)
+_HELD = re.compile(rf"{_HOLD}(\d+){_END}")
+_ASKED = r"(?:expected|supposed|meant|required|intended|obliged)"
+#: What a wish may be about, where it stands between "expect" and "to".
+_THING = (
+    rf"(?:(?:it|this|that|them|these|those|both|{_HOLD}\d+{_END}"
+    rf"|(?:the|this|that|my) (?!not\b)\w+(?: \w+| {_HOLD}\d+{_END})?) )"
+)
+#: Verbs that a bare "has to" or "needs to" makes a demand of, and no description.
+_DEMANDED = (
+    r"(?=(?: (?:not|also|always|still|just|instead|rather|only))? "
+    r"(?:be|give|return|raise|throw|print|yield|work|fail|error|succeed|output|produce|equal|propagate)\b)"
+)
+_THROWN = {"throws": "raises", "throw": "raise", "throwing": "raising", "thrown": "raised"}
+
+#: Ways to say it, and how it is written; the order matters.
+_SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(ways, re.IGNORECASE), spelling)
+    for ways, spelling in (
+        ("[\u2018\u2019]", "'"),
+        # Asked as a question, what is denied is what is wanted: "shouldn't it just be 5?"
+        (
+            r"\b(?:should|must|ought|would)(?:n'?t| not) "
+            r"(it|this|that|they|these|those|we) (?:just |rather |instead |simply )?",
+            r"\1 should ",
+        ),
+        (rf"\b(?:is|are|was|were|be)(?: not|n't) {_ASKED} to\b", "should not"),
+        (rf"\b(?:would be|has been|is|are|was|were|be) (?:\w+ly )?{_ASKED} to\b", "should"),
+        (
+            rf"\b(?:(?:i|we|one|you) )?(?:do|does|did|would)(?:n't| not) expect ({_THING}?)to\b",
+            r"\1should not",
+        ),
+        (
+            r"\b(?:(?:i|we|one|you)(?:'d| would| had| was| were| am|'m)? )?(?:would |had )?"
+            rf"(?:expect(?:ed|s|ing)?|want(?:ed|s)?|would like) ({_THING})to\b",
+            r"\1should",
+        ),
+        (r"(?<!\bas )\bexpected to\b", "should"),
+        (r"\b(?:should|must|ought|shall)(?:n'?t| not| never)(?: to)?\b", "should not"),
+        (r"\b(?:ought to|must|shall)\b", "should"),
+        (rf"\b(?:needs?|has|have) to\b{_DEMANDED}", "should"),
+        (r"\bshould (?:never|no longer|not ever)\b", "should not"),
+        (r"\berrors? out\b", "fails"),
+    )
+)
+_THROW = re.compile(r"\b(?:throws?|throwing|thrown|threw)\b", re.IGNORECASE)
+
+
+#: What may stand between "should" and its verb without changing what is asked.
+ADVERBS = (
+    r"(?:(?:also|still|just|always|instead|rather|really|actually|simply|only|now|then|have"
+    r"|probably|definitely|certainly|clearly|ideally|at least)\s+)*"
+)
+_FAIL = (
+    r"(?:raise|fail|crash|error|break|propagate|reach the caller|give an? (?:error|exception)"
+    r"|be (?:an? (?:error|exception)|raised|propagated|rejected|refused|forbidden|disallowed"
+    r"|invalid|prevented))\b"
+)
+_WORK = (
+    r"(?:work|succeed|pass|accept|be (?:allowed|accepted|permitted|valid|possible|supported|fine"
+    r"|ok(?:ay)?|legal)|allow)\b"
+)
+_HIDE = r"(?:swallow|mask|hide|suppress|silence|catch|ignore)"
+_MUST_WORK = re.compile(
+    rf"\bshould\s+{ADVERBS}{_WORK}|\bshould not\s+{ADVERBS}{_FAIL}", re.IGNORECASE
+)
+_MUST_FAIL = re.compile(
+    rf"\bshould\s+{ADVERBS}{_FAIL}|\bshould not\s+{ADVERBS}{_WORK}"
+    rf"|\bshould not\s+{ADVERBS}{_HIDE}\b",
+    re.IGNORECASE,
+)
+#: Complaints about an exception that does not come.
+_HIDDEN = re.compile(
+    r"\b(?:swallow|mask|suppress|silenc|hid)(?:s|es|ed|ing|den)?\b|\bnever (?:reach|propagat)"
+    r"|\b(?:does|did|do)(?:n't| not) (?:raise|propagate|reach the caller|complain)\b",
+    re.IGNORECASE,
+)
+
+
+def plain(text: str) -> str:
+    """Return `text` with one spelling for each idea; what it quotes stays as it is.
+
+    >>> plain("It is supposed to throw")
+    'It should raise'
+    >>> plain("`f(1)` mustn't throw; I'd expect it to be `must`")
+    '`f(1)` should not raise; it should be `must`'
+    """
+    quoted: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        quoted.append(match[0])
+        return f"{_HOLD}{len(quoted) - 1}{_END}"
+
+    text = _QUOTED.sub(hold, text.replace(_HOLD, " ").replace(_END, " "))
+    for ways, spelling in _SPELLINGS:
+        text = ways.sub(spelling, text)
+    text = _THROW.sub(lambda match: _THROWN.get(match[0].lower(), "raised"), text)
+    return _HELD.sub(lambda match: quoted[int(match[1])], text)
+
+
+def own_words(text: str) -> str:
+    """Return `text` in plain words, with a sign that no word has in place of what it quotes."""
+    return _QUOTED.sub("\u00a7", plain(text))
+
+
+def must_work(text: str) -> bool:
+    """Say whether `text` demands that something works, or raises nothing."""
+    return bool(_MUST_WORK.search(own_words(text)))
+
+
+def must_fail(text: str) -> bool:
+    """Say whether `text` demands that something is refused, or an exception raised."""
+    return bool(_MUST_FAIL.search(own_words(text)))
+
+
+def misses_exception(text: str) -> bool:
+    """Say whether `text` complains about an exception that does not come."""
+    return bool(_HIDDEN.search(own_words(text)))
