@@ -19,18 +19,17 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
+from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.report.json import record_json
-from pytest_brt.reproduce.given import judge_runs
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run import Run
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
     Issue,
-    JudgedTest,
     NotRun,
     Oracle,
     OracleKind,
@@ -71,7 +70,7 @@ class Counting:
             path=target.path,
             source=TEST,
         )
-        judged = JudgedTest(test=test, judgement=judge_runs(runs))
+        judged = judge(test, tuple(runs), None, lambda _: Rating(confidence=1.0))
         return Attempt(issue=issue.id, strategy="counting", index=index, tests=(judged,))
 
 

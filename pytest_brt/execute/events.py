@@ -51,6 +51,8 @@ class Event:
     wasxfail: str = ""
     duration: float = 0.0
     raised: Told | None = None
+    #: Whether the test's body ran code of the project; None when that is not known.
+    used: bool | None = None
     skip: str = ""
     text: str = ""
     output: str = ""

@@ -91,6 +91,7 @@ def _item(scene: Scene, ended: Ended, node: str, told: Sequence[Event]) -> TestR
         verdict=Verdict.BROKEN,
         reason="",
         seconds=sum(report.duration for report in reports),
+        used_project=next((r.used for r in reversed(reports) if r.when == "call"), None),
         output=next((r.output for r in reversed(reports) if r.output), "")[-OUTPUT_LIMIT:],
     )
     outcome = of_reports(scene, reports)

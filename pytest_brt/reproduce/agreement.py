@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from pytest_brt.oracle.judge import failure_key
 from pytest_brt.reproduce.written.confidence import with_agreement
-from pytest_brt.reproduce.written.judge import failure_key
 from pytest_brt.types import Attempt, JudgedTest
 
 

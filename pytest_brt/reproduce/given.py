@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.code.marks import marked_tests, unmark
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, RowResult, TestTarget
+from pytest_brt.execute.row import TestTarget
+from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
-    Judgement,
     Oracle,
     OracleKind,
     Origin,
     TestRun,
-    Verdict,
 )
 
 
@@ -76,32 +74,32 @@ def judge_given(
 
     A candidate fails every time; what it fails of is the business of who wrote it.
     """
-    rows = [engine.run(Row(targets=targets, hash_seed=seed)) for seed in range(repeat)]
+    files = tuple(_test(target, "") for target in targets)
+    found: list[JudgedTest] = []
     by_id = {target.id: target for target in targets}
-    first = rows[0]
-    return tuple(_judged(by_id[run.test], run, _same_node(run, rows)) for run in first.runs)
+    for runs in run_tests(files, engine, repeat).values():
+        for node in dict.fromkeys(run.node for run in runs):
+            target = by_id[runs[0].test]
+            same = tuple(run for run in runs if run.node == node)
+            found.append(_judged(_test(target, node), same, 1.0))
+    return tuple(found)
 
 
-def _same_node(run: TestRun, rows: list[RowResult]) -> tuple[TestRun, ...]:
-    return tuple(
-        other
-        for row in rows
-        for other in row.runs
-        if (other.test, other.node) == (run.test, run.node)
-    )
+def _judged(test: CandidateTest, runs: tuple[TestRun, ...], confidence: float) -> JudgedTest:
+    return judge(test, runs, None, lambda _: Rating(confidence=confidence))
 
 
-def _judged(target: TestTarget, run: TestRun, runs: tuple[TestRun, ...]) -> JudgedTest:
-    test = CandidateTest(
-        id=content_id(target.path, target.source or "", run.node),
-        name=run.node or target.path,
+def _test(target: TestTarget, node: str) -> CandidateTest:
+    """Return a file of tests, or the one of them that `node` names, as a test."""
+    return CandidateTest(
+        id=content_id(target.path, target.source or "", node) if node else target.id,
+        name=node,
         issue="",
         origin=Origin(strategy="given"),
         oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand.", prior=1.0),
         path=target.path,
         source=target.source,
     )
-    return JudgedTest(test=test, judgement=judge_runs(runs))
 
 
 def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
@@ -109,46 +107,8 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple
 
     What was a candidate stays one only if it still fails; its confidence is kept.
     """
-    before = tuple(judged for judged in tests if judged.judgement.candidate)
-    targets = tuple(
-        TestTarget(
-            id=judged.test.id,
-            path=judged.test.path,
-            source=judged.test.source,
-            node=judged.test.name,
-        )
-        for judged in before
-    )
-    if not targets:
-        return ()
-    rows = [engine.run(Row(targets=targets, hash_seed=seed)) for seed in range(repeat)]
-    again = []
-    for judged in before:
-        runs = tuple(run for row in rows for run in row.runs if run.test == judged.test.id)
-        now = judge_runs(runs)
-        confidence = judged.judgement.confidence if now.candidate else 0.0
-        again.append(replace(judged, judgement=replace(now, confidence=confidence)))
-    return tuple(again)
-
-
-def judge_runs(runs: tuple[TestRun, ...]) -> Judgement:
-    """Judge a test by its runs on the unpatched tree alone, without a report to compare."""
-    verdicts = {run.verdict for run in runs}
-    if len(verdicts) > 1:
-        seen = ", ".join(run.verdict for run in runs)
-        return Judgement(
-            verdict=Verdict.FLAKY,
-            candidate=False,
-            reason=f"runs on the same tree differ: {seen}",
-            confidence=0.0,
-            runs=runs,
-        )
-    verdict = runs[0].verdict
-    failed = verdict is Verdict.FAIL
-    return Judgement(
-        verdict=verdict,
-        candidate=failed,
-        reason=runs[0].reason,
-        confidence=1.0 if failed else 0.0,
-        runs=runs,
+    before = [judged for judged in tests if judged.judgement.candidate]
+    runs = run_tests([judged.test for judged in before], engine, repeat)
+    return tuple(
+        _judged(judged.test, runs[judged.test.id], judged.judgement.confidence) for judged in before
     )

@@ -75,3 +75,5 @@ class TestRun:
     output: str = ""
     #: False when the patched lines or modules were not reached; None when not known.
     exercised: bool | None = None
+    #: Whether its body ran code of the project; None when that is not known.
+    used_project: bool | None = None

@@ -244,7 +244,7 @@ def test_the_inner_runs_are_inert(
 def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) -> None:
     project.makepyfile(
         echo_plugin='''
-        from pytest_brt.reproduce.given import judge_runs
+        from pytest_brt.oracle.judge import Rating, judge
         from pytest_brt.execute.row import Row, TestTarget
         from pytest_brt.model.base import Completion, Finish, Prompt
         from pytest_brt.model.opening import NoModel
@@ -273,7 +273,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
                 oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed.", prior=0.5),
                 path=target.path, source=source,
             )
-            judged = JudgedTest(test=test, judgement=judge_runs(runs))
+            judged = judge(test, runs, None, lambda _: Rating(confidence=1.0))
             return Attempt(issue=issue.id, strategy="echo", index=index, tests=(judged,))
 
         def pytest_brt_strategies(config):

@@ -370,3 +370,20 @@ def test_what_a_unittest_raised_is_known(engine: Engine) -> None:
         Verdict.XFAIL,
         Verdict.FAIL,
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "used"),
+    [
+        ("divide(4, 2)", True),
+        ("Thing().name()", True),
+        ("assert max(1, 2) == 2", False),
+        ("import json\n    json.dumps(1)", False),
+        ("import subprocess, sys\n    subprocess.run([sys.executable, '-c', ''])", None),
+    ],
+)
+def test_it_is_seen_whether_a_test_uses_the_project(
+    engine: Engine, body: str, used: bool | None
+) -> None:
+    source = f"from pkg.core import Thing, divide\n\n\ndef test_a():\n    {body}\n"
+    assert run_one(engine, source).used_project is used

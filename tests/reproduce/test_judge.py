@@ -6,13 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.judge import (
-    Proposal,
-    is_isolation,
-    is_unset_variable,
-    judge,
-    judge_all,
-)
+from pytest_brt.oracle.facts import Facts
+from pytest_brt.oracle.judge import is_isolation, is_unset_variable
+from pytest_brt.reproduce.judge import Proposal, judge_all
+from pytest_brt.reproduce.judge import judge_one as judge
 from pytest_brt.types import (
     CandidateTest,
     Frame,
@@ -43,7 +40,8 @@ def proposal(
         source=source,
         expects=expects,
     )
-    return Proposal(test=test, score=0.5, reasons=("why",), wrong=wrong)
+    facts = Facts(text="", crash=False, context="", wrong=wrong)
+    return Proposal(test=test, score=0.5, reasons=("why",), facts=facts)
 
 
 def run(verdict: Verdict, raised: str = "", message: str = "") -> TestRun:
@@ -120,10 +118,33 @@ def test_hash_order_is_found_out(engine: Engine) -> None:
     assert not judged.judgement.candidate
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("assert max(101, max([102])) == max([101])", "no code of the project ran in it"),
+        ("double(1)\n    assert [2] == [3]", "its claim is not about anything that the project"),
+        ("double(1)\n    int('x')", "fails in the test itself, not in the project: ValueError"),
+        ("import json\n    json.loads('{')", "no code of the project ran in it"),
+        ("assert double(1) == 2", ""),
+        ("first([])", ""),
+    ],
+)
+def test_only_what_the_project_does_is_a_bug_of_it(engine: Engine, body: str, reason: str) -> None:
+    source = f"from pkg import double, first\n\n\ndef test_a():\n    {body}\n"
+    judged = judge_all([proposal(OracleKind.WRITTEN, source=source)], engine, 1)[0]
+    assert judged.judgement.candidate is (not reason)
+    assert judged.judgement.reason.startswith(reason)
+
+
+def test_what_is_not_set_up_here_is_no_bug() -> None:
+    lacking = run(Verdict.FAIL, "django.core.exceptions.ImproperlyConfigured", "no settings")
+    assert "not set up here" in judge(proposal(OracleKind.WRITTEN), (lacking,)).judgement.reason
+
+
 def test_what_passes_runs_once(engine: Engine) -> None:
     judged = judge_all([proposal(source="def test_a():\n    pass\n")], engine, 3)[0]
     assert len(judged.judgement.runs) == 1
-    assert "does not happen" in judged.judgement.reason
+    assert judged.judgement.reason == "passes on this tree"
 
 
 def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> None:

@@ -6,6 +6,8 @@ a module imported too early, an error under ``filterwarnings = error``.
 
 import inspect
 import os
+import sys
+import threading
 
 import pytest
 from _pytest import hookspec
@@ -14,6 +16,55 @@ from _pytest import hookspec
 #: and more than once while that was being written, so that no version number tells.
 PATH_NAMES = inspect.signature(hookspec.pytest_ignore_collect).parameters
 OUTPUT_LIMIT = 8000
+
+
+class Use:
+    """Sees whether code of the project runs: the profile hook, up to the first such call."""
+
+    def __init__(self, packages, target):
+        self.packages = packages
+        self.target = target
+        #: True when it ran; None when a process was started, in which it may have run.
+        self.seen = False
+
+    def __enter__(self):
+        self.before = sys.getprofile()
+        if self.before is None:
+            threading.setprofile(self.look)
+            sys.setprofile(self.look)
+        else:
+            self.seen = None  # somebody else is looking
+        return self
+
+    def __exit__(self, *_):
+        if self.before is None:
+            sys.setprofile(None)
+            threading.setprofile(None)
+
+    def look(self, frame, event, argument):
+        """Be told of a call."""
+        if event == "call":
+            module = frame.f_globals.get("__name__")
+            if module == "subprocess" and self.seen is False:
+                self.seen = None
+            ours = self.is_project(module) and frame.f_code.co_filename != self.target
+        elif event == "c_call":
+            owner = getattr(argument, "__self__", None)
+            ours = self.is_project(getattr(argument, "__module__", None)) or self.is_project(
+                getattr(type(owner), "__module__", None)
+            )
+        else:
+            return
+        if ours:
+            self.seen = True
+            sys.setprofile(None)
+
+    def is_project(self, module):
+        """Return whether a module, by its name, is one of the project's and no test."""
+        if not isinstance(module, str):
+            return False
+        parts = module.split(".")
+        return parts[0] in self.packages and not parts[-1].startswith(("test_", "conftest"))
 
 
 class Probe:
@@ -28,6 +79,8 @@ class Probe:
         self.own_files = own_files
         #: What sees whether the patched code ran, where there is a patch.
         self.touched = None
+        #: Whether the body of the running test ran code of the project; None when not known.
+        self.used = None
 
     def ignores(self, path):
         """Return whether a path is off the way to the target; None where pytest may decide."""
@@ -100,6 +153,14 @@ class Probe:
         lines = None if self.touched is None else self.touched.reached()
         self.wire.send("item_end", node=nodeid, lines=lines)
 
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item):
+        """See whether the test runs code of the project; importing it alone is no use of it."""
+        self.used = None
+        with Use(self.packages, self.target) as use:
+            yield
+        self.used = use.seen
+
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
         """Tell what a phase did, from the exception itself and not only the report."""
@@ -119,6 +180,7 @@ class Probe:
             wasxfail=str(getattr(report, "wasxfail", "")),
             duration=float(getattr(report, "duration", 0.0) or 0.0),
             raised=self.about(error),
+            used=self.used if call.when == "call" else None,
             skip=self._skip_reason(report),
             text="" if error is not None else str(report.longrepr or "")[-OUTPUT_LIMIT:],
             output=printed[-OUTPUT_LIMIT:],

@@ -14,6 +14,7 @@ from pytest_brt.dialogue.loop import Loop, converse, room
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
+from pytest_brt.oracle.judge import run_tests
 from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
 from pytest_brt.reproduce.agent.opening import Opening, opening
 from pytest_brt.reproduce.agent.tools import tools_of
@@ -24,7 +25,7 @@ from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.written.confidence import Signs
 from pytest_brt.reproduce.written.facts import read_facts
-from pytest_brt.reproduce.written.judge import judge_written, run_tests
+from pytest_brt.reproduce.written.judge import judge_written
 from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajectory
 

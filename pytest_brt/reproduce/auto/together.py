@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.reproduce.judge import rescored
+from pytest_brt.oracle.judge import failure_key, rescored
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.written.confidence import SAYS_NO, SAYS_YES
-from pytest_brt.reproduce.written.judge import failure_key
 from pytest_brt.types import JudgedTest
 
 #: What the odds of a test gain when another way found the same failure.

@@ -6,7 +6,7 @@ import builtins
 import textwrap
 from dataclasses import dataclass
 
-from pytest_brt.reproduce.judge import is_isolation
+from pytest_brt.oracle.judge import is_isolation
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.view import simple
 from pytest_brt.reproduce.replay.steps import ClaimKind, Role

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.reports import API_MISMATCH
+from pytest_brt.oracle.facts import Facts, matches
+from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.reproduce.invert.flip import flipped
 from pytest_brt.reproduce.written.confidence import Signs
-from pytest_brt.reproduce.written.facts import Facts, matches
-from pytest_brt.reproduce.written.judge import judge_written, refusal, run_tests
+from pytest_brt.reproduce.written.judge import judge_written
 from pytest_brt.reproduce.written.make import Maker, Written
 from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.reproduce.written.split import split_tests

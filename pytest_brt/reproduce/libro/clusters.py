@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pytest_brt.oracle.facts import Facts, catches_named, matches
+from pytest_brt.oracle.judge import failure_key
 from pytest_brt.reproduce.written.confidence import count_tokens
-from pytest_brt.reproduce.written.facts import Facts, catches_named, matches
-from pytest_brt.reproduce.written.judge import failure_key
 from pytest_brt.types import CandidateTest, TestRun
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
+from pytest_brt.oracle.facts import Facts
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.notes import miss_notes
@@ -114,7 +115,7 @@ def _proposal(
 ) -> Proposal | None:
     name = _name(issue, draft, taken)
     source = module(draft, replayed, name)
-    if source is None or not (draft.index is None or _uses_project(source, engine)):
+    if source is None:
         return None
     folder = engine.subject.test_root.strip("/")
     path = f"{name}.py" if folder in ("", ".") else f"{folder}/{name}.py"
@@ -134,15 +135,14 @@ def _proposal(
         score=draft.score,
         reasons=draft.reasons,
         guard=draft.guard,
-        wrong=wrong if draft.kind is OracleKind.EQUALS else (),
-        raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
+        facts=Facts(
+            text=issue.text,
+            crash=False,
+            context="",
+            wrong=wrong if draft.kind is OracleKind.EQUALS else (),
+            raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
+        ),
     )
-
-
-def _uses_project(source: str, engine: Engine) -> bool:
-    """Say whether a test imports anything of the project; else it cannot be about it."""
-    names = "|".join(map(re.escape, engine.subject.packages))
-    return bool(re.search(rf"\b(?:from|import) (?:[\w., ]*, )?(?:{names})\b", source))
 
 
 def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:

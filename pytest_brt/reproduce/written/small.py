@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.oracle.facts import CLAIMS, simple
+from pytest_brt.oracle.judge import failing_line, run_tests
 from pytest_brt.reproduce.smaller import (
     is_same_error,
     is_same_place,
     shrunk_by_running,
     with_source,
 )
-from pytest_brt.reproduce.written.facts import CLAIMS, simple
-from pytest_brt.reproduce.written.judge import run_tests
 from pytest_brt.reproduce.written.layout import lines_of, tidied, unparsed
 from pytest_brt.reproduce.written.reply import parses
 from pytest_brt.reproduce.written.slice import needed, still_has
@@ -51,13 +51,6 @@ def made_small(item: JudgedTest, engine: Engine, repeat: int, judge: Judge) -> J
     runs = run_tests([shorter], engine, repeat)[shorter.id]
     again = judge(shorter, runs)
     return again if again.judgement.candidate else item
-
-
-def failing_line(test: CandidateTest, run: TestRun) -> int:
-    """Return the 1-based line of the test at which it failed, 0 when that is not known."""
-    frames = run.raised.frames if run.raised else ()
-    lines = [frame.line for frame in frames if frame.path == test.path]
-    return lines[0] if lines else 0
 
 
 def _is_long(source: str) -> bool:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.written.facts import (
-    Facts,
-    actual_value,
-    catches_named,
-    is_quoted,
-    matches,
-    read_facts,
-)
+from pytest_brt.oracle.facts import Facts, actual_value, catches_named, is_quoted, matches
+from pytest_brt.reproduce.written.facts import read_facts
 from pytest_brt.types import Raised
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_brt.oracle.facts import Facts
+from pytest_brt.oracle.judge import failure_key
 from pytest_brt.reproduce.written.confidence import Signs
-from pytest_brt.reproduce.written.facts import Facts
-from pytest_brt.reproduce.written.judge import failure_key, is_repairable, judge_written
+from pytest_brt.reproduce.written.judge import is_repairable, judge_written
 from pytest_brt.types import (
     CandidateTest,
     Frame,

@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.oracle.facts import Facts
+from pytest_brt.oracle.judge import failing_line, run_tests
 from pytest_brt.reproduce.written.confidence import Signs
-from pytest_brt.reproduce.written.facts import Facts
-from pytest_brt.reproduce.written.judge import judge_written, run_tests
-from pytest_brt.reproduce.written.small import failing_line, made_small
+from pytest_brt.reproduce.written.judge import judge_written
+from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
 from tests.reproduce.replay.project import open_project
 from tests.reproduce.written.test_judge import candidate

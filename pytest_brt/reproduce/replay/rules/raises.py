@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.reproduce.judge import is_isolation, is_unset_variable
+from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.reproduce.replay.display import printed_argument, ran_expression
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.rules.messages import is_about_the_message

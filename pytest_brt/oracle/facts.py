@@ -1,0 +1,106 @@
+"""What a report says of its failure in general, and whether the failure of a test matches it.
+
+These are LIBRO's report features (paper 001, requirements 26 and 27 of its code), with Python's
+words where LIBRO has Java's.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from pytest_brt.syntax import parse
+from pytest_brt.types import Raised
+
+_SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
+_NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
+#: How the exceptions of a failed claim are called; anything else is a crash.
+CLAIMS = frozenset({"AssertionError", "Failed"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What judging needs of a report."""
+
+    #: The whole text, for values that it quotes.
+    text: str
+    #: Whether the report is about an exception that should not be there.
+    crash: bool
+    #: The lines that say so, and what tracebacks end in.
+    context: str
+    #: Values, and simple names of exceptions, that the report complains about.
+    wrong: tuple[str, ...] = ()
+    raised: tuple[str, ...] = ()
+
+
+def matches(facts: Facts, source: str, raised: Raised | None) -> str:
+    """Say in a few words how the failure of a test matches the report, "" when it does not."""
+    if raised is None:
+        return ""
+    name = simple(raised.type)
+    if name not in CLAIMS:
+        # A name like `error` is a word as well: it counts with its module only.
+        called = name if name[:1].isupper() else raised.type
+        named = re.search(rf"\b{re.escape(called)}\b", facts.context)
+        return f"the report names {name}" if facts.crash and named and name != "Exception" else ""
+    first = raised.message.strip().split("\n")[0]
+    missing = _NOT_RAISED.search(first)
+    if missing:
+        wanted = simple(missing[1])
+        return f"the report asks for {wanted}" if wanted in facts.text and not facts.crash else ""
+    value = actual_value(first, source)
+    if value and is_quoted(value, facts.text):
+        return f"the report quotes the value {value[:60]}"
+    return ""
+
+
+def catches_named(facts: Facts, source: str) -> bool:
+    """Say whether the test catches, or waits for, an exception that the report names."""
+    for node in ast.walk(parse(source)):
+        caught: ast.expr | None = None
+        if isinstance(node, ast.ExceptHandler):
+            caught = node.type
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("raises", "Raises")):
+            caught = node.args[0] if node.args else None
+        for inner in ast.walk(caught) if caught is not None else ():
+            named = inner.id if isinstance(inner, ast.Name) else ""
+            if named and re.search(rf"\b{named}\b", facts.text):
+                return True
+    return False
+
+
+def actual_value(message: str, source: str) -> str:
+    """Return the value that a failed comparison saw, as its message shows it; or "".
+
+    What the test itself has written down is the expected one.
+
+    >>> actual_value("assert '8 hours' == '9 hours'", "assert f() == '9 hours'")
+    "'8 hours'"
+    """
+    sides = _SIDES.match(message)
+    if not sides:
+        return ""
+    left, right = sides[1].strip(), sides[2].strip()
+    for value, other in ((left, right), (right, left)):
+        if value not in source and "..." not in value and (other in source or value == left):
+            return value
+    return ""
+
+
+def is_quoted(value: str, text: str) -> bool:
+    """Say whether `text` has `value`: short and plain ones only where they stand alone."""
+    bare = value.strip()
+    if len(bare) >= 2 and bare[0] == bare[-1] and bare[0] in "\"'":
+        bare = bare[1:-1]
+    if not bare.strip() or bare in ("None", "True", "False"):
+        return False
+    if len(bare) > 4 and not bare.isalnum():
+        squeezed = re.sub(r"\s+", "", bare.replace("\\n", "\n"))
+        return bool(squeezed) and squeezed in re.sub(r"\s+", "", text)
+    return bool(re.search(rf"(?<![\w.]){re.escape(bare)}(?![\w]|\.\d)", text))
+
+
+def simple(name: str) -> str:
+    """Return the last part of a dotted name."""
+    return name.rsplit(".", 1)[-1]
