@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from pytest_brt.issue.kinds import classify, split_mixed
+from pytest_brt.issue.kinds import classify, code_strength, split_mixed
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.types import Block, BlockKind
 
@@ -29,6 +29,7 @@ _HEADING = re.compile(
 _UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})[ \t]*$")
 _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)|^-{20,}\s*$")
+_SHORT_PROMPT = re.compile(r"^>{1,2}[ ]+(?P<rest>\S.*)$")
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
 
@@ -215,11 +216,20 @@ def _indented_end(lines: list[str], position: int) -> int:
 
 def _add_code(blocks: list[Block], text: str, line: int, language: str, *, fenced: bool) -> None:
     before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
+    text = _with_prompts(text) if fenced else text
     for kind, part, offset in split_mixed(text, language, before):
         if not fenced and kind is BlockKind.PROSE:
             kind = BlockKind.OUTPUT  # noqa: PLW2901
         if part.strip():
             blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
+
+
+def _with_prompts(text: str) -> str:
+    """Return a session whose prompts are ``>`` or ``>>`` with Python's own; other text as it is."""
+    first = _SHORT_PROMPT.match(next((line for line in text.split("\n") if line.strip()), ""))
+    if first is None or code_strength(first["rest"]) < 1:
+        return text
+    return "\n".join(_SHORT_PROMPT.sub(r">>> \g<rest>", line) for line in text.split("\n"))
 
 
 def _without_tags(line: str) -> str:

@@ -46,7 +46,7 @@ def classify(text: str, language: str, before: str) -> BlockKind:
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         return BlockKind.OUTPUT
-    if any(is_prompt(line) for line in lines) and language not in _FILES:
+    if any(is_prompt(line) for line in lines) and language not in ("diff", "patch"):
         return BlockKind.REPL
     if language in _FILES or (_DIFF.search(text) and language not in _PYTHON):
         return BlockKind.FILE

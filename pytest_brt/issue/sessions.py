@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_PROMPT = re.compile(r"^[ \t]*>>>(?P<rest>.*)$")
+#: PyPy's has four; five and more are a banner, as pytest draws them.
+_PROMPT = re.compile(r"^[ \t]*>>>(?:>(?= [^>]))?(?!>)(?P<rest>.*)$")
 _CONTINUATION = re.compile(r"^[ \t]*\.\.\.(?: (?P<rest>.*)|(?P<bare>\S.*)?)$")
 _IN = re.compile(r"^[ \t]*In ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
 _IN_CONTINUATION = re.compile(r"^[ \t]*\.{3,}: ?(?P<rest>.*)$")
@@ -55,6 +56,9 @@ def read_session(text: str) -> tuple[Exchange, ...]:
         if not source:
             continue
         more = _IN_CONTINUATION.match(line) or (_CONTINUATION.match(line) if typing else None)
+        if more is None and typing and _goes_on(source[-1], line):
+            source.append(line)
+            continue
         if more and typing:
             groups = more.groupdict()
             source.append(groups.get("rest") or groups.get("bare") or "")
@@ -67,6 +71,12 @@ def read_session(text: str) -> tuple[Exchange, ...]:
         typing = typing and not line.strip()
     close()
     return tuple(found)
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Say whether an indented line without a prompt belongs to a block that was being typed."""
+    opened = before.rstrip().endswith((":", ",", "(", "[", "{")) or before.startswith((" ", "\t"))
+    return opened and line.startswith(("    ", "\t")) and not line.lstrip().startswith("File ")
 
 
 def _unindent(rest: str) -> str:

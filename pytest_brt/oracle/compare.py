@@ -11,6 +11,8 @@ _BOX = re.compile(r"[\u2500-\u257f\u2580-\u259f\u23a1-\u23ad\u239b-\u23b3\u2571-
 #: What a notebook puts around formulas.
 _MATH = re.compile(r"^\$+(?:\\displaystyle)?|\$+$")
 _CLASS = re.compile(r"<class '([\w.]+)'>")
+#: What a reporter points at in a quotation.
+_BOLD = re.compile(r"\*\*(\w[^*\n]*)\*\*")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -43,6 +45,8 @@ def likeness(quoted: str, seen: str) -> Likeness:
         return Likeness.SQUEEZED
     if _with_ellipsis(quoted, seen):
         return Likeness.SQUEEZED
+    if _BOLD.search(quoted) and not _BOLD.search(seen):
+        return likeness(_BOLD.sub(r"\1", quoted), seen)
     tokens, others = _tokens(quoted), _tokens(seen)
     if sorted(tokens) != sorted(others) or len(tokens) < 4:
         return Likeness.NONE

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pytest_brt.issue.prose import Sentence, sentence
 from pytest_brt.reproduce.replay.claim import raises_claim, value_claim
 from pytest_brt.reproduce.replay.general import general_claims
-from pytest_brt.reproduce.replay.lexicon import plain
+from pytest_brt.reproduce.replay.lexicon import hidden_quotes, plain
 from pytest_brt.reproduce.replay.mend import parses
 from pytest_brt.reproduce.replay.mentions import (
     EXCEPTION,
@@ -21,7 +21,7 @@ from pytest_brt.reproduce.replay.mentions import (
     object_at,
 )
 from pytest_brt.reproduce.replay.steps import Claim, Role
-from pytest_brt.reproduce.replay.verbs import verb_claims
+from pytest_brt.reproduce.replay.verbs import in_a_row, verb_claims
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
@@ -43,7 +43,7 @@ def claims(
     """
     told = sentence(plain(given.text), given.line, heading=given.heading)
     codes = code_in(told)
-    hidden = masked(told.text, codes)
+    hidden = hidden_quotes(masked(told.text, codes))
     found = verb_claims(told, codes, hidden, known)
     found += _label_claims(told, codes, hidden)
     found += _lone_value(told, codes, section) if not found else []
@@ -69,10 +69,11 @@ def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim
     for match in _LABEL.finditer(hidden):
         label = match["label"].lower()
         role = Role.EXPECTED if re.match(r"expected|should", label) else Role.OBSERVED
-        text, _ = object_at(given.text, codes, match.end())
+        text, end = object_at(given.text, codes, match.end())
         exception = EXCEPTION.match(text) if text else None
         if exception:
             found.append(raises_claim("", exception, role, given))
         elif text:
-            found.append(value_claim("", text, role, given))
+            claim = value_claim("", text, role, given)
+            found += in_a_row(claim, given.text, codes, end) if is_literal(text) else [claim]
     return found

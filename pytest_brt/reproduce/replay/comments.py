@@ -68,6 +68,10 @@ def _remarked(text: str) -> tuple[Claim, ...]:
     return value, Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
 
 
+#: Behind an exception: what should come in its place.
+_INSTEAD_WANTED = re.compile(r"\b(?:expected|should be|should return|should give)\b", re.IGNORECASE)
+
+
 def _is_word(text: str) -> bool:
     """Say whether `text` is an English word rather than a name: lower case, and not short."""
     return text.isalpha() and text.islower() and len(text) > 3
@@ -88,9 +92,11 @@ def _said(text: str) -> tuple[Claim, ...]:
     exception = EXCEPTION.search(text)
     role = role_of(text)
     if exception:
+        if _INSTEAD_WANTED.search(text, exception.end("type")):
+            role = Role.OBSERVED  # "IndexError, expected [1]": what is wanted comes after it
         expected = role is Role.EXPECTED and not is_complaint(text)
         raised = Raised(type=exception["type"], message=(exception["message"] or "").strip(" \"'"))
-        return (
+        raises = (
             Claim(
                 kind=ClaimKind.RAISES,
                 role=Role.EXPECTED if expected else Role.OBSERVED,
@@ -99,6 +105,7 @@ def _said(text: str) -> tuple[Claim, ...]:
                 direct=True,
             ),
         )
+        return (*raises, *_spoken(text[exception.end("type") :]))
     arrow = _ARROW.match(text)
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)

@@ -17,6 +17,8 @@ _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"
 )
 
+#: Types of what is compared by identity; "" is not known.
+_SINGLETONS = frozenset({"", "bool", "NoneType"})
 #: Lines of the longest output of a loop or another block that is compared.
 _MOST_LINES = 40
 
@@ -103,7 +105,9 @@ def shown_expression(source: str) -> str:
 def ran_expression(source: str) -> str:
     """Return the expression that a statement evaluates: shown, or bound to a name."""
     node = parse(source).body[-1]
-    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+    plain = all(isinstance(target, ast.Name | ast.Tuple | ast.List) for target in targets)
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and plain:
         return ast.get_source_segment(source, node.value) or ast.unparse(node.value)
     return shown_expression(source)
 
@@ -139,7 +143,7 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
     same = "!=" if differs else "=="
     expression = _grouped(display.expression)
     if display.form is Form.VALUE and display.evaluable:
-        if other.strip() in ("True", "False", "None"):
+        if other.strip() in ("True", "False", "None") and display.type in _SINGLETONS:
             return (f"assert {expression} is {'not ' if differs else ''}{other.strip()}",), False
         return (f"assert {expression} {same} {_grouped(other)}",), False
     text = literal(other)

@@ -32,5 +32,7 @@ class Draft:
     whole: bool = False
     #: Right on the buggy tree, and to stay so.
     guard: bool = False
+    #: What the report says to the contrary; such a test is shown to nobody as a candidate.
+    against: str = ""
     #: Has to do with the name of the test: the function at fault.
     about: str = ""

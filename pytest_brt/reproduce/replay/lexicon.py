@@ -117,6 +117,11 @@ def plain(text: str) -> str:
     return _HELD.sub(lambda match: quoted[int(match[1])], text)
 
 
+def hidden_quotes(text: str) -> str:
+    """Return `text` as long as it is, with a sign that no word has for each one that it quotes."""
+    return _QUOTED.sub(lambda match: "\u00a7" * len(match[0]), text)
+
+
 def own_words(text: str) -> str:
     """Return `text` in plain words, with a sign that no word has in place of what it quotes."""
     return _QUOTED.sub("\u00a7", plain(text))

@@ -27,6 +27,9 @@ from pytest_brt.reproduce.replay.wishes import announces_result
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
 
+#: What a comment below a statement may say of it.
+_RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
+
 
 def read_repl(reading: Reading, block: Block) -> None:
     """Read a session: each input, and what came back."""
@@ -156,9 +159,9 @@ def _comments(statement: Statement) -> tuple[Claim, ...]:
         said += comment_said(statement.above) if not said else ()
         first = statement.below.split("\n")[0]
         if first and not said:
-            said += [
-                s for s in comment_said(first) if s.kind in (ClaimKind.VALUE, ClaimKind.RAISES)
-            ]
+            said += [s for s in comment_said(first) if s.kind in _RESULTS]
+        if first and not said and isinstance(node, ast.Expr):
+            said += printed_said(first)
     elif may_print(statement.source) and not said:
         said += printed_said(statement.below)
     return tuple(said)

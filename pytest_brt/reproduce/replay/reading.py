@@ -61,7 +61,7 @@ def merged(old: tuple[Claim, ...], new: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def about(claim: Claim) -> Claim:
     """Return a claim as a statement has it: of which one it is, is known then."""
-    return replace(claim, subject="", ordinal=0)
+    return replace(claim, subject="", ordinal=0, row=0)
 
 
 def say(reading: Reading, index: int, claim: Claim) -> None:
@@ -70,11 +70,17 @@ def say(reading: Reading, index: int, claim: Claim) -> None:
     reading.steps[index] = replace(step, claims=merged(step.claims, (about(claim),)))
 
 
-def meant(reading: Reading, ordinal: int) -> int:
-    """Return the statement of the last block that "the first", "the second" … means."""
+def meant(reading: Reading, claim: Claim) -> int | None:
+    """Return the statement of the last block that "the first", "the second" … means.
+
+    Of values in a row each belongs to one result; where there are more or fewer results, it is
+    not known which, and None is returned.
+    """
     shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
-    place = ordinal - 1 if ordinal > 0 else ordinal
-    if ordinal and -len(shown) <= place < len(shown):
+    place = claim.ordinal - 1 if claim.ordinal > 0 else claim.ordinal
+    if claim.row and claim.row != len(shown):
+        return None
+    if claim.ordinal and -len(shown) <= place < len(shown):
         return shown[place]
     return reading.latest[-1]
 
@@ -149,8 +155,9 @@ def close_block(reading: Reading, added: list[int]) -> None:
     reading.recent, reading.latest, reading.both = [], added, ""
     for claim in ahead:
         several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS) and not claim.ordinal
-        for index in added if several else [meant(reading, claim.ordinal)]:
-            say(reading, index, claim)
+        for index in added if several else [meant(reading, claim)]:
+            if index is not None:
+                say(reading, index, claim)
     for index in added:
         reading.bound |= names_of(reading.steps[index].source).bound
 

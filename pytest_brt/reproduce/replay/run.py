@@ -135,6 +135,7 @@ def _proposal(
         score=draft.score,
         reasons=draft.reasons,
         guard=draft.guard,
+        against=draft.against,
         facts=Facts(
             text=issue.text,
             crash=False,
@@ -199,7 +200,7 @@ def _second_chances(
     for draft in drafts:
         if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
             continue
-        if draft.index is None or draft.guard:
+        if draft.index is None or draft.guard or draft.against:
             continue
         for other in (
             retold(draft, replayed, engine),

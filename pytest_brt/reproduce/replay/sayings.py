@@ -93,4 +93,23 @@ def _give(reading: Reading, claim: Claim, sentence: Sentence, *, ahead: bool) ->
         plain = claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
         if plain and reading.latest_role is Role.CONTRAST:
             claim = replace(claim, role=Role.CONTRAST)
-        say(reading, meant(reading, claim.ordinal), claim)
+        index = _called(reading, claim, sentence) or meant(reading, claim)
+        if index is not None:
+            say(reading, index, claim)
+
+
+def _called(reading: Reading, claim: Claim, sentence: Sentence) -> int | None:
+    """Return the last statement that calls the function of which an exception is wanted.
+
+    As in "`parse()` should raise a `ValueError`": what is shown last may be something else.
+    """
+    if claim.kind is not ClaimKind.RAISES or claim.role is not Role.EXPECTED:
+        return None
+    names = [span.text.removesuffix("()").rpartition(".")[2] for span in sentence.spans]
+    calling = [
+        index
+        for index in reading.latest
+        for name in names
+        if name.isidentifier() and f"{name}(" in reading.steps[index].source
+    ]
+    return max(calling, default=None)

@@ -20,10 +20,12 @@ from pytest_brt.reproduce.replay.reading import (
 from pytest_brt.reproduce.replay.sayings import read_heading, read_prose
 from pytest_brt.reproduce.replay.steps import Script, Step
 from pytest_brt.reproduce.replay.wishes import settled
-from pytest_brt.types import BlockKind, Issue, Raised
+from pytest_brt.types import Block, BlockKind, Issue, Raised
 
 #: Statements of one report that are looked at; more is a program, not a report.
 _MOST_STEPS = 150
+#: Tags of fences in which people show what their code made.
+_RESULTS = frozenset({"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"})
 
 
 def read_script(issue: Issue, subject: Subject | None = None) -> Script:
@@ -51,13 +53,18 @@ def read_script(issue: Issue, subject: Subject | None = None) -> Script:
             read_python(reading, block)
         elif block.kind is BlockKind.TRACEBACK:
             read_traceback_block(reading, block)
-        elif block.kind is BlockKind.OUTPUT:
+        elif block.kind is BlockKind.OUTPUT or _is_result(reading, block):
             read_output(reading, block)
         elif block.kind is BlockKind.SHELL:
             read_shell_block(reading, block)
     steps = _unique([*reading.steps[:_MOST_STEPS], *reading.inline[:40]])
     steps = tuple(settled(step) for step in steps)
     return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
+
+
+def _is_result(reading: Reading, block: Block) -> bool:
+    """Say whether a block in the language of a result, as SQL or JSON, stands below code."""
+    return block.kind is BlockKind.FILE and bool(reading.latest) and block.language in _RESULTS
 
 
 def named_exceptions(issue: Issue) -> tuple[Raised, ...]:

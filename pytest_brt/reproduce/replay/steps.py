@@ -52,6 +52,8 @@ class Claim:
     subject: str = ""
     #: Which of the results shown it speaks of: 1 for "the first", -1 for "the last", 0 unsaid.
     ordinal: int = 0
+    #: How many results the sentence speaks of in a row, each with an ordinal; 0 for one alone.
+    row: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ _VERB = re.compile(
     rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"
     r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
     r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
-    r"|becomes?|gets?|got|shows?|displays?|computes?|leads? to|raises?|raised|raising"
-    r"|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
+    r"|becomes?|gets?|got|sees?|says?|reads?|shows?|displays?|computes?|leads? to|raises?|raised"
+    r"|raising|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
     r"(?:\s+(?:an?|the|following|value|exception|error|result|output|always|now|just|wrongly"
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
     re.IGNORECASE,
@@ -37,6 +37,10 @@ _EXPECTS = re.compile(
 )
 _ON_CONDITION = re.compile(r"\b(?:after|when|if|unless|until|only|once)\b", re.IGNORECASE)
 _RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
+_FOR_WHICH = re.compile(
+    rf"\s*(?:for|from|in|by) the (?P<which>{'|'.join(ORDINALS)})(?: (?!and\b)\w+)?", re.IGNORECASE
+)
+_AND_MORE = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+(?:then\s+)?)", re.IGNORECASE)
 _BUILTIN_TYPES = frozenset(
     {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "complex", "object"}
 )
@@ -81,11 +85,35 @@ def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> li
     subject = next(iter([*reversed(before), *after]), "")
     if not subject and _ON_CONDITION.search(sentence.text, end):
         return []  # of another input than the one that is shown
-    found = [value_claim(subject, text, role, sentence)]
+    found = in_a_row(value_claim(subject, text, role, sentence), sentence.text, codes, end)
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):
         found.append(value_claim(subject, other, _opposite(role), sentence))
     return found
+
+
+def in_a_row(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]:
+    """Return a claim about a value, and those about the values that go on from it.
+
+    As in "`10` and `5`", "5 for the first, 10 for the second": each is of another result.
+    """
+    found: list[tuple[str, int]] = []
+    value = claim.text
+    while True:
+        which = _FOR_WHICH.match(text, end)
+        found.append((value, ORDINALS[which["which"].lower()] if which else 0))
+        more = _AND_MORE.match(text, which.end() if which else end)
+        if more is None:
+            break
+        value, end = object_at(text, codes, more.end())
+        if not value or not is_literal(value):
+            break
+    if len(found) == 1 or claim.subject:
+        return [replace(claim, ordinal=found[0][1] or claim.ordinal)]
+    return [
+        replace(claim, text=value, ordinal=ordinal or place, row=len(found))
+        for place, (value, ordinal) in enumerate(found, 1)
+    ]
 
 
 def _claims_of(
@@ -97,6 +125,8 @@ def _claims_of(
 ) -> list[Claim]:
     before = [code.text for code in reversed(codes) if code.end <= match.start() + 1]
     subject = next((text for text in before if is_runnable(text) or text in known), "")
+    if before and not subject and re.search(r"[\s(]\S", before[0]) and not is_literal(before[0]):
+        return []  # it speaks of something that is not Python, and of no result of the report's
     verb = match["verb"].lower()
     weak = verb in ("is", "be", "are", "was")
     modal = (match["modal"] or "").lower().strip()
@@ -116,7 +146,8 @@ def _claims_of(
         return found
     if _RAISING.search(verb) or "Warning" in text or _is_type(text, subject, match[0]):
         return []
-    found = [replace(value_claim(subject, text, role, sentence), ordinal=_ordinal(masked, match))]
+    claim = replace(value_claim(subject, text, role, sentence), ordinal=_ordinal(masked, match))
+    found = in_a_row(claim, sentence.text, codes, end) if is_literal(text) else [claim]
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):
         found.append(value_claim(subject, other, _opposite(role), sentence))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import textwrap
+import tokenize
 
 from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.mend import parses
@@ -13,6 +15,8 @@ from pytest_brt.reproduce.replay.watch import Replayed
 from pytest_brt.syntax import parse
 
 _WIDTH = 96
+#: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
+_TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
 _SMALL = frozenset(
     {
         "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
@@ -56,10 +60,23 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
     parts = [f"def {name}({arguments}):", *docstring(draft.sentence)]
-    parts += [textwrap.indent(line, "    ") for line in body]
+    parts += [indented(line) for line in body]
     source = "\n".join(parts) + "\n"
     source = "\n\n\n".join(part for part in (header, *definitions, source) if part)
     return source if parses(source) else None
+
+
+def indented(source: str) -> str:
+    """Return statements one level deeper; lines that begin in a string stay as they are."""
+    inside: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in _TEXTS:
+            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+    lines = source.split("\n")
+    return "\n".join(
+        line if number in inside or not line.strip() else f"    {line}"
+        for number, line in enumerate(lines, 1)
+    )
 
 
 def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:

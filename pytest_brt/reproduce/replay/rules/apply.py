@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pytest_brt.reproduce.replay.draft import Draft
+from pytest_brt.reproduce.replay.rules.against import contradiction
 from pytest_brt.reproduce.replay.rules.endings import must_end
 from pytest_brt.reproduce.replay.rules.guards import guards
 from pytest_brt.reproduce.replay.rules.raises import must_raise, no_raise
@@ -38,7 +39,10 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
             key = (draft.kind, draft.index, draft.body)
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
-    drafts = (_weighed(view, draft) for draft in found.values())
+    every = tuple(found.values())
+    drafts = (
+        replace(_weighed(view, draft), against=contradiction(view, draft, every)) for draft in every
+    )
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
 
 
@@ -56,7 +60,9 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
     """Drop what is not worth a test; results in passing do not count where it is a crash."""
     every = list(drafts)
     crash = any(
-        draft.kind is OracleKind.NO_RAISE and draft.score >= OracleKind.NO_RAISE.prior
+        draft.kind is OracleKind.NO_RAISE
+        and draft.score >= OracleKind.NO_RAISE.prior
+        and not draft.against
         for draft in every
     )
     for draft in every:

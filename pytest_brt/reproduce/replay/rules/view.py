@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from keyword import iskeyword
 
+from pytest_brt.issue.prose import sentences
+from pytest_brt.reproduce.replay.claims import claims
 from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role, Script
 from pytest_brt.reproduce.replay.watch import Replayed, Seen
 from pytest_brt.types import BlockKind, Issue, Raised
@@ -35,6 +38,30 @@ class View:
     def seen(self) -> tuple[Seen, ...]:
         """Return the statements with what they did."""
         return self.replayed.seen
+
+    @property
+    def wanted_exceptions(self) -> frozenset[str]:
+        """Return the simple names of the exceptions that the report's words ask for."""
+        return frozenset(
+            simple(claim.raised.type)
+            for claim in self._spoken()
+            if claim.role is Role.EXPECTED and claim.raised and claim.raised.type
+        )
+
+    @property
+    def blamed_values(self) -> tuple[str, ...]:
+        """Return the values that the report's sentences say come out, and not that they should."""
+        return tuple(
+            claim.text
+            for claim in self._spoken()
+            if claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
+        )
+
+    def _spoken(self) -> Iterator[Claim]:
+        """Yield what the sentences say, each by itself."""
+        for block in self.issue.blocks:
+            for given in sentences(block):
+                yield from claims(given)
 
     def in_title(self, source: str) -> bool:
         """Say whether the report's title speaks of a name in `source`."""

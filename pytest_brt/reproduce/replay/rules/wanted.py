@@ -33,7 +33,8 @@ _NAMED = 0.4
 #: What other processes print, no test sees that looks at the standard output of its own.
 _BY_CHILDREN = re.compile(r"\bos\.(?:system|popen|spawn|exec|fork)|\bsubprocess\b|\bPopen\b")
 _ROUGHLY = re.compile(
-    r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less)\b",
+    r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less|for example"
+    r"|for instance|such as|e\.g)\b",
     re.IGNORECASE,
 )
 
@@ -180,6 +181,8 @@ def _equals(
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
     if as_value and not _is_expression(text):
         return None
+    if as_value and _is_fraction(text) and display.type != "float":
+        as_value = False  # as Python computes it, 3/4 is a float; as it is written, it is shown
     looks = _looks_like_one(shown) if as_value and is_literal(text) else None
     if looks is not None:
         display, text = looks, repr(ast.literal_eval(text))
@@ -248,6 +251,16 @@ def _as_printed(text: str, printed: str) -> str:
     if isinstance(value, list | tuple | dict | set) and not is_literal(printed.strip()):
         return ""
     return str(value) if squeezed(str(value)) == squeezed(text) else text
+
+
+def _is_fraction(text: str) -> bool:
+    """Say whether a text divides whole numbers by whole numbers."""
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div)
+        and all(isinstance(side, ast.Constant) for side in (node.left, node.right))
+        for node in ast.walk(parse_expression(text))
+    )
 
 
 def _is_expression(text: str) -> bool:
