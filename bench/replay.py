@@ -1,6 +1,6 @@
 """How often replay writes a test that fails on the bug and passes with the true fix.
 
-INDEX is a JSON list, one object per bug report:
+Each INDEX is a data set: a JSON list, one object per bug report:
 
     instance_id   name of the report                 repo      "owner/name", for the tables
     issue         path of the report                 python    interpreter that runs the project
@@ -12,7 +12,10 @@ candidate is then run as a pytest file, by this project's engine, on `base` and 
 is fail-to-pass (F→P) when it fails on the first every time and passes on the second. Printed
 are, per repository and over all, the shares of reports with a candidate and with an F→P test at
 rank 1, in the top 3, in the top 5 and at all; the precision of each oracle; how far the
-confidence can be believed; and seconds per report. The last line is one JSON object of shares.
+confidence can be believed; and seconds per report. Then, for each data set and for all but each
+project in turn: the shares of reports with an F→P test, how many tests stand above the line from
+which a test is said to reproduce the report, and the shares of them, and of those at rank 1, that
+are right. The last line is one JSON object of shares.
 
 With --cpu the reports are taken one by one, and CPU seconds are told too: of all of replay, from
 starting the subject to the last candidate, beside those of importing the subject once.
@@ -43,7 +46,7 @@ from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
-from pytest_brt.types import JudgedTest, Verdict
+from pytest_brt.types import REPRODUCES, JudgedTest, Verdict
 
 QUICK = 6
 BUCKETS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
@@ -65,6 +68,8 @@ class Outcome:
 
     report: str
     repo: str
+    #: Name of its data set.
+    data: str
     tried: tuple[Tried, ...]
     #: Wall-clock seconds that replay took.
     seconds: float
@@ -81,7 +86,11 @@ class Outcome:
 def main() -> int:
     """Run replay on every report of the index and print the tables."""
     arguments = _arguments()
-    entries = json.loads(Path(arguments.index).read_text(encoding="utf-8"))
+    entries: list[Mapping[str, Any]] = [
+        {**entry, "data": Path(index).stem}
+        for index in arguments.index
+        for entry in json.loads(Path(index).read_text(encoding="utf-8"))
+    ]
     chosen = [
         e for e in entries if any(part in e["instance_id"] for part in arguments.only or [""])
     ]
@@ -97,6 +106,7 @@ def main() -> int:
                     mark = "F→P" if one.f2p else "   "
                     print(f"    {rank:2} {mark} {one.confidence:.2f} {one.rule:18} {one.name}")
     _tables(outcomes)
+    _line_table(outcomes)
     print(json.dumps(_shares(outcomes)))
     return 0
 
@@ -107,9 +117,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "index",
-        nargs="?",
-        default=os.environ.get("PYTEST_BRT_BENCH"),
-        help="the list of reports (default: the environment's PYTEST_BRT_BENCH)",
+        nargs="*",
+        default=os.environ.get("PYTEST_BRT_BENCH", "").split(),
+        help="lists of reports (default: the environment's PYTEST_BRT_BENCH)",
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} reports, of many projects")
     parser.add_argument("--only", action="append", metavar="PART", help="reports with PART in id")
@@ -122,8 +132,9 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if not arguments.index:
         parser.error("no INDEX given, and PYTEST_BRT_BENCH is not set")
-    if not Path(arguments.index).is_file():
-        parser.error(f"no such file: {arguments.index!r}")
+    for index in arguments.index:
+        if not Path(index).is_file():
+            parser.error(f"no such file: {index!r}")
     return arguments
 
 
@@ -165,6 +176,7 @@ def _measure(entry: Mapping[str, Any], arguments: argparse.Namespace) -> Outcome
     return Outcome(
         report=entry["instance_id"],
         repo=entry["repo"],
+        data=entry["data"],
         tried=tried,
         seconds=seconds,
         cpu=cpu,
@@ -287,6 +299,35 @@ def _tables(outcomes: Sequence[Outcome]) -> None:
             f"CPU of replay per CPU of importing the subject, {len(ratios)} reports with a"
             f" candidate: median {median(ratios):.1f}, largest {max(ratios):.1f}\n"
         )
+
+
+def _line_table(outcomes: Sequence[Outcome]) -> None:
+    """Print how far what is said to reproduce a report can be believed."""
+    print(
+        f"data set                  n  rank 1    any  tests >= {REPRODUCES:.2f}  right  first right"
+    )
+    sets: dict[str, list[Outcome]] = {"all": list(outcomes)}
+    for outcome in outcomes:
+        sets.setdefault(outcome.data, []).append(outcome)
+    repos = sorted({outcome.repo for outcome in outcomes})
+    if len(repos) > 1:
+        sets |= {
+            f"all but {repo.rpartition('/')[2]}": [one for one in outcomes if one.repo != repo]
+            for repo in repos
+        }
+    for name, group in sets.items():
+        ranks = [outcome.first() for outcome in group]
+        above = [one for out in group for one in out.tried if one.confidence >= REPRODUCES]
+        first = [o.tried[0] for o in group if o.tried and o.tried[0].confidence >= REPRODUCES]
+        print(
+            f"{name[:22]:22} {len(group):4}  {sum(r == 1 for r in ranks) / len(group):6.0%}"
+            f"  {sum(r > 0 for r in ranks) / len(group):5.0%}  {len(above):13}"
+            f"  {_right(above):>5}  {_right(first):>11}"
+        )
+
+
+def _right(tests: Sequence[Tried]) -> str:
+    return f"{sum(one.f2p for one in tests) / len(tests):.0%}" if tests else "-"
 
 
 def _shares(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:

@@ -86,8 +86,12 @@ class AttemptItem(Work):
         attempt = result_of(self.work.attempt(self.key), self._shown)
         self.seconds = attempt.seconds
         self.keep(attempt_json(attempt))
-        if not any(judged.judgement.candidate for judged in attempt.tests):
-            raise Missed("; ".join(attempt.notes) or "no test failed for the reported reason")
+        if any(judged.judgement.reproduces for judged in attempt.tests):
+            return
+        possible = sum(judged.judgement.candidate for judged in attempt.tests)
+        if possible:
+            raise Missed(f"{possible} failing tests may be about the report, none surely is")
+        raise Missed("; ".join(attempt.notes) or "no test failed for the reported reason")
 
 
 class PatchItem(Work):

@@ -31,7 +31,9 @@ def plan_edits(
         return ()
     edits = []
     for issue in record.issues:
-        tests = _kept(record, issue, options.keep)
+        tests = _kept(record, issue, options.keep, unsure=options.write_unsure)
+        if not tests and options.write is Write.DIFF:
+            tests = _kept(record, issue, options.keep, unsure=True)  # shown, not written
         if not tests:
             continue
         if options.write is Write.INTO:
@@ -41,14 +43,18 @@ def plan_edits(
     return tuple(edits)
 
 
-def _kept(record: RunRecord, issue: Issue, keep: int) -> list[CandidateTest]:
-    """Return the best candidates of an issue, whatever strategy made them."""
+def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[CandidateTest]:
+    """Return the best tests of an issue, whatever strategy made them.
+
+    Those that are only possibly about its bug are left out, unless `unsure`.
+    """
     candidates = [
         judged
         for attempt in record.attempts
         if attempt.issue == issue.id
         for judged in attempt.tests
-        if judged.judgement.candidate and judged.test.source is not None
+        if (judged.judgement.reproduces or (unsure and judged.judgement.candidate))
+        and judged.test.source is not None
     ]
     candidates.sort(key=lambda judged: -judged.judgement.confidence)
     return [judged.test for judged in candidates[:keep]]

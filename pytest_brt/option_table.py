@@ -178,6 +178,14 @@ SPECS = (
         "one to an existing test file",
     ),
     Spec(
+        flag="--brt-write-unsure",
+        switch=True,
+        read=one_of("yes", "no"),
+        default="no",
+        help="with --brt-write new or into: write also tests that may not be about the report's "
+        "bug, which are listed as possible",
+    ),
+    Spec(
         flag="--brt-mark",
         metavar="xfail",
         read=one_of("xfail"),

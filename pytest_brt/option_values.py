@@ -34,6 +34,8 @@ class Spec:
     metavar: str | None = None
     default: object = None
     repeat: bool = False
+    #: Given without a value it is "yes".
+    switch: bool = False
     #: Whether there is an ini twin.
     ini: bool = True
     #: Environment variable that sets it, or "".

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 
@@ -80,6 +80,8 @@ class Options:
     #: Stop after this many accepted tests per issue.
     keep: int
     write: Write
+    #: Write also tests that are only possibly about the report's bug.
+    write_unsure: bool
     #: "xfail" marks written tests so; "" leaves them plain.
     mark: str
     python: str | None
@@ -124,14 +126,11 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare every option, its aliases and its ini twin."""
     group = parser.getgroup("brt", "bug reproduction tests (pytest-brt)")
     for spec in SPECS:
+        how: dict[str, Any] = {"action": "store_const", "const": "yes"}
+        if not spec.switch:
+            how = {"action": "append" if spec.repeat else "store", "metavar": spec.metavar}
         group.addoption(
-            spec.flag,
-            *spec.aliases,
-            dest=spec.dest,
-            action="append" if spec.repeat else "store",
-            metavar=spec.metavar,
-            default=None,
-            help=spec.help,
+            spec.flag, *spec.aliases, dest=spec.dest, default=None, help=spec.help, **how
         )
         if spec.ini:
             kind: Literal["linelist", "string"] = "linelist" if spec.repeat else "string"
@@ -192,6 +191,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         seed=int(str(values["brt_seed"])),
         keep=int(str(values["brt_keep"])),
         write=Write(str(values["brt_write"])),
+        write_unsure=values["brt_write_unsure"] == "yes",
         mark=str(values["brt_mark"]),
         python=str(values["brt_python"]) if values["brt_python"] else None,
         env=tuple(values["brt_env"] or ()),  # type: ignore[arg-type]  # pairs, by `pair`

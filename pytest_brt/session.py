@@ -181,6 +181,11 @@ class Session(OurFiles):
         reproduced = {
             attempt.issue
             for attempt in record.attempts
+            if any(judged.judgement.reproduces for judged in attempt.tests)
+        }
+        possible = {
+            attempt.issue
+            for attempt in record.attempts
             if any(judged.judgement.candidate for judged in attempt.tests)
         }
         compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
@@ -191,7 +196,9 @@ class Session(OurFiles):
         # What is repaired or placed need not be reproduced too: tests may have been given.
         attempted -= repairing | placing
         missing = {
-            "a report has no failing test": attempted - reproduced,
+            "a report has no failing test": attempted - possible,
+            "a report has only tests that may not be about its bug": (attempted & possible)
+            - reproduced,
             "no patch could be ranked": ranked - compared,
             "no fix was found": repairing - repaired,
             "no place was found": placing - placed,

@@ -90,7 +90,9 @@ class Summary:
             reporter.section("bug reproduction tests")
             self._show_tests(reporter, record)
         if self.options.write is Write.DIFF and edits and not self.quiet:
-            reporter.section("not written (--brt-write new writes it)", sep="-")
+            unsure = not any(j.judgement.reproduces for a in record.attempts for j in a.tests)
+            option = "--brt-write new --brt-write-unsure" if unsure else "--brt-write new"
+            reporter.section(f"not written ({option} writes it)", sep="-")
             for edit in edits:
                 _show_diff(reporter, edit)
         if record.localised:
@@ -139,26 +141,42 @@ class Summary:
         self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], how: str
     ) -> None:
         tests = tuple(tests)
-        candidates = [judged for judged in tests if judged.judgement.candidate]
+        sure = [judged for judged in tests if judged.judgement.reproduces]
+        possible = [j for j in tests if j.judgement.candidate and not j.judgement.reproduces]
+        rest = [judged for judged in tests if not judged.judgement.candidate]
         reporter.write_line(
-            f"  {_count(len(tests), 'test')} considered, {len(candidates)} "
-            f"{'fails' if len(candidates) == 1 else 'fail'} {how}"
+            f"  {_count(len(tests), 'test')} considered, {len(sure)} "
+            f"{'fails' if len(sure) == 1 else 'fail'} {how}"
         )
-        if len(candidates) < len(tests) and not self.verbose:
+        if rest and not self.verbose:
             reporter.write_line(f"  {others(tests)}")
-        shown = tests if self.verbose else candidates
-        wide = by_model(shown)
+        wide = by_model(tests if self.verbose else [*sure, *possible])
         if wide:
-            shown = sorted(shown, key=lambda judged: -judged.judgement.confidence)
             reporter.write_line(f"  {heading()}")
-        for judged in shown:
+        self._show_each(reporter, sure, wide=wide)
+        if possible:
+            reporter.write_line(
+                f"  possible: {_count(len(possible), 'failing test')} that may not be about the "
+                "report's bug"
+            )
+            self._show_each(reporter, possible, wide=wide)
+        if self.verbose:
+            self._show_each(reporter, rest, wide=wide)
+
+    def _show_each(
+        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], *, wide: bool
+    ) -> None:
+        if wide:
+            tests = sorted(tests, key=lambda judged: -judged.judgement.confidence)
+        for judged in tests:
             self._show_test(reporter, judged, wide=wide)
 
     def _show_test(
         self, reporter: pytest.TerminalReporter, judged: JudgedTest, *, wide: bool
     ) -> None:
         test, judgement = judged.test, judged.judgement
-        colour = {"red": True} if judgement.candidate else {}
+        colour = {"red": judgement.reproduces, "yellow": not judgement.reproduces}
+        colour = colour if judgement.candidate else {}
         reporter.write_line(
             f"  {judgement.verdict:<8} {judgement.confidence:4.0%}  "
             f"{columns(judged) + '  ' if wide else ''}{test.name}  [{test.oracle.kind}]",

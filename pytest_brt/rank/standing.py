@@ -26,10 +26,20 @@ def with_standings(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     return tuple(replace(rank, standing=_standing(rank, leader, rated)) for rank in ranks)
 
 
+def without_trust(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """Return `ranks` for a ranking by tests that may not be about the bug: none leads surely."""
+    return tuple(
+        replace(rank, standing=Standing.UNSURE) if rank.standing is Standing.SEPARATED else rank
+        for rank in ranks
+    )
+
+
 def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     """Return `ranks` for a ranking that lacks patches: who leads is not known yet."""
     return tuple(
-        replace(rank, standing=None) if rank.standing is Standing.SEPARATED else rank
+        replace(rank, standing=None)
+        if rank.standing in (Standing.SEPARATED, Standing.UNSURE)
+        else rank
         for rank in ranks
     )
 
@@ -94,6 +104,8 @@ def verdict_of(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
         return f"{name} is the only patch that could be tried{alike}"
     if leader.standing is Standing.SEPARATED:
         return f"separated: {name} leads{alike}"
+    if leader.standing is Standing.UNSURE:
+        return f"possibly {name}{alike}: only tests that may not be about the bug tell it apart"
     if leader.standing is Standing.TIED:
         names = [
             rank.result.patch.name

@@ -13,7 +13,7 @@ from pytest_brt.rank.expose import exposures_of
 from pytest_brt.rank.groups import copies_of, groups_of
 from pytest_brt.rank.interval import beta_interval
 from pytest_brt.rank.prior import Prior, priors_of
-from pytest_brt.rank.standing import with_standings
+from pytest_brt.rank.standing import with_standings, without_trust
 from pytest_brt.types import JudgedTest, PatchResult, Rank, Verdict
 
 
@@ -29,7 +29,11 @@ def rank_by_weight(
     rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
     rest = [rank for rank in plain.values() if rank.epr is None]
     scored = _scored(rated, tests, plain)
-    return with_standings((*_ranked(scored), *_unranked(rest)))
+    ranks = with_standings((*_ranked(scored), *_unranked(rest)))
+    known = [judged for judged in tests if judged.judgement.candidate]
+    if known and not any(judged.judgement.reproduces for judged in known):
+        return without_trust(ranks)
+    return ranks
 
 
 def _scored(

@@ -10,6 +10,7 @@ from pytest_brt.types.attempt import Cost as Cost
 from pytest_brt.types.attempt import Ending as Ending
 from pytest_brt.types.attempt import Step as Step
 from pytest_brt.types.attempt import Trajectory as Trajectory
+from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
 from pytest_brt.types.candidate import Judgement as Judgement

@@ -40,6 +40,11 @@ class CandidateTest:
     expects: Raised | None = None
 
 
+#: From this confidence on a failing test is said to reproduce the report; below it, it is only
+#: possible that it does. Measured on reports that no rule was written with (docs/replay.md).
+REPRODUCES = 0.6
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What the runs on the buggy tree say about a test."""
@@ -54,6 +59,11 @@ class Judgement:
     #: Samples or runs of its strategy that fail alike, this one too, and how many there were.
     agree: int = 1
     samples: int = 1
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether the test is believed: it fails, and that is likely enough to be the bug."""
+        return self.candidate and self.confidence >= REPRODUCES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,10 +60,10 @@ class OracleKind(StrEnum):
         "no-raise", "does_not_raise", 0.70, 0.30, "", HoldsFor.MANY,
     )
     MUST_RAISE = (
-        "must-raise", "raises", 0.45, 0.20, "no exception is raised", HoldsFor.ONE,
+        "must-raise", "raises", 0.40, 0.20, "no exception is raised", HoldsFor.ONE,
     )
     EQUALS = (
-        "equals-expected", "gives_expected", 0.60, 0.12,
+        "equals-expected", "gives_expected", 0.50, 0.12,
         "returns a different value than the report expects", HoldsFor.ONE, True,
     )
     GONE = (

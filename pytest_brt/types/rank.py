@@ -17,6 +17,8 @@ class Standing(StrEnum):
     TIED = "tied"
     #: It behaves differently from the leading patch, but not so that one is clearly better.
     CLOSE = "too close to call"
+    #: Told from the leading patches only by tests that may not be about the report's bug.
+    UNSURE = "unsure"
     NO_EVIDENCE = "no evidence"
 
 

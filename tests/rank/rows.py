@@ -39,7 +39,7 @@ def row(name: str, cells: str = "", **facts: object) -> PatchResult:
 
 def judged(
     number: int,
-    confidence: float = 0.5,
+    confidence: float = 0.65,
     kind: OracleKind = OracleKind.EQUALS,
     message: str | None = None,
     seed: int = 0,

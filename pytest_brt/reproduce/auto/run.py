@@ -158,7 +158,8 @@ class _Auto:
             self.notes.append(f"the model was not asked about its tests: {problem}")
 
     def _enough(self) -> bool:
-        found = [item.judgement.confidence for item in self._candidates()]
+        judged = [item.judgement for item in self.tests]
+        found = [judgement.confidence for judgement in judged if judgement.reproduces]
         return len(found) >= self.bench.keep or max(found, default=0.0) >= ENOUGH
 
     def _candidates(self) -> list[JudgedTest]:

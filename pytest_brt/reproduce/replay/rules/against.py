@@ -27,7 +27,9 @@ def contradiction(view: View, draft: Draft, every: Sequence[Draft]) -> str:
     if draft.kind is OracleKind.NO_RAISE:
         return _wants_exception(view, draft)
     if draft.kind in _OF_VALUES:
-        return _wants_instead(view) or _rival(draft, every) or _called_right(view, draft)
+        return (
+            _wants_instead(view, draft, every) or _rival(draft, every) or _called_right(view, draft)
+        )
     return ""
 
 
@@ -44,8 +46,10 @@ def _wants_exception(view: View, draft: Draft) -> str:
     return ""
 
 
-def _wants_instead(view: View) -> str:
+def _wants_instead(view: View, draft: Draft, every: Sequence[Draft]) -> str:
     """Say that no value is wanted at all: a right fix raises before there is one."""
+    if any(one.kind is OracleKind.MUST_RAISE and one.index == draft.index for one in every):
+        return "the report wants an exception to be raised instead"
     if not view.wanted_exceptions:
         return ""
     return f"the report wants {' or '.join(sorted(view.wanted_exceptions))} to be raised instead"
@@ -93,7 +97,8 @@ def _another_is_blamed(view: View, draft: Draft) -> str:
     """Say that the prose complains about the result of another statement of the same block."""
     seen = view.seen[draft.index or 0]
     blamed = view.blamed_values
-    if not blamed or any(claim.role is Role.OBSERVED for claim in seen.step.claims):
+    spoken = (claim for claim in seen.step.claims if not claim.direct)
+    if not blamed or any(claim.role is Role.OBSERVED for claim in spoken):
         return ""
     values = [claim.text for claim in seen.step.claims if claim.kind is ClaimKind.VALUE]
     if any(quoted_in(value, text) for value in values for text in blamed):

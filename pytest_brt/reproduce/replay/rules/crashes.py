@@ -6,7 +6,7 @@ import re
 from enum import Enum
 
 from pytest_brt.issue.tracebacks import final_exception
-from pytest_brt.reproduce.replay.rules.view import simple
+from pytest_brt.reproduce.replay.rules.view import messages_agree, simple
 from pytest_brt.reproduce.replay.script import named_exceptions
 from pytest_brt.reproduce.replay.steps import Role
 from pytest_brt.reproduce.replay.tool.play import Played, Stage
@@ -51,7 +51,7 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
         return Crash.NONE
     raised = raised_by(played)
     shown = [raised_in(quote.text) for quote in stage.world.quotes if crash[0] in quote.text]
-    if shown and (raised is None or any(_same(one, raised) for one in shown)):
+    if shown and (raised is None or any(_says_the_same(one, raised) for one in shown)):
         return Crash.SHOWN
     named = named_exceptions(issue)
     if any(_same(one, raised) for one in named):
@@ -85,6 +85,13 @@ def passes_through_tool(stage: Stage, played: Played) -> bool:
         for quote in stage.world.quotes
         if CRASH.search(quote.text)
     )
+
+
+def _says_the_same(one: Raised | None, other: Raised) -> bool:
+    """Say whether two exceptions are of one type, with messages that do not differ."""
+    if one is None or not _same(one, other):
+        return False
+    return not one.message or messages_agree(one.message, other.message)
 
 
 def _same(one: Raised | None, other: Raised | None) -> bool:

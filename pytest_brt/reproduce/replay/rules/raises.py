@@ -32,6 +32,8 @@ _LACKING = "ModuleNotFoundError"
 _STANDARD = re.compile(
     r"^module '(?P<name>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<from>[\w.]+)'"
 )
+#: The most that is believed where no line of the project raises: the call may be the mistake.
+_OUTSIDE = 0.5
 #: The reason of a test whose assertion the report wrote itself.
 OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
@@ -46,6 +48,9 @@ def no_raise(view: View) -> Iterator[Draft]:
         score, reasons, said = no_raise_score(view, seen, raised)
         if score <= 0:
             continue
+        if raised.in_project is None and OWN not in reasons:
+            score = min(score, _OUTSIDE)
+            reasons = (*reasons, "it is not raised in the project")
         name = simple(raised.type)
         message = f": {raised.message}" if raised.message else ""
         shown = f"{name}{message}".split("\n")[0].rstrip(".")
@@ -88,6 +93,8 @@ def no_raise_score(
         return 0.0, (), None
     if exact:
         return base + 0.15, ("the report shows this exception here, with this message",), exact[0]
+    if same and all(s.raised and s.raised.message for s in same):
+        return base - 0.2, ("the report shows another message of this exception here",), same[0]
     if same:
         return base + 0.05, ("the report shows this type of exception here",), same[0]
     if told:
@@ -175,7 +182,7 @@ def must_raise(view: View) -> Iterator[Draft]:
             ):
                 continue
             kind = said.raised.type or _sibling_exception(view, seen) or "Exception"
-            score = OracleKind.MUST_RAISE.prior + (0.1 if said.raised.type else -0.1)
+            score = OracleKind.MUST_RAISE.prior + (0.05 if said.raised.type else -0.15)
             yield _must_raise(index, seen, expression, kind, score, quote(said))
         sibling = _sibling_exception(view, seen)
         wrong = any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims)
@@ -185,7 +192,7 @@ def must_raise(view: View) -> Iterator[Draft]:
                 seen,
                 expression,
                 sibling,
-                OracleKind.MUST_RAISE.prior + 0.15,
+                OracleKind.MUST_RAISE.prior + 0.1,
                 " The report marks it as wrong next to a like call that does raise.",
             )
 
@@ -198,10 +205,19 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
         if _LACKING in kinds:
             return
         if said.kind is ClaimKind.RAISES and wanted and simple(wanted) not in kinds:
-            draft = _must_raise(
-                index, seen, expression, wanted, OracleKind.MUST_RAISE.prior + 0.15, quote(said)
-            )
+            score = OracleKind.MUST_RAISE.prior + (0.25 if _is_blamed(seen, raised) else 0.05)
+            draft = _must_raise(index, seen, expression, wanted, score, quote(said))
             yield replace(draft, expects=raised)
+
+
+def _is_blamed(seen: Seen, raised: Raised) -> bool:
+    """Say whether the report complains about the very exception that comes out here."""
+    return any(
+        said.role is Role.OBSERVED
+        and said.raised
+        and simple(said.raised.type) == simple(raised.type)
+        for said in seen.step.claims
+    )
 
 
 def _must_raise(

@@ -114,7 +114,7 @@ def _no_crash(played: Played, crash: Crash) -> CommandClaim:
         OracleKind.NO_PRINT,
         (f"assert {quoted(found[0] if found else '')} not in done.stdout + done.stderr",),
         f"`{run_of(played)}` must not end in {_crash_name(played)}.",
-        base + {Crash.SHOWN: 0.05, Crash.NAMED: -0.05}.get(crash, -0.2),
+        base + {Crash.SHOWN: 0.05, Crash.NAMED: -0.15}.get(crash, -0.25),
         crash.value,
     )
 

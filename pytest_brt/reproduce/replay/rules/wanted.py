@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.oracle.compare import quoted_in, squeezed
+from pytest_brt.oracle.compare import Likeness, quoted_in, squeezed
 from pytest_brt.reproduce.replay.display import (
     Display,
     Form,
@@ -32,6 +32,8 @@ _VERSION = re.compile(r"\b(?:before|after|old|new|previous)\b", re.IGNORECASE)
 _NAMED = 0.4
 #: What other processes print, no test sees that looks at the standard output of its own.
 _BY_CHILDREN = re.compile(r"\bos\.(?:system|popen|spawn|exec|fork)|\bsubprocess\b|\bPopen\b")
+#: For a wanted value where the wrong one is known to come out.
+_CONFIRMED = 0.12
 _ROUGHLY = re.compile(
     r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less|for example"
     r"|for instance|such as|e\.g)\b",
@@ -64,11 +66,35 @@ def equals(view: View) -> Iterator[Draft]:
             (said, OracleKind.EQUALS.prior - 0.05, "the report compares it with another version")
             for said in _from_versions(seen, shown)
         ]
+        if _is_confirmed(seen, shown):
+            is_text = shown[0].type == "str"
+            wanted = [(one, *_confirmed(one, score, why, is_text)) for one, score, why in wanted]
         for said, score, reason in wanted:
             text = wanted_text(view, index, shown[0], said)
             draft = _equals(index, seen, shown, replace(said, text=text), score, reason)
             if draft is not None:
                 yield draft
+
+
+def _is_confirmed(seen: Seen, shown: tuple[Display, ...]) -> bool:
+    """Say whether the value that comes out is one that the report says comes out here."""
+    return any(
+        said.kind is ClaimKind.VALUE
+        and said.role is not Role.EXPECTED
+        and quoted_in(display.text, said.text) >= Likeness.SQUEEZED
+        for said in seen.step.claims
+        for display in shown
+    )
+
+
+def _confirmed(said: Claim, score: float, reason: str, is_text: bool) -> tuple[float, str]:
+    """Return more for a value that is wanted in place of the very one that comes out.
+
+    What is no literal, and no text in place of a text, may be written in another way than it
+    comes out.
+    """
+    more = _CONFIRMED if is_text or is_literal(said.text.strip()) else _CONFIRMED / 3
+    return score + more, f"{reason}; what comes out now is what it complains about"
 
 
 def _instead_of_a_crash(view: View, index: int) -> Draft | None:

@@ -1,0 +1,127 @@
+"""What a report says to the contrary keeps a test from being a candidate, or believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.types import JudgedTest, OracleKind
+from tests.reproduce.replay.test_replay import attempt, candidates
+
+
+def kinds(engine: Engine, report: str) -> list[OracleKind]:
+    return [item.test.oracle.kind for item in candidates(attempt(engine, report))]
+
+
+def reasons(engine: Engine, report: str) -> set[str]:
+    tests = attempt(engine, report).tests
+    return {item.judgement.reason for item in tests if not item.judgement.candidate}
+
+
+WANTED = "double(0) hides errors\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n```\n\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "`double` should raise a `ValueError`.",
+        "It is supposed to throw a `ValueError`.",
+        "A `ValueError` must reach the caller.",
+        "It swallows the `ValueError`.",
+        "The `ValueError` should propagate.",
+    ],
+)
+def test_where_an_exception_is_wanted_no_value_is(engine: Engine, words: str) -> None:
+    assert kinds(engine, WANTED + words) == [OracleKind.MUST_RAISE]
+    before = "`double(2)` gives `5`. "
+    assert kinds(engine, WANTED + before + words) == [OracleKind.MUST_RAISE]
+
+
+def test_an_exception_that_is_wanted_is_not_forbidden(engine: Engine) -> None:
+    report = (
+        "first() of nothing\n\nThis raises an error, as `first` should raise `IndexError`:\n\n"
+        "```python\nfrom pkg import first\nfirst([])\n```\n"
+    )
+    assert OracleKind.NO_RAISE not in kinds(engine, report)
+
+
+def test_two_values_for_one_expression_are_both_out(engine: Engine) -> None:
+    report = "double\n\n`double(2)` should be `4`.\n\nNo: `double(2)` should be `6`.\n"
+    assert OracleKind.EQUALS not in kinds(engine, report)
+    assert "the report names two different values for it" in reasons(engine, report)
+
+
+def test_what_is_called_right_elsewhere_may_stay(engine: Engine) -> None:
+    report = (
+        "double\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n```\n\n"
+        "In 1.0 this works as well:\n\n```\n>>> double(2)\n5\n```\n"
+    )
+    assert kinds(engine, report) == []
+
+
+def test_of_two_results_only_the_one_complained_about_is_forbidden(engine: Engine) -> None:
+    report = (
+        "double\n\n`double` returns `7` for three.\n\n```\n>>> from pkg import double\n"
+        ">>> double(2)\n5\n>>> double(3)\n7\n```\n"
+    )
+    sources = [item.test.source or "" for item in candidates(attempt(engine, report))]
+    assert ["double(3) != 7" in source for source in sources] == [True]
+
+
+def values(tests: list[JudgedTest]) -> set[str]:
+    return {(item.test.source or "").rstrip().rpartition("assert ")[2] for item in tests}
+
+
+TWO = "double\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n>>> double(5)\n11\n```\n\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Expected `4` and `10`.",
+        "I expected 4 for the first, 10 for the second.",
+        "They should be `4` and `10`, respectively.",
+        "Expected: `4` and `10`",
+    ],
+)
+def test_values_in_a_row_belong_to_one_result_each(engine: Engine, words: str) -> None:
+    found = values(candidates(attempt(engine, TWO + words)))
+    assert {"double(2) == 4", "double(5) == 10"} <= found
+    assert not {"double(2) == 10", "double(5) == 4"} & found
+
+
+def test_more_values_than_results_belong_to_none(engine: Engine) -> None:
+    found = values(candidates(attempt(engine, TWO + "Expected `4`, `10` and `12`.")))
+    assert not any("==" in value for value in found)
+
+
+def test_what_is_said_of_no_python_is_said_of_nothing(engine: Engine) -> None:
+    report = (
+        WANTED.replace("hides errors", "is off") + "The query `SELECT f(x) FROM t` gives `[1]`."
+    )
+    assert kinds(engine, report) == [OracleKind.GONE]
+
+
+@pytest.mark.parametrize(
+    ("report", "sure"),
+    [
+        # The exception with its message, out of the project.
+        ("first\n\n```\n>>> first([])\nTraceback (most recent call last):\n"
+         '  File "x.py", line 1, in f\nIndexError: list index out of range\n```\n', True),
+        # The wrong value that comes out, and the right one.
+        ("double\n\n`double(2)` gives `5` but should be `4`.\n", True),
+        # The right one alone.
+        ("double\n\n`double(2)` should be `4`.\n", False),
+        # What is shown is what goes wrong; what should come is not said.
+        ("double is wrong\n\n```\n>>> double(2)\n5\n```\n", False),
+        # Another message than is reported.
+        ("first\n\n```\n>>> first([])\nTraceback (most recent call last):\n"
+         '  File "x.py", line 1, in f\nIndexError: no such item in the pool\n```\n', False),
+    ],
+)  # fmt: skip
+def test_only_what_the_report_states_plainly_reproduces_it(
+    engine: Engine, report: str, sure: bool
+) -> None:
+    found = candidates(attempt(engine, report))
+    assert found
+    assert found[0].judgement.reproduces is sure, found[0].judgement.reason
