@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from pytest_brt.oracle.compare import Likeness, likeness
+from pytest_brt.reading.compare import Likeness, likeness
 from pytest_brt.syntax import parse
 
 

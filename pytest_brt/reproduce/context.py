@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine
@@ -16,9 +17,10 @@ from pytest_brt.localise.evidence import ENDS
 from pytest_brt.localise.literals import MOST_FILES, Hits, find_literals
 from pytest_brt.localise.nearest import nearest_tests
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
+from pytest_brt.observe.project import is_project_path
+from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.imports import imports_of
-from pytest_brt.reproduce.replay.script import read_script
-from pytest_brt.reproduce.replay.watch import Replayed, watch
 from pytest_brt.reproduce.session import Stance, session_of, stance_of
 from pytest_brt.syntax import parse
 from pytest_brt.types import Attempt, Issue
@@ -89,7 +91,9 @@ def gather_hints(
     in_tests = find_literals(issue, index, tests=True)
     suspects = _with_given(find_suspects(issue, index, spelled=spelled), buggy)
     if replayed is None and engine is not None:
-        replayed = watch(read_script(issue, engine.subject), engine)
+        replayed = watch(
+            read_script(issue, partial(is_project_path, subject=engine.subject)), engine
+        )
     seen = replayed.seen if replayed else ()
     report_code = "\n".join(item.step.source for item in seen)
     code = report_code if _parses(report_code) else ""

@@ -11,7 +11,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.localise.suspects import Suspect
-from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.observe.watch import Seen
 from pytest_brt.reproduce.session import IMPORTS
 from pytest_brt.types import Issue
 

@@ -22,8 +22,6 @@ class Proposal:
     score: float
     #: Few words each, for the judgement's reason.
     reasons: tuple[str, ...] = ()
-    #: Right already: it is to pass, and never a candidate.
-    guard: bool = False
     #: What the report says to the contrary, "" for nothing.
     against: str = ""
     #: What the report says that a test must not contradict.
@@ -42,7 +40,4 @@ def judge_one(proposal: Proposal, runs: tuple[TestRun, ...]) -> JudgedTest:
     judged = judge(proposal.test, runs, proposal.facts, lambda _: rating)
     if proposal.against and judged.judgement.candidate:
         return replace(judged, judgement=refused(Verdict.FAIL, proposal.against, runs))
-    if proposal.guard and judged.judgement.verdict is not Verdict.FLAKY:
-        why = "; ".join(proposal.reasons)
-        return replace(judged, judgement=refused(judged.judgement.verdict, why, runs))
     return judged

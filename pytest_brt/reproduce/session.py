@@ -9,9 +9,9 @@ from enum import StrEnum
 from itertools import takewhile
 
 from pytest_brt.execute.observation import Observed
-from pytest_brt.oracle.compare import Likeness, quoted_in
-from pytest_brt.reproduce.replay.steps import Claim, ClaimKind, Role
-from pytest_brt.reproduce.replay.watch import Seen
+from pytest_brt.observe.watch import Seen
+from pytest_brt.reading.compare import Likeness, quoted_in
+from pytest_brt.reading.steps import Claim, ClaimKind, Role
 
 #: Statements whose results are told, and characters of each result.
 _MOST_SEEN, _MOST_RESULT = 12, 300

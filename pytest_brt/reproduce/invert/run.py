@@ -11,11 +11,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.observe.project import is_project_path
+from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.oracle.write import slug
+from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.context import Hints, gather_hints
 from pytest_brt.reproduce.fit import PromptTooLong, whole_sentences
@@ -24,9 +29,6 @@ from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.talk import Talk
 from pytest_brt.reproduce.invert.tries import Tried, Tries
 from pytest_brt.reproduce.opinion import opinion_prompt, read_opinion
-from pytest_brt.reproduce.replay.script import read_script
-from pytest_brt.reproduce.replay.watch import Replayed, watch
-from pytest_brt.reproduce.replay.write import slug
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.session import Stance
 from pytest_brt.reproduce.strategy import Workbench
@@ -105,7 +107,7 @@ class _Inversion:
         self.bench = bench
         self.settings = settings
         self.notes: list[str] = []
-        script = read_script(issue, bench.engine.subject)
+        script = read_script(issue, partial(is_project_path, subject=bench.engine.subject))
         self.replayed = settings.replayed or watch(script, bench.engine)
         self.hints = settings.hints or gather_hints(
             issue, index, bench.engine, buggy=bench.buggy, replayed=self.replayed

@@ -6,12 +6,12 @@ import builtins
 import textwrap
 from dataclasses import dataclass
 
+from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.judge import is_isolation
-from pytest_brt.reproduce.replay.draft import Draft
-from pytest_brt.reproduce.replay.rules.view import simple
-from pytest_brt.reproduce.replay.steps import ClaimKind, Role
-from pytest_brt.reproduce.replay.watch import Replayed, Seen
-from pytest_brt.reproduce.replay.write import literal, module
+from pytest_brt.oracle.rules.view import simple
+from pytest_brt.oracle.write import literal, module
+from pytest_brt.reading.steps import ClaimKind, Role
 from pytest_brt.types import OracleKind
 
 #: Longer values say nothing that one could put right by hand.

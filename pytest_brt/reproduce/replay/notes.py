@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.reproduce.replay.rules.view import View
-from pytest_brt.reproduce.replay.steps import ClaimKind, Role
+from pytest_brt.oracle.rules.view import View
+from pytest_brt.reading.steps import ClaimKind, Role
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
 #: What to do where a package is not there.

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
+from pytest_brt.observe.project import is_project_path
+from pytest_brt.observe.run_commands import play
+from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.observe.wrap import wrapped
+from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.facts import Facts
+from pytest_brt.oracle.rules import apply_rules
+from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
+from pytest_brt.oracle.rules.raises import OWN
+from pytest_brt.oracle.rules.view import View
+from pytest_brt.oracle.write import module, slug
+from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.judge import Proposal, judge_all
-from pytest_brt.reproduce.replay.draft import Draft
 from pytest_brt.reproduce.replay.notes import miss_notes
 from pytest_brt.reproduce.replay.retell import retold
-from pytest_brt.reproduce.replay.rules import apply_rules
-from pytest_brt.reproduce.replay.rules.raises import OWN
-from pytest_brt.reproduce.replay.rules.tools import tool_drafts, tool_notes
-from pytest_brt.reproduce.replay.rules.view import View
-from pytest_brt.reproduce.replay.script import read_script
 from pytest_brt.reproduce.replay.small import made_small
-from pytest_brt.reproduce.replay.steps import ClaimKind, Role, Step
-from pytest_brt.reproduce.replay.tool.play import play
-from pytest_brt.reproduce.replay.watch import Replayed, watch
-from pytest_brt.reproduce.replay.wrap import wrapped
-from pytest_brt.reproduce.replay.write import module, slug
 from pytest_brt.reproduce.select import select
 from pytest_brt.types import Attempt, CandidateTest, Issue, JudgedTest, Oracle, OracleKind, Origin
 
@@ -61,7 +62,7 @@ def replay(
     settings = settings or ReplaySettings()
     say = progress or _silent
     begin = time.monotonic()
-    script = read_script(issue, engine.subject)
+    script = read_script(issue, partial(is_project_path, subject=engine.subject))
     say(f"running {len(script.steps)} statements of the report")
     replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)
@@ -134,7 +135,6 @@ def _proposal(
         test=test,
         score=draft.score,
         reasons=draft.reasons,
-        guard=draft.guard,
         against=draft.against,
         facts=Facts(
             text=issue.text,
@@ -143,29 +143,6 @@ def _proposal(
             wrong=wrong if draft.kind is OracleKind.EQUALS else (),
             raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
         ),
-    )
-
-
-def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the values and the exceptions that the report complains about in its `steps`."""
-    values: dict[str, None] = {}
-    raised: dict[str, None] = {}
-    wanted: set[str] = set()
-    for step in steps:
-        for said in step.claims:
-            if said.kind is ClaimKind.VALUE and said.role is Role.OBSERVED:
-                values.setdefault(said.text)
-            elif said.kind is ClaimKind.RAISES and said.raised and said.raised.type:
-                name = said.raised.type.rsplit(".", 1)[-1]
-                if said.role is Role.OBSERVED:
-                    raised.setdefault(name)
-                else:
-                    wanted.add(name)
-            if said.kind is ClaimKind.VALUE and said.role is Role.EXPECTED:
-                wanted.add(said.text)
-    return (
-        tuple(text for text in values if text not in wanted),
-        tuple(name for name in raised if name not in wanted),
     )
 
 
@@ -200,7 +177,7 @@ def _second_chances(
     for draft in drafts:
         if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
             continue
-        if draft.index is None or draft.guard or draft.against:
+        if draft.index is None or draft.against:
             continue
         for other in (
             retold(draft, replayed, engine),

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.oracle.write import docstring
 from pytest_brt.reproduce.judge import Proposal, judge_all
-from pytest_brt.reproduce.replay.write import docstring
 from pytest_brt.reproduce.smaller import (
     is_same_error,
     is_same_place,

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable
 
 from pytest_brt.oracle.facts import Facts
-from pytest_brt.reproduce.replay.lexicon import misses_exception, must_fail
-from pytest_brt.reproduce.replay.run import complained
-from pytest_brt.reproduce.replay.script import read_script
+from pytest_brt.reading.lexicon import misses_exception, must_fail
+from pytest_brt.reading.script import complained, read_script
 from pytest_brt.types import BlockKind, Issue
 
 _CRASH = re.compile(

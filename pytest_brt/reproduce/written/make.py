@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
 from pytest_brt.codec import content_id
-from pytest_brt.reproduce.replay.write import slug
+from pytest_brt.oracle.write import slug
 from pytest_brt.reproduce.written.reply import code_in
 from pytest_brt.reproduce.written.settle import settle
 from pytest_brt.reproduce.written.split import split_tests

@@ -9,9 +9,9 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.issue.load import read_issue
+from pytest_brt.observe.watch import watch
+from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.invert.start import Start, starts
-from pytest_brt.reproduce.replay.script import read_script
-from pytest_brt.reproduce.replay.watch import watch
 from pytest_brt.types import Verdict
 from tests.reproduce.replay.project import open_project
 

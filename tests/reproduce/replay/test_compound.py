@@ -11,10 +11,10 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
-from pytest_brt.reproduce.replay.compound import is_print, may_print, part_of, prints_inside
-from pytest_brt.reproduce.replay.names import names_of
+from pytest_brt.reading.compound import is_print, may_print, part_of, prints_inside
+from pytest_brt.reading.names import names_of
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
-from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
+from pytest_brt.types import Attempt, JudgedTest, OracleKind
 from tests.reproduce.replay.project import make_project
 
 LOOP = "for n in (1, 2):\n    print('n', n, double(n))"
@@ -97,8 +97,8 @@ def test_an_output_that_is_expected_comes_first(
     made = attempt(engine, code(*statements) + both())
     kinds = [item.test.oracle.kind for item in candidates(made)]
     assert kinds == ([] if fixed else [OracleKind.EQUALS, OracleKind.GONE]), made.notes
-    best = made.tests[0].test.source or ""
-    assert '"n 1 2\\nn 2 4\\n"' in best
+    if not fixed:
+        assert '"n 1 2\\nn 2 4\\n"' in (made.tests[0].test.source or "")
 
 
 @pytest.mark.parametrize("language", ["", "python", "text"])
@@ -115,9 +115,9 @@ def test_a_loop_below_the_main_guard_stands_at_the_left(tree: tuple[bool, Engine
     fixed, engine = tree
     guarded = "if __name__ == '__main__':\n    " + LOOP.replace("\n", "\n    ")
     made = attempt(engine, code(guarded) + block("Expected", RIGHT))
-    source = made.tests[0].test.source or ""
-    assert "    for n in (1, 2):\n        print(" in source
     assert bool(candidates(made)) is not fixed
+    if not fixed:
+        assert "    for n in (1, 2):\n        print(" in (made.tests[0].test.source or "")
 
 
 def test_a_session_shows_the_output_of_a_loop(tree: tuple[bool, Engine]) -> None:
@@ -224,18 +224,17 @@ def test_reports_that_make_no_test(tree: tuple[bool, Engine], report: str) -> No
 
 
 @pytest.mark.parametrize("label", ["This works fine and prints", "Expected", "It should print"])
-def test_what_is_right_already_is_a_guard(tree: tuple[bool, Engine], label: str) -> None:
+def test_what_is_right_already_makes_no_test(tree: tuple[bool, Engine], label: str) -> None:
     fixed, engine = tree
     made = attempt(engine, code(LOOP) + block(label, RIGHT if fixed else SHOWN))
     assert candidates(made) == []
-    (guard,) = made.tests
-    assert guard.judgement.verdict is Verdict.PASS
-    assert "guard" in guard.judgement.reason
+    assert made.tests == ()
 
 
 def test_a_test_is_called_after_what_the_loop_calls(tree: tuple[bool, Engine]) -> None:
-    made = attempt(tree[1], code(LOOP) + both())
-    assert "_double_" in made.tests[0].test.name
+    fixed, engine = tree
+    names = [item.test.name for item in attempt(engine, code(LOOP) + both()).tests]
+    assert [("_double_" in name) for name in names] == ([] if fixed else [True, True])
 
 
 def test_which_statements_print() -> None:

@@ -11,8 +11,8 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
-from pytest_brt.reproduce.replay.names import only_called
-from pytest_brt.reproduce.replay.receivers import find_objects, is_construction
+from pytest_brt.observe.constructions import find_objects, is_construction
+from pytest_brt.reading.names import only_called
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.types import Attempt, JudgedTest
 from tests.reproduce.replay.project import make_project

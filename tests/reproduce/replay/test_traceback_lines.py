@@ -8,9 +8,9 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import read_issue
-from pytest_brt.reproduce.replay.entry import entry_lines
-from pytest_brt.reproduce.replay.mend import mended_line
-from pytest_brt.reproduce.replay.project import is_project_path
+from pytest_brt.observe.project import is_project_path
+from pytest_brt.reading.entry import entry_lines
+from pytest_brt.reading.mend import mended_line
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.types import JudgedTest, OracleKind
 from tests.reproduce.replay.project import open_project

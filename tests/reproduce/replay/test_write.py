@@ -5,7 +5,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.replay.write import docstring, literal, pieces, quoted, slug
+from pytest_brt.oracle.write import docstring, literal, pieces, quoted, slug
 
 
 @given(st.text())

@@ -1,0 +1,291 @@
+"""Oracle about values: the one that the report calls right must come out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_brt.observe.display import Display, Form, displays, printed_argument, ran_expression
+from pytest_brt.observe.watch import Seen
+from pytest_brt.oracle.assertion import assertion
+from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.rules.printed import wanted_text
+from pytest_brt.oracle.rules.raises import no_raise_score
+from pytest_brt.oracle.rules.view import View, called, quote, short
+from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
+from pytest_brt.reading.mend import parses
+from pytest_brt.reading.mentions import is_literal
+from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.syntax import parse_expression
+from pytest_brt.types import OracleKind
+
+_VERSION = re.compile(r"\b(?:before|after|old|new|previous)\b", re.IGNORECASE)
+#: From this score on the exception that comes out is one that the report names.
+_NAMED = 0.4
+#: What other processes print, no test sees that looks at the standard output of its own.
+_BY_CHILDREN = re.compile(r"\bos\.(?:system|popen|spawn|exec|fork)|\bsubprocess\b|\bPopen\b")
+#: For a wanted value where the wrong one is known to come out.
+_CONFIRMED = 0.12
+_ROUGHLY = re.compile(
+    r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less|for example"
+    r"|for instance|such as|e\.g)\b",
+    re.IGNORECASE,
+)
+
+
+def equals(view: View) -> Iterator[Draft]:
+    """A result that the report calls right must come out."""
+    for index, seen in enumerate(view.seen):
+        crashed = _instead_of_a_crash(view, index)
+        if crashed is not None:
+            yield crashed
+        shown = displays(seen, blank=not _shows_more(view, index))
+        if not shown or seen.missing:
+            continue
+        wanted = [(said, *_wanted_score(said)) for said in seen.step.claims if _is_wanted(said)]
+        if any(
+            quoted_in(display.text, s.text)
+            for s in seen.step.claims
+            for display in shown
+            if s.kind is ClaimKind.VALUE and s.role is Role.CONTRAST
+        ):
+            continue
+        wanted += [
+            (said, OracleKind.EQUALS.prior + 0.1, "the same code gave it elsewhere")
+            for said in _from_twins(view, index)
+        ]
+        wanted += [
+            (said, OracleKind.EQUALS.prior - 0.05, "the report compares it with another version")
+            for said in _from_versions(seen, shown)
+        ]
+        if _is_confirmed(seen, shown):
+            is_text = shown[0].type == "str"
+            wanted = [(one, *_confirmed(one, score, why, is_text)) for one, score, why in wanted]
+        for said, score, reason in wanted:
+            text = wanted_text(view, index, shown[0], said)
+            draft = _equals(index, seen, shown, replace(said, text=text), score, reason)
+            if draft is not None:
+                yield draft
+
+
+def _is_confirmed(seen: Seen, shown: tuple[Display, ...]) -> bool:
+    """Say whether the value that comes out is one that the report says comes out here."""
+    return any(
+        said.kind is ClaimKind.VALUE
+        and said.role is not Role.EXPECTED
+        and quoted_in(display.text, said.text) >= Likeness.SQUEEZED
+        for said in seen.step.claims
+        for display in shown
+    )
+
+
+def _confirmed(said: Claim, score: float, reason: str, is_text: bool) -> tuple[float, str]:
+    """Return more for a value that is wanted in place of the very one that comes out.
+
+    What is no literal, and no text in place of a text, may be written in another way than it
+    comes out.
+    """
+    more = _CONFIRMED if is_text or is_literal(said.text.strip()) else _CONFIRMED / 3
+    return score + more, f"{reason}; what comes out now is what it complains about"
+
+
+def _instead_of_a_crash(view: View, index: int) -> Draft | None:
+    """Return the draft for the one value that the report wants where an exception comes out."""
+    seen = view.seen[index]
+    raised = seen.did.raised if seen.did else None
+    if raised is None or seen.missing:
+        return None
+    wanted = [
+        said for said in seen.step.claims if _is_wanted(said) and is_literal(said.text.strip())
+    ]
+    if len({said.text.strip() for said in wanted}) != 1:
+        return None
+    trusted, _, _ = no_raise_score(view, seen, raised)
+    if trusted < _NAMED:
+        return None
+    text = wanted[0].text.strip()
+    printed = printed_argument(seen.step.source)
+    expression = printed or ran_expression(seen.step.source)
+    if not expression:
+        return None
+    form = Form.STR if printed else Form.VALUE
+    display = Display(form=form, expression=expression, text="", evaluable=not printed)
+    if printed:
+        value = ast.literal_eval(text)
+        text = value if isinstance(value, str) else text
+    lines, _ = assertion(display, text, differs=False)
+    score, reason = _wanted_score(wanted[0])
+    return Draft(
+        kind=OracleKind.EQUALS,
+        index=index,
+        body=lines,
+        sentence=f"`{short(seen.step.source)}` should give {text[:100]}.{quote(wanted[0])}",
+        score=score,
+        reasons=(reason, "the reported exception comes out instead"),
+        expects=raised,
+        about=called(seen.step.source),
+    )
+
+
+def _shows_more(view: View, index: int) -> bool:
+    """Say whether a later statement of the same block shows something: that is then meant."""
+    block = view.seen[index].step.block
+    return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
+
+
+def _is_wanted(said: Claim) -> bool:
+    return said.kind is ClaimKind.VALUE and said.role is Role.EXPECTED
+
+
+def _wanted_score(said: Claim) -> tuple[float, str]:
+    base = OracleKind.EQUALS.prior
+    if said.direct:
+        return base, "the report shows it as the expected result"
+    after = said.sentence.partition(said.text)[2].strip("`\"' ")
+    if re.match(r",? ?or\b", after):
+        return base - 0.2, "the report names it as one of several"
+    if _ROUGHLY.search(said.sentence):
+        return base - 0.2, "the report says roughly what it should be"
+    if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
+        return base - 0.15, "the report wishes for it"
+    return base + 0.05, "the report says what it should be"
+
+
+def _from_twins(view: View, index: int) -> list[Claim]:
+    """Values that the report gives for the same statement elsewhere, as in another version."""
+    seen = view.seen[index]
+    own = displays(seen)
+    if not any(_matches(own, said) for said in seen.step.claims):
+        return []
+    twins = [
+        other
+        for other in view.seen
+        if other is not seen and other.step.source == seen.step.source and displays(other) == own
+    ]
+    return [
+        said
+        for twin in twins
+        for said in twin.step.claims
+        if said.kind is ClaimKind.VALUE and not _matches(own, said)
+    ]
+
+
+def _from_versions(seen: Seen, shown: tuple[Display, ...]) -> list[Claim]:
+    """The other one of two values that the report shows as before and after, old and new."""
+    pair = [
+        said
+        for said in seen.step.claims
+        if said.kind is ClaimKind.VALUE and _VERSION.search(said.sentence)
+    ]
+    other = [said for said in pair if not _matches(shown, said)]
+    return other if len(pair) == 2 and len(other) == 1 else []
+
+
+def _matches(shown: tuple[Display, ...], said: Claim) -> bool:
+    return said.kind is ClaimKind.VALUE and any(
+        bool(quoted_in(display.text, said.text)) for display in shown
+    )
+
+
+def _equals(
+    index: int, seen: Seen, shown: tuple[Display, ...], said: Claim, score: float, reason: str
+) -> Draft | None:
+    text = said.text.rstrip() if shown[0].compound else said.text.strip()
+    if not text or any(quoted_in(display.text, text) for display in shown):
+        return None
+    display = shown[0]
+    if display.form is Form.STDOUT and _BY_CHILDREN.search(seen.step.source):
+        return None
+    as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
+    if as_value and not _is_expression(text):
+        return None
+    if as_value and _is_fraction(text) and display.type != "float":
+        as_value = False  # as Python computes it, 3/4 is a float; as it is written, it is shown
+    looks = _looks_like_one(shown) if as_value and is_literal(text) else None
+    if looks is not None:
+        display, text = looks, repr(ast.literal_eval(text))
+    elif as_value:
+        display = Display(
+            form=Form.VALUE, expression=display.expression, text=display.text, evaluable=True
+        )
+    elif display.form is not Form.VALUE and is_literal(text):
+        if display.form is Form.STDOUT and not is_literal(display.text.strip()):
+            return None  # it prints more than a value
+        text = _as_printed(text, display.text)
+        if not text or any(quoted_in(other.text, text) for other in shown):
+            return None
+    elif text in said.sentence and " " not in text:
+        return None
+    elif display.form is Form.VALUE and display.evaluable:
+        # No Python, so not how the value is written; at most what it looks like printed.
+        texts = [other for other in shown if other.form is Form.STR]
+        if not texts:
+            return None
+        display = texts[0]
+    lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
+    verb = "be" if seen.step.source.isidentifier() else "give"
+    return Draft(
+        kind=OracleKind.EQUALS,
+        index=index,
+        body=lines,
+        sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
+        f"{quote(said)}",
+        score=score if as_value or display.compound or "\n" not in text else score - 0.2,
+        reasons=(reason,),
+        fixtures=("capsys",) if capsys else (),
+        about=called(seen.step.source),
+    )
+
+
+def _looks_like_one(shown: tuple[Display, ...]) -> Display | None:
+    """Return the form in which a result looks like a literal that it is not equal to.
+
+    It is an object of a type of its own, as of what a parser returns, and compared by its looks.
+    """
+    if shown[0].evaluable or shown[0].form is not Form.VALUE:
+        return None
+    return next((form for form in shown if is_literal(form.text)), None)
+
+
+def _ending(seen: Seen, display: Display) -> str:
+    """Return the newlines at the end of a printed text, which a report cannot show."""
+    if display.form is Form.STDOUT:
+        return display.text[len(display.text.rstrip("\n")) :]
+    if display.form is not Form.STR or display.type or seen.did is None:
+        return ""
+    printed = seen.did.stdout
+    return printed[len(printed.rstrip("\n")) : -1]
+
+
+def _as_printed(text: str, printed: str) -> str:
+    """Return what the value `text`, in Python, looks like printed; "" when that is unsure.
+
+    Collections are sure only where what is printed now is one, too, or nothing: others, such as
+    arrays, have a look of their own.
+    """
+    value = ast.literal_eval(text)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple | dict | set) and not is_literal(printed.strip()):
+        return ""
+    return str(value) if squeezed(str(value)) == squeezed(text) else text
+
+
+def _is_fraction(text: str) -> bool:
+    """Say whether a text divides whole numbers by whole numbers."""
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div)
+        and all(isinstance(side, ast.Constant) for side in (node.left, node.right))
+        for node in ast.walk(parse_expression(text))
+    )
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        parse_expression(text.strip())
+    except SyntaxError:
+        return False
+    return True

@@ -1,0 +1,195 @@
+"""Oracle about values: the reported one must be gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_brt.observe.display import Display, can_compare, displays
+from pytest_brt.observe.watch import Seen
+from pytest_brt.oracle.assertion import assertion
+from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.rules.view import View, called, is_said_to_work, quote, short
+from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
+from pytest_brt.reading.mentions import is_runnable
+from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.types import BlockKind, OracleKind
+
+_SUSPECT = (Role.OBSERVED, Role.SHOWN)
+_ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|throw|threw|exception|traceback)", re.IGNORECASE)
+#: Reasons for which a result counts also where the report is about a crash.
+SPOKEN = "the report complains about this result"
+MARKED = "it is marked as wrong where it stands"
+
+
+def gone(view: View) -> Iterator[Draft]:
+    """A result that the report quotes, and that still comes out, must be gone."""
+    for index, seen in enumerate(view.seen):
+        if seen.missing or _is_as_wanted(seen):
+            continue
+        for display in displays(seen):
+            found = _quotation(view, seen, display)
+            if found is None or not can_compare(display):
+                continue
+            said, alike = found
+            if display.compound and alike < Likeness.SQUEEZED and said is not None:
+                continue
+            if any(_is_fine(other, display) for other in seen.step.claims):
+                break
+            if _is_beside(view, seen, said) or _is_on_the_way(view, index, said):
+                break
+            score, reasons = _gone_score(view, index, said, alike)
+            score = _of_block(seen, score) if display.compound else score
+            lines, capsys = assertion(display, display.text, differs=True)
+            shown = " ".join(display.text.split())
+            yield Draft(
+                kind=OracleKind.GONE,
+                index=index,
+                body=lines,
+                sentence=f"`{short(seen.step.source)}` must not give {shown[:100]} any more."
+                f"{quote(said)}",
+                score=score,
+                reasons=reasons,
+                fixtures=("capsys",) if capsys else (),
+                about=called(seen.step.source),
+            )
+            break
+
+
+def _is_as_wanted(seen: Seen) -> bool:
+    """Say whether the report calls the statement one that works, or wants an exception of it."""
+    return is_said_to_work(seen) or any(
+        said.kind is ClaimKind.RAISES and said.role is Role.EXPECTED for said in seen.step.claims
+    )
+
+
+def _quotation(view: View, seen: Seen, display: Display) -> tuple[Claim | None, Likeness] | None:
+    """Return where the report quotes the result, and how well."""
+    best: tuple[Claim | None, Likeness] | None = None
+    for said in seen.step.claims:
+        if said.kind is ClaimKind.VALUE and said.role in _SUSPECT:
+            alike = quoted_in(display.text, said.text)
+            if not alike and _complained(said) and partly_in(said.text, display.text):
+                alike = Likeness.PART
+            if alike and (best is None or alike > best[1]):
+                best = (said, alike)
+    if best is None and _is_elsewhere(view, seen, display):
+        return None, Likeness.TOKENS
+    return best
+
+
+def _is_beside(view: View, seen: Seen, said: Claim | None) -> bool:
+    """Say whether a result is only shown, and others of its block are marked as wrong."""
+    marked = [
+        other.step
+        for other in view.seen
+        if other.step.block == seen.step.block
+        and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
+    ]
+    return bool(said and said.role is Role.SHOWN and marked and seen.step not in marked)
+
+
+def _complained(said: Claim) -> bool:
+    return said.role is Role.OBSERVED and said.direct
+
+
+def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
+    """Say whether the report has the result in its prose or in an output block."""
+    key = squeezed(display.text)
+    if len(key) < 4 or key in squeezed(seen.step.source):
+        return False
+    if any(_is_fine(said, display) for other in view.seen for said in other.step.claims):
+        return False  # there it is called right
+    return any(
+        key in squeezed(block.text)
+        for block in view.issue.blocks
+        if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
+    ) and any(
+        key in squeezed(line)
+        for block in view.issue.blocks
+        if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
+        for line in [*block.text.split("\n"), block.text]
+    )
+
+
+def _is_fine(said: Claim, display: Display) -> bool:
+    """The report wants this very result, or calls it good."""
+    if said.kind is not ClaimKind.VALUE or said.role not in (Role.EXPECTED, Role.CONTRAST):
+        return False
+    return bool(quoted_in(display.text, said.text))
+
+
+def _gone_score(
+    view: View, index: int, said: Claim | None, alike: Likeness
+) -> tuple[float, tuple[str, ...]]:
+    seen = view.seen[index]
+    last = _is_last_shown(view, index)
+    score, reasons = OracleKind.GONE.prior, []
+    if said is None:
+        score -= 0.15
+        reasons.append("the report has this result in its text")
+    elif said.direct and _ABOUT_A_CRASH.search(said.sentence):
+        # What the sentence above the code complains of is another of its lines.
+        score -= 0.15
+        reasons.append("the report shows this result")
+    elif said.role is Role.OBSERVED:
+        score += 0.05 if last or not said.direct else -0.1
+        reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
+    else:
+        reasons.append("the report shows this result")
+    if any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims):
+        score += 0.1
+        reasons.append(MARKED)
+    if view.in_title(seen.step.source):
+        score += 0.06
+        reasons.append("the title speaks of it")
+    if last:
+        score += 0.05
+        reasons.append("it is the last result shown there")
+    elif said is not None and said.role is Role.SHOWN:
+        score -= 0.15
+    if alike is Likeness.TOKENS and said is not None:
+        score -= 0.05
+    if alike is Likeness.PART:
+        score -= 0.1
+        reasons.append("the report's version gave a part of it")
+    if not is_runnable(seen.step.source) and not seen.step.inline:
+        score -= 0.08
+    return score, tuple(reasons)
+
+
+def _of_block(seen: Seen, score: float) -> float:
+    """Lower the score for what a loop printed: any change of a long text passes.
+
+    Where the report says what it should print, that says more.
+    """
+    wished = any(s.kind is ClaimKind.VALUE and s.role is Role.EXPECTED for s in seen.step.claims)
+    return min(score - 0.1, 0.35) if wished else score - 0.1
+
+
+def _is_last_shown(view: View, index: int) -> bool:
+    """Say whether no later statement of the same block has its result quoted."""
+    block = view.seen[index].step.block
+    return not any(
+        other.step.block == block
+        and any(s.kind is ClaimKind.VALUE and s.role in _SUSPECT for s in other.step.claims)
+        and displays(other)
+        for other in view.seen[index + 1 :]
+    )
+
+
+def _is_on_the_way(view: View, index: int, said: Claim | None) -> bool:
+    """Say whether a result is shown before the one that the title speaks of, in a session."""
+    seen = view.seen[index]
+    if said is None or not said.direct or view.in_title(seen.step.source):
+        return False
+    if any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims):
+        return False
+    return any(
+        other.step.block == seen.step.block
+        and view.in_title(other.step.source)
+        and any(
+            s.kind is ClaimKind.VALUE and s.direct and s.role in _SUSPECT for s in other.step.claims
+        )
+        for other in view.seen[index + 1 :]
+    )

@@ -1,0 +1,245 @@
+"""Oracles about exceptions: one that must not be raised, one that must."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_brt.observe.display import printed_argument, ran_expression
+from pytest_brt.observe.watch import Seen
+from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.judge import is_isolation, is_unset_variable
+from pytest_brt.oracle.rules.messages import is_about_the_message
+from pytest_brt.oracle.rules.view import (
+    View,
+    called,
+    is_said_to_work,
+    messages_agree,
+    quote,
+    short,
+    simple,
+)
+from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.types import OracleKind, Raised
+
+#: Raised by the snippet's own mistakes, not by the project, unless the report says so.
+_OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
+#: Says that the project's interpreter lacks a package, unless the report names it.
+_LACKING = "ModuleNotFoundError"
+#: What an older or newer Python's library has.
+_STANDARD = re.compile(
+    r"^module '(?P<name>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<from>[\w.]+)'"
+)
+#: The most that is believed where no line of the project raises: the call may be the mistake.
+_OUTSIDE = 0.5
+#: The reason of a test whose assertion the report wrote itself.
+OWN = "the report's own assertion fails"
+_TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
+
+
+def no_raise(view: View) -> Iterator[Draft]:
+    """An exception that the report complains about must not be raised."""
+    for index, seen in enumerate(view.seen):
+        raised = seen.did.raised if seen.did else None
+        if raised is None or seen.missing or is_isolation(raised) or is_unset_variable(raised):
+            continue
+        score, reasons, said = no_raise_score(view, seen, raised)
+        if score <= 0:
+            continue
+        if raised.in_project is None and OWN not in reasons:
+            score = min(score, _OUTSIDE)
+            reasons = (*reasons, "it is not raised in the project")
+        name = simple(raised.type)
+        message = f": {raised.message}" if raised.message else ""
+        shown = f"{name}{message}".split("\n")[0].rstrip(".")
+        body = _statement(seen, raised)
+        yield Draft(
+            kind=OracleKind.NO_RAISE,
+            index=index,
+            body=(body,),
+            sentence=f"`{short(body)}` must not raise {shown[:160]}.{quote(said)}",
+            score=score,
+            reasons=reasons,
+            expects=raised,
+            about=called(seen.step.source),
+        )
+
+
+def no_raise_score(
+    view: View, seen: Seen, raised: Raised
+) -> tuple[float, tuple[str, ...], Claim | None]:
+    """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
+    about = [said for said in seen.step.claims if said.kind is ClaimKind.RAISES]
+    wanted = [s for s in about if s.role in (Role.EXPECTED, Role.CONTRAST)]
+    if wanted and not any(s.role is Role.OBSERVED for s in about):
+        return 0.0, (), None
+    if _is_sound(view, seen, about) or any(
+        s.raised and s.raised.type for s in wanted if s.role is Role.EXPECTED
+    ):
+        return 0.0, (), None
+    own = not any(frame.project for frame in raised.frames)
+    if simple(raised.type) == "AssertionError" and own:
+        return 0.6, (OWN,), None
+    base = OracleKind.NO_RAISE.prior
+    same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
+    if (not same and is_said_to_work(seen)) or is_about_the_message(view.issue):
+        return 0.0, (), None
+    exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
+    named = view.is_named(raised)
+    told = bool(named and messages_agree(named.message, raised.message))
+    if own and simple(raised.type) in _OWN_MISTAKES and not (exact or told):
+        return 0.0, (), None
+    if exact:
+        return base + 0.15, ("the report shows this exception here, with this message",), exact[0]
+    if same and all(s.raised and s.raised.message for s in same):
+        return base - 0.2, ("the report shows another message of this exception here",), same[0]
+    if same:
+        return base + 0.05, ("the report shows this type of exception here",), same[0]
+    if told:
+        return base + 0.05, ("the report shows this exception and message",), None
+    if named:
+        return base - 0.1, ("the report names this type of exception",), None
+    if own or _is_of_the_place(raised):
+        return 0.0, (), None
+    unnamed = [s for s in about if s.raised and not s.raised.type]
+    works = [s for s in seen.step.claims if s.kind is ClaimKind.WORKS and s.role is Role.EXPECTED]
+    if works or unnamed:
+        return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
+    return _unspoken_score(view, seen, raised, about)
+
+
+def _unspoken_score(
+    view: View, seen: Seen, raised: Raised, about: list[Claim]
+) -> tuple[float, tuple[str, ...], Claim | None]:
+    """Return score and reasons for an exception of which the report does not speak."""
+    if view.script.named and not view.is_named(raised):
+        return 0.15, ("another exception than the report names",), None
+    if _gave_a_value(seen, about):
+        return 0.0, (), None
+    return 0.25, ("the report does not speak of an exception",), None
+
+
+def _gave_a_value(seen: Seen, about: list[Claim]) -> bool:
+    """Say whether the report shows what this very statement gave, and so no exception.
+
+    A tree that fails there fails of something else, as of other versions of what it needs.
+    """
+    return not about and any(
+        said.kind is ClaimKind.VALUE and said.direct and said.role is not Role.EXPECTED
+        for said in seen.step.claims
+    )
+
+
+def _is_of_the_place(raised: Raised) -> bool:
+    """Say whether an exception is about what this interpreter or this folder lacks."""
+    if simple(raised.type) in (_LACKING, "FileNotFoundError"):
+        return True
+    module = _STANDARD.search(raised.message)
+    if module is None:
+        return False
+    return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
+
+
+def _is_sound(view: View, seen: Seen, about: list[Claim]) -> bool:
+    """Say whether another statement of the same session is the one marked as wrong."""
+    if any(said.role is Role.OBSERVED for said in about) or not about:
+        return False
+    return any(
+        other.step.block == seen.step.block
+        and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
+        for other in view.seen
+        if other is not seen
+    )
+
+
+def _statement(seen: Seen, raised: Raised) -> str:
+    """Return what to run: the expression alone where the exception is not in showing it."""
+    source = seen.step.source
+    inner = printed_argument(source)
+    project = [frame for frame in raised.frames if frame.project]
+    if inner and project and project[0].function not in _TEXT_METHODS:
+        return inner
+    return ran_expression(source) or source
+
+
+def must_raise(view: View) -> Iterator[Draft]:
+    """What the report calls an error must raise one."""
+    for index, seen in enumerate(view.seen):
+        did = seen.did
+        expression = ran_expression(seen.step.source)
+        if did is None or not expression or seen.missing:
+            continue
+        if did.raised is not None:
+            yield from _another(index, seen, expression, did.raised)
+            continue
+        for said in seen.step.claims:
+            if (
+                said.kind is not ClaimKind.RAISES
+                or said.role is not Role.EXPECTED
+                or not said.raised
+            ):
+                continue
+            kind = said.raised.type or _sibling_exception(view, seen) or "Exception"
+            score = OracleKind.MUST_RAISE.prior + (0.05 if said.raised.type else -0.15)
+            yield _must_raise(index, seen, expression, kind, score, quote(said))
+        sibling = _sibling_exception(view, seen)
+        wrong = any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims)
+        if sibling and wrong:
+            yield _must_raise(
+                index,
+                seen,
+                expression,
+                sibling,
+                OracleKind.MUST_RAISE.prior + 0.1,
+                " The report marks it as wrong next to a like call that does raise.",
+            )
+
+
+def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
+    """One exception comes out where the report asks for another."""
+    kinds = {simple(raised.type), *map(simple, raised.bases)}
+    for said in seen.step.claims:
+        wanted = said.raised.type if said.raised and said.role is Role.EXPECTED else ""
+        if _LACKING in kinds:
+            return
+        if said.kind is ClaimKind.RAISES and wanted and simple(wanted) not in kinds:
+            score = OracleKind.MUST_RAISE.prior + (0.25 if _is_blamed(seen, raised) else 0.05)
+            draft = _must_raise(index, seen, expression, wanted, score, quote(said))
+            yield replace(draft, expects=raised)
+
+
+def _is_blamed(seen: Seen, raised: Raised) -> bool:
+    """Say whether the report complains about the very exception that comes out here."""
+    return any(
+        said.role is Role.OBSERVED
+        and said.raised
+        and simple(said.raised.type) == simple(raised.type)
+        for said in seen.step.claims
+    )
+
+
+def _must_raise(
+    index: int, seen: Seen, expression: str, kind: str, score: float, why: str
+) -> Draft:
+    return Draft(
+        kind=OracleKind.MUST_RAISE,
+        index=index,
+        body=(f"with pytest.raises({kind}):", f"    {expression}"),
+        sentence=f"`{short(expression)}` must raise {simple(kind)}.{why}",
+        score=score,
+        reasons=("the report says that it should be an error",),
+        imports=("import pytest",),
+        about=called(seen.step.source),
+    )
+
+
+def _sibling_exception(view: View, seen: Seen) -> str:
+    """Return the exception that a like call in the same block raises, as the report shows."""
+    for other in view.seen:
+        if other is seen or other.step.block != seen.step.block or other.did is None:
+            continue
+        if other.did.raised and called(other.step.source) == called(seen.step.source):
+            return simple(other.did.raised.type)
+    return ""

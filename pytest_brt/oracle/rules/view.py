@@ -1,0 +1,149 @@
+"""What the rules look at: the report, its statements, and what these did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from keyword import iskeyword
+
+from pytest_brt.issue.prose import sentences
+from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.reading.claims import claims
+from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script
+from pytest_brt.types import BlockKind, Issue, Raised
+
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_RAISES = re.compile(r"\b(?:rais|throw|threw|error|exception|fail|crash|got|get)", re.IGNORECASE)
+#: Blocks in which an exception is spoken of, or comes out.
+_SHOWN = (BlockKind.PROSE, BlockKind.HEADING, BlockKind.OUTPUT, BlockKind.TRACEBACK)
+_COMMON = frozenset(
+    {
+        "the", "and", "for", "not", "with", "from", "import", "print", "return", "returns",
+        "should", "does", "when", "wrong", "result", "value", "error", "bug", "fails", "fail",
+        "using", "use", "issue", "problem", "incorrect", "class", "function", "method", "object"
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A report that was run."""
+
+    issue: Issue
+    script: Script
+    replayed: Replayed
+
+    @property
+    def seen(self) -> tuple[Seen, ...]:
+        """Return the statements with what they did."""
+        return self.replayed.seen
+
+    @property
+    def wanted_exceptions(self) -> frozenset[str]:
+        """Return the simple names of the exceptions that the report's words ask for."""
+        return frozenset(
+            simple(claim.raised.type)
+            for claim in self._spoken()
+            if claim.role is Role.EXPECTED and claim.raised and claim.raised.type
+        )
+
+    @property
+    def blamed_values(self) -> tuple[str, ...]:
+        """Return the values that the report's sentences say come out, and not that they should."""
+        return tuple(
+            claim.text
+            for claim in self._spoken()
+            if claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
+        )
+
+    def _spoken(self) -> Iterator[Claim]:
+        """Yield what the sentences say, each by itself."""
+        for block in self.issue.blocks:
+            for given in sentences(block):
+                yield from claims(given)
+
+    def in_title(self, source: str) -> bool:
+        """Say whether the report's title speaks of a name in `source`."""
+        words = {word.lower() for word in _NAME.findall(self.issue.title)} - _COMMON
+        return bool(words & {name.lower() for name in _NAME.findall(source)})
+
+    def is_named(self, raised: Raised) -> Raised | None:
+        """Return the exception of the report that is this one, the best match first."""
+        same = [r for r in self.script.named if simple(r.type) == simple(raised.type)]
+        for named in same:
+            if messages_agree(named.message, raised.message):
+                return named
+        if same:
+            return next((named for named in same if not named.message), same[0])
+        return self._by_its_own_name(simple(raised.type))
+
+    def _by_its_own_name(self, name: str) -> Raised | None:
+        """Return the exception whose name alone does not say that it is one."""
+        named = re.compile(rf"(?<!\w){re.escape(name)}\b(?::[ \t]+(?P<message>[^`\n]+))?")
+        texts = [self.issue.title, *(b.text for b in self.issue.blocks if b.kind in _SHOWN)]
+        for line in (line for text in texts for line in text.split("\n")):
+            match = named.search(line)
+            if match and (match["message"] or _RAISES.search(line)):
+                return Raised(type=name, message=match["message"] or "")
+        return None
+
+
+def is_said_to_work(seen: Seen) -> bool:
+    """Say whether the report calls a statement one that works."""
+    return any(s.kind is ClaimKind.WORKS and s.role is Role.CONTRAST for s in seen.step.claims)
+
+
+def simple(name: str) -> str:
+    """Return the last part of a dotted name."""
+    return name.rsplit(".", 1)[-1]
+
+
+def messages_agree(reported: str, seen: str) -> bool:
+    """Say whether two messages of an exception say the same, numbers and names aside."""
+    one, other = _plain(reported), _plain(seen)
+    if not one or not other:
+        return False
+    if one == other or (len(one) > 8 and one in other) or (len(other) > 8 and other in one):
+        return True
+    words, others = set(one.split()), set(other.split())
+    return len(words & others) / len(words | others) >= 0.6
+
+
+def _plain(message: str) -> str:
+    message = re.sub(r"0x[0-9a-f]+|\d+", "0", message.lower())
+    return " ".join(re.sub(r"[`'\"“”]+", " ", message).split())
+
+
+def quote(said: Claim | None) -> str:
+    """Return the report's words as the end of a docstring, "" when there are none."""
+    if said is None or said.direct or len(said.sentence) < len(said.text) + 8:
+        return ""
+    return f' Report: "{" ".join(said.sentence.split())}"'
+
+
+def called(source: str) -> str:
+    """Return the name of the function or attribute a statement is about, for test names.
+
+    >>> called("print(simplify(x))")
+    'simplify'
+    """
+    found = re.findall(r"([A-Za-z_]\w*)\s*\(", source)
+    names = [n for n in found if n not in ("print", "str") and not iskeyword(n)]
+    if names:
+        chained = re.findall(r"\.([A-Za-z_]\w*)\s*\(", source)
+        return str(
+            chained[-1]
+            if chained
+            and source.rstrip().endswith(")")
+            and (not re.match(r"\s*[A-Za-z_]\w*\s*\(", source))
+            else names[0]
+        )
+    attributes = re.findall(r"\.([A-Za-z_]\w*)", source)
+    return str(attributes[-1]) if attributes else ""
+
+
+def short(source: str) -> str:
+    """Return a statement on one line, cut where it is long."""
+    line = " ".join(source.split())
+    return line if len(line) <= 120 else line[:117] + "..."

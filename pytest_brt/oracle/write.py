@@ -1,0 +1,308 @@
+"""A draft → a test module that a careful person would have written."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import textwrap
+import tokenize
+
+from pytest_brt.observe.watch import Replayed
+from pytest_brt.oracle.draft import Draft
+from pytest_brt.reading.mend import parses
+from pytest_brt.reading.names import names_of, needed
+from pytest_brt.syntax import parse
+
+_WIDTH = 96
+#: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
+_TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
+_SMALL = frozenset(
+    {
+        "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
+        "was", "not", "does", "doesn", "don", "is", "it", "of", "in", "on", "to", "an", "as",
+        "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before",
+        "while", "via", "using", "use"
+    }
+)  # fmt: skip
+#: A call on a class or module that sets something and is none of an object's.
+_SETTING = re.compile(
+    r"(?:[a-z_]\w*\.)*(?:[A-Z]\w*|[a-z_]\w*)\.(?:set|enable|disable|register|configure|use|seed"
+    r"|reset|override)(?:_?\w*)\("
+)
+_GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
+
+
+def slug(source: str, title: str) -> str:
+    """Return what the tests of an issue are called after: its file's name, or its title.
+
+    >>> slug("bugs/ISSUE-12.md", "x")
+    'issue_12'
+    """
+    stem = source.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0]
+    words = _words(stem)
+    if stem.lower() in _GENERIC or not re.search(r"[a-z0-9]", words):
+        parts = [part for part in _words(title).split("_") if part not in _SMALL and len(part) > 1]
+        words = "_".join(parts[:4])
+    return words[:40].strip("_") or "issue"
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
+    """Return the source of the test module, or None when a name in it cannot be bound."""
+    parts_found = _pieces(draft, replayed)
+    if parts_found is None:
+        return None
+    header, body = parts_found
+    definitions, body = _definitions(body, header)
+    arguments = ", ".join(draft.fixtures)
+    parts = [f"def {name}({arguments}):", *docstring(draft.sentence)]
+    parts += [indented(line) for line in body]
+    source = "\n".join(parts) + "\n"
+    source = "\n\n\n".join(part for part in (header, *definitions, source) if part)
+    return source if parses(source) else None
+
+
+def indented(source: str) -> str:
+    """Return statements one level deeper; lines that begin in a string stay as they are."""
+    inside: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in _TEXTS:
+            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+    lines = source.split("\n")
+    return "\n".join(
+        line if number in inside or not line.strip() else f"    {line}"
+        for number, line in enumerate(lines, 1)
+    )
+
+
+def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
+    """Split off the functions and classes that need nothing of the test: to the module's top.
+
+    There they are what they were in the report: they can be pickled, and found by name.
+    """
+    have = set(names_of(header).bound) if header else set()
+    bound = {name for line in body if parses(line) for name in names_of(line).bound}
+    above: list[str] = []
+    rest: list[str] = []
+    for line in body:
+        node = parse(line).body[0] if parses(line) else None
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and names_of(line).used | (names_of(line).builtin & bound) <= have | {node.name}
+            and (not node.name.startswith("test") and not node.name.startswith("Test"))
+        ):
+            above.append(line)
+            have.add(node.name)
+        else:
+            rest.append(line)
+    return (above, rest) if rest else ([], body)
+
+
+def script(draft: Draft, replayed: Replayed) -> str | None:
+    """Return the same as a script, without a function around it."""
+    parts_found = _pieces(draft, replayed)
+    if parts_found is None:
+        return None
+    header, body = parts_found
+    return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
+
+
+def _pieces(draft: Draft, replayed: Replayed) -> tuple[str, list[str]] | None:
+    """Return the import block and the lines of the test's body."""
+    setup = _setup(draft, replayed)
+    lines = [tidy(replayed.seen[index].step.source) for index in setup]
+    imports, local = _hoist(lines)
+    body = [*local, *_silenced(draft, replayed, setup), *draft.body]
+    text = "\n".join(body)
+    if not parses(text):
+        return None
+    loaded = _unbound([*local, "\n".join(draft.body)], [*imports, *draft.imports])
+    resolver = replayed.resolver
+    resolver.resolve(loaded)
+    if resolver.missing(loaded - set(draft.fixtures)):
+        return None
+    found = resolver.imports_for(loaded - set(draft.fixtures))
+    heads = [line for line in found if _is_import(line)]
+    lines_first = [line for way in found for line in way.split("\n") if not _is_import(line)]
+    body = [*lines_first, *body]
+    return _imports([*draft.imports, *imports, *heads], "\n".join(body)), body
+
+
+def _setup(draft: Draft, replayed: Replayed) -> list[int]:
+    """Return the statements to run first: those the draft depends on that did not fail."""
+    if draft.index is None:
+        return []
+    usable = [
+        index
+        for index in range(len(replayed.seen))
+        if _is_before(replayed, index, draft.index) and _ran(replayed, index)
+    ]
+    sources = [replayed.seen[index].step.source for index in usable]
+    body = "\n".join(draft.body)
+    if draft.whole:
+        return [index for index in usable if not _is_idle(replayed.seen[index].step.source)]
+    wanted = names_of(body).used if parses(body) else frozenset()
+    chosen = {*needed([*sources, body], len(sources), wanted)}
+    objects = {n for line in sources if not _is_import(line) for n in names_of(line).bound}
+    for place, index in enumerate(usable):
+        own = sources[place].partition(".")[0] in objects
+        if not own and _sets_for_all(replayed, index, draft.index):
+            chosen |= {place, *needed(sources, place)}
+    return [usable[place] for place in sorted(chosen)]
+
+
+def _sets_for_all(replayed: Replayed, index: int, last: int) -> bool:
+    """Say whether a statement sets something that all later ones of its block go by.
+
+    As in ``Parser.set_spaces("")``. No name leads from there to the claim, and on the tree with
+    the bug the result may be the same without it.
+    """
+    seen = replayed.seen[index]
+    if seen.step.block != replayed.seen[last].step.block or seen.did is None:
+        return False
+    silent = seen.did.value is not None and seen.did.value.is_none and not seen.did.stdout
+    return silent and bool(_SETTING.match(seen.step.source))
+
+
+def _silenced(draft: Draft, replayed: Replayed, setup: list[int]) -> list[str]:
+    """Return the line that drops what the set-up prints, where the test looks at the output."""
+    printed = (replayed.seen[index].did for index in setup)
+    noisy = any(did is not None and did.stdout for did in printed)
+    return ["capsys.readouterr()"] if noisy and "capsys" in draft.fixtures else []
+
+
+def _is_before(replayed: Replayed, index: int, last: int) -> bool:
+    step = replayed.seen[index].step
+    return not step.inline and (index < last or replayed.seen[last].step.inline)
+
+
+def _ran(replayed: Replayed, index: int) -> bool:
+    seen = replayed.seen[index]
+    return seen.did is not None and seen.did.raised is None and not seen.names.stars
+
+
+def _is_idle(source: str) -> bool:
+    """A statement that only shows something."""
+    node = parse(source).body[0]
+    return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)
+
+
+def tidy(source: str) -> str:
+    """Return the statement without comments, on lines that are not too long."""
+    plain = ast.unparse(parse(source))
+    if (
+        "#" not in source
+        and '"""' not in source
+        and "'''" not in source
+        and all(len(line) <= _WIDTH for line in source.split("\n"))
+    ):
+        return source.strip()
+    return plain
+
+
+def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Split the set-up into imports, which go to the top of the module, and the rest."""
+    imports, rest = [], []
+    bound: set[str] = set()
+    for line in lines:
+        names = names_of(line)
+        if _is_import(line) and not names.bound & bound:
+            imports.append(line)
+        else:
+            rest.append(line)
+            bound |= names.bound
+    return imports, rest
+
+
+def _is_import(line: str) -> bool:
+    return line.startswith(("import ", "from ")) and "\n" not in line.strip()
+
+
+def _unbound(lines: list[str], imports: list[str]) -> frozenset[str]:
+    bound: set[str] = set()
+    for line in imports:
+        bound |= names_of(line).bound
+    unbound: set[str] = set()
+    for line in lines:
+        names = names_of(line)
+        unbound |= names.used - bound
+        bound |= names.bound
+    return frozenset(unbound)
+
+
+def _imports(lines: list[str], body: str) -> str:
+    """Return the import block: only what `body` uses, one line per module, sorted."""
+    used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
+    plain: dict[str, None] = {}
+    members: dict[str, dict[str, None]] = {}
+    for line in lines:
+        for node in parse(line).body:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    bound = alias.asname or alias.name.split(".")[0]
+                    if bound in used:
+                        plain.setdefault(ast.unparse(ast.Import([alias])))
+            elif isinstance(node, ast.ImportFrom):
+                module_path = "." * node.level + (node.module or "")
+                for alias in node.names:
+                    bound = alias.asname or alias.name
+                    if bound in used:
+                        text = alias.name + (f" as {alias.asname}" if alias.asname else "")
+                        members.setdefault(module_path, {}).setdefault(text)
+    result = sorted(plain)
+    if result and members:
+        result.append("")
+    for module_path in sorted(members):
+        result += _from(module_path, sorted(members[module_path]))
+    return "\n".join(result)
+
+
+def _from(module_path: str, names: list[str]) -> list[str]:
+    line = f"from {module_path} import {', '.join(names)}"
+    if len(line) <= _WIDTH:
+        return [line]
+    wrapped = textwrap.wrap(", ".join(names) + ",", _WIDTH - 4)
+    return [f"from {module_path} import (", *(f"    {part}" for part in wrapped), ")"]
+
+
+def docstring(sentence: str) -> list[str]:
+    """Return the lines of a test's docstring, indented."""
+    # Of characters that cannot be seen, some cannot stand in source at all.
+    seen = "".join(letter if letter.isprintable() else " " for letter in sentence)
+    text = " ".join(seen.replace("\\", "\\\\").replace('"""', "'''").split())
+    if text.endswith('"'):
+        text += " "
+    if len(text) > 400:
+        text = text[:400].rsplit(" ", 1)[0].rstrip("\\") + " …"
+    if len(text) <= _WIDTH - 10:
+        return [f'    """{text}"""']
+    wrapped = textwrap.wrap(text, _WIDTH - 7, break_long_words=False, break_on_hyphens=False)
+    return [f'    """{wrapped[0]}', *(f"    {line}" for line in wrapped[1:]), '    """']
+
+
+def literal(text: str) -> str:
+    """Return a Python string literal for `text`; several lines as adjacent literals.
+
+    >>> literal("a")
+    '"a"'
+    """
+    if "\n" not in text or len(text) <= 60:
+        return quoted(text)
+    return "(\n" + "\n".join(f"    {part}" for part in pieces(text)) + "\n)"
+
+
+def pieces(text: str) -> list[str]:
+    """Return one string literal per line of `text`."""
+    lines = text.split("\n")
+    parts = [quoted(line + "\n") for line in lines[:-1]]
+    return [*parts, quoted(lines[-1])] if lines[-1] else parts
+
+
+def quoted(text: str) -> str:
+    """Return a string literal in double quotes, unless that needs more backslashes."""
+    plain = repr(text)
+    return plain if '"' in text or plain[0] == '"' else f'"{plain[1:-1]}"'

@@ -1,0 +1,1 @@
+"""What a report says: its blocks and sentences → statements, files and commands, with claims."""

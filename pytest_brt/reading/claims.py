@@ -1,0 +1,79 @@
+"""Sentences → what they say about which code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from pytest_brt.issue.prose import Sentence, sentence
+from pytest_brt.reading.claim import raises_claim, value_claim
+from pytest_brt.reading.general import general_claims
+from pytest_brt.reading.lexicon import hidden_quotes, plain
+from pytest_brt.reading.mend import parses
+from pytest_brt.reading.mentions import (
+    EXCEPTION,
+    Code,
+    code_in,
+    is_literal,
+    is_runnable,
+    masked,
+    object_at,
+)
+from pytest_brt.reading.steps import Claim, Role
+from pytest_brt.reading.verbs import in_a_row, verb_claims
+
+_LABEL = re.compile(
+    r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
+    r"|result|(?:expected|actual|observed|current) (?:result|output|value|behaviou?r))"
+    r"(?:\*\*)?\s*(?::|=|is)(?:\*\*)?\s*",
+    re.IGNORECASE,
+)
+
+
+def claims(
+    given: Sentence, known: Collection[str] = (), section: Role = Role.SHOWN
+) -> tuple[Claim, ...]:
+    """Return what a sentence says about code.
+
+    Args:
+        given: the sentence.
+        known: variables of the report, which a sentence may speak of by name.
+        section: the role of the section it stands in; a lone value there has that role.
+    """
+    told = sentence(plain(given.text), given.line, heading=given.heading)
+    codes = code_in(told)
+    hidden = hidden_quotes(masked(told.text, codes))
+    found = verb_claims(told, codes, hidden, known)
+    found += _label_claims(told, codes, hidden)
+    found += _lone_value(told, codes, section) if not found else []
+    runnable = [code for code in codes if is_runnable(code.text)]
+    subject = runnable[0].text if runnable else ""
+    found += general_claims(told, subject, found)
+    return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
+
+
+def _lone_value(given: Sentence, codes: list[Code], section: Role) -> list[Claim]:
+    """A section named "Expected" or "Actual" that holds nothing but a value."""
+    text = given.text.strip().rstrip(".")
+    if section not in (Role.EXPECTED, Role.OBSERVED):
+        return []
+    value = codes[0].text if len(codes) == 1 and len(text) - len(codes[0].text) <= 4 else text
+    if is_literal(value) or (codes and value == codes[0].text and parses(value)):
+        return [value_claim("", value, section, given)]
+    return []
+
+
+def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim]:
+    found = []
+    for match in _LABEL.finditer(hidden):
+        label = match["label"].lower()
+        role = Role.EXPECTED if re.match(r"expected|should", label) else Role.OBSERVED
+        text, end = object_at(given.text, codes, match.end())
+        exception = EXCEPTION.match(text) if text else None
+        if exception:
+            found.append(raises_claim("", exception, role, given))
+        elif text:
+            claim = value_claim("", text, role, given)
+            found += in_a_row(claim, given.text, codes, end) if is_literal(text) else [claim]
+    return found

@@ -1,0 +1,167 @@
+"""Blocks of code and sessions → statements, with what is shown and said right there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from pytest_brt.issue.sessions import read_session
+from pytest_brt.reading.comments import comment_said, printed_said
+from pytest_brt.reading.compound import may_print
+from pytest_brt.reading.expectations import announces_result
+from pytest_brt.reading.mend import Statement, statements
+from pytest_brt.reading.mentions import is_literal
+from pytest_brt.reading.names import names_of
+from pytest_brt.reading.outputs import read_output
+from pytest_brt.reading.progress import (
+    Reading,
+    add_step,
+    announced,
+    close_block,
+    displayed,
+    displays_value,
+    say,
+)
+from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.syntax import parse
+from pytest_brt.types import Block
+
+#: What a comment below a statement may say of it.
+_RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
+
+
+def read_repl(reading: Reading, block: Block) -> None:
+    """Read a session: each input, and what came back."""
+    role, sentence = announced(reading)
+    added: list[int] = []
+    for exchange in read_session(block.text):
+        parts = statements(exchange.source)
+        for number, statement in enumerate(parts):
+            last = number == len(parts) - 1
+            said = list(_comments(statement))
+            if last and exchange.output.strip():
+                output, remark = _split_remark(exchange.output)
+                said.append(_below(output, role, sentence))
+                said += comment_said(remark)
+            added.append(
+                add_step(reading, statement, block.line + exchange.line, tuple(said), session=True)
+            )
+        if not parts and not _is_remark(exchange.source):
+            reading.notes.append(
+                f"line {block.line + exchange.line}: not Python: "
+                f"{exchange.source.splitlines()[0]!r}"
+            )
+    close_block(reading, added)
+
+
+def _below(output: str, role: Role, sentence: str) -> Claim:
+    """Return what a result says that stands with its code below a sentence: a wish, maybe."""
+    wished = role is Role.EXPECTED and not announces_result(sentence)
+    return replace(displayed(output, role, sentence), wished=wished)
+
+
+def _is_remark(source: str) -> bool:
+    """Say whether nothing was typed but comments."""
+    lines = (line.strip() for line in source.split("\n"))
+    return all(not line or line.startswith("#") for line in lines)
+
+
+def _split_remark(output: str) -> tuple[str, str]:
+    """Split a comment or an arrow with a remark from a line of output."""
+    match = re.search(r"[ \t]+(?:#+|<[-=]+|←)[ \t]*(?P<remark>[^#\n]*)$", output)
+    if match is None or "\n" in output or output.lstrip().startswith(("'", '"')):
+        return output, ""
+    return output[: match.start()], match["remark"].strip()
+
+
+def read_python(reading: Reading, block: Block) -> None:
+    """Read a block of code."""
+    role, sentence = announced(reading)
+    if reading.latest and _is_bare_value(block.text):
+        literal = all(is_literal(part.source) for part in statements(block.text))
+        if role is Role.EXPECTED or (literal and _shows(reading)):
+            read_output(reading, block)
+            return
+    parts = statements(block.text)
+    if not parts:
+        reading.notes.append(f"line {block.line}: code that does not parse")
+    parts = _with_calls(parts)
+    added: list[int] = []
+    for number, statement in enumerate(parts):
+        before = parts[number - 1] if number else None
+        if added and before and _is_echo(statement, before, parts[: number - 1]):
+            say(reading, added[-1], _below(statement.source, role, sentence))
+            continue
+        line = block.line + statement.line
+        added.append(add_step(reading, statement, line, _comments(statement), session=False))
+    if role is Role.CONTRAST and added:
+        say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=sentence))
+    close_block(reading, added)
+
+
+def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Call the tests that a snippet defines, right after their definition."""
+    found: list[Statement] = []
+    for statement in parts:
+        found.append(statement)
+        node = parse(statement.source).body[-1]
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name.startswith("test_")
+            and not ast.unparse(node.args)
+            and not node.decorator_list
+        ):
+            call = replace(statement, source=f"{node.name}()", above="", beside="", below="")
+            found.append(call)
+    return tuple(found)
+
+
+def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, ...]) -> bool:
+    """Say whether a statement is the output of the one above it, pasted without prompts."""
+    node, above = parse(statement.source).body[-1], parse(before.source).body[-1]
+    if not isinstance(node, ast.Expr) or not isinstance(above, ast.Expr):
+        return False
+    if statement.above or statement.line != before.line + before.source.count("\n") + 1:
+        return False
+    if isinstance(node.value, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set):
+        return True
+    if isinstance(node.value, ast.Attribute):
+        root = statement.source.split(".")[0].strip()
+        bound = {name for other in (*earlier, before) for name in names_of(other.source).bound}
+        return root not in bound and root.isidentifier()
+    return False
+
+
+def _shows(reading: Reading) -> bool:
+    """Say whether the code above ends in something that shows a value, not shown so far."""
+    last = reading.steps[reading.latest[-1]]
+    shows = displays_value(last.source) or may_print(last.source)
+    return shows and not any(said.direct for said in last.claims)
+
+
+def _is_bare_value(text: str) -> bool:
+    """Say whether a block is a value, or a list of values such as a loop prints."""
+    parts = statements(text)
+    if len(parts) > 1:
+        return all(is_literal(part.source) for part in parts)
+    return (
+        len(parts) == 1
+        and isinstance(parse(parts[0].source).body[0], ast.Expr)
+        and ("print(" not in text)
+    )
+
+
+def _comments(statement: Statement) -> tuple[Claim, ...]:
+    node = parse(statement.source).body[-1]
+    said = list(comment_said(statement.beside))
+    if isinstance(node, ast.Expr | ast.Assign | ast.Assert):
+        said += comment_said(statement.above) if not said else ()
+        first = statement.below.split("\n")[0]
+        if first and not said:
+            said += [s for s in comment_said(first) if s.kind in _RESULTS]
+        if first and not said and isinstance(node, ast.Expr):
+            said += printed_said(first)
+    elif may_print(statement.source) and not said:
+        said += printed_said(statement.below)
+    return tuple(said)

@@ -1,0 +1,146 @@
+"""Code that a sentence mentions: between backticks, as calls in plain text, after a verb."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from pytest_brt.issue.prose import Sentence
+from pytest_brt.reading.mend import parses
+from pytest_brt.syntax import parse
+
+#: An exception by its name, and its message where that follows.
+EXCEPTION = re.compile(
+    r"\b(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration))\b"
+    r"(?::[ ]+(?P<message>[^`\n]+))?"
+)
+_PLAIN_CALL = re.compile(r"(?<![\w`.])(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(")
+_PLAIN_POWER = re.compile(r"(?<![\w`*])[\w.()]+(?:\*\*|//)[-+]?[\w.()]+")
+_STOP = re.compile(
+    r"[,;]|\.(?:\s|$)|\s(?:instead|rather|when|but|and|for|which|while|if|or|on|in|because|since"
+    r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
+)
+_STARTS_LITERAL = re.compile(r"\s*(?:[\[({]|[rRbBuU]?['\"])")
+_ENDS_LITERAL = re.compile(r"[\])}'\"]")
+#: What makes a literal a part of a longer expression.
+_GOES_ON = re.compile(r"\s*[%+*/|&@^]|[\w.\[(=<>-]\S")
+_ENGLISH = frozenset(
+    {
+        "a", "an", "the", "wrong", "incorrect", "correct", "right", "it", "this", "that",
+        "something", "nothing", "error", "errors", "nonsense", "different", "same", "empty",
+        "fine", "ok", "true", "false", "as", "in", "on", "not", "always", "never", "only",
+        "also", "very", "too", "broken", "missing", "used", "done", "called", "set", "result",
+        "results", "value", "values", "garbage", "what", "how"
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of code in a sentence."""
+
+    text: str
+    #: Where it stands in the sentence.
+    start: int
+    end: int
+
+
+def code_in(sentence: Sentence) -> list[Code]:
+    """Return the code in a sentence: between backticks, and calls in plain text."""
+    codes = [Code(_unquote(span.text), span.start, span.end) for span in sentence.spans]
+    text = sentence.text
+    taken = [(code.start, code.end) for code in codes]
+    for match in [*_PLAIN_CALL.finditer(text), *_PLAIN_POWER.finditer(text)]:
+        if any(start <= match.start() < end for start, end in taken):
+            continue
+        end = _expression_end(text, match.start(), match.end())
+        if end:
+            codes.append(Code(text[match.start() : end], match.start(), end))
+            taken.append((match.start(), end))
+    return sorted(codes, key=lambda code: code.start)
+
+
+def _unquote(code: str) -> str:
+    return code.removeprefix(">>>").strip().rstrip(";")
+
+
+def _expression_end(text: str, start: int, end: int) -> int:
+    """Return where the expression that starts at `start` ends, 0 when there is none."""
+    for stop in re.finditer(r"\s|$|[,.;:](?=\s|$)", text):
+        if stop.start() < end:
+            continue
+        piece = text[start : stop.start()]
+        if len(piece) > 300:
+            break
+        if parses(piece) and "\n" not in piece:
+            return stop.start()
+    return 0
+
+
+def is_runnable(text: str) -> bool:
+    """Say whether `text` is an expression that does something: a call, an operator, an item."""
+    text = text.strip()
+    if not text or len(text) > 400 or not parses(text):
+        return False
+    body = parse(text).body
+    if len(body) != 1 or not isinstance(body[0], ast.Expr):
+        return False
+    node = body[0].value
+    if isinstance(node, ast.Call) and not (node.args or node.keywords):
+        return isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)
+    kinds = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.UnaryOp)
+    return any(isinstance(child, kinds) for child in ast.walk(node)) and not is_literal(text)
+
+
+def is_literal(text: str) -> bool:
+    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def masked(text: str, codes: list[Code]) -> str:
+    """Return `text` with each code hidden behind as many signs that no word has."""
+    for code in codes:
+        text = text[: code.start] + "\u00a7" * (code.end - code.start) + text[code.end :]
+    return text
+
+
+def object_at(text: str, codes: list[Code], start: int) -> tuple[str, int]:
+    """Return the code, literal or exception right after `start`, and where it ends."""
+    for code in codes:
+        if start - 1 <= code.start <= start + 2:
+            return code.text, code.end
+    rest = text[start:]
+    exception = EXCEPTION.match(rest)
+    if exception:
+        return exception[0].rstrip(". "), start + exception.end()
+    whole = _literal_at(rest)
+    if whole:
+        return whole.strip(), start + len(whole)
+    stop = _STOP.search(rest)
+    piece = rest[: stop.start()] if stop else rest
+    piece = piece.strip().rstrip(".:")
+    if not piece or len(piece) > 80 or piece.lower() in _ENGLISH:
+        return "", start
+    single = " " not in piece
+    if (single or is_literal(piece)) and parses(piece):
+        return piece, start + len(piece)
+    return "", start
+
+
+def _literal_at(text: str) -> str:
+    """Return the string or collection that `text` starts with, "" for none.
+
+    What stands in it ends no sentence: ``[1, 2]`` has a comma, and ``'a and b'`` an "and".
+    """
+    if not _STARTS_LITERAL.match(text):
+        return ""
+    for end in _ENDS_LITERAL.finditer(text[:300]):
+        piece = text[: end.end()]
+        if is_literal(piece.strip()):
+            return "" if _GOES_ON.match(text, end.end()) else piece
+    return ""

@@ -1,0 +1,182 @@
+"""What has been read of a report so far, and how more is added to it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from pytest_brt.issue.prose import Sentence
+from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.reading.mend import Statement
+from pytest_brt.reading.names import names_of
+from pytest_brt.reading.roles import role_of
+from pytest_brt.reading.steps import Claim, ClaimKind, Role, Step
+from pytest_brt.syntax import parse
+
+_BOTH = re.compile(
+    r"\b(?:before|old|previous)\b.{0,20}\b(?:vs|versus|and|then)\b.{0,20}\b(?:after|new|current)\b"
+    r"|\b(?:after|new|current)\b.{0,20}\b(?:vs|versus|and)\b.{0,20}\b(?:before|old|previous)\b",
+    re.IGNORECASE,
+)
+
+
+def _unknown(_path: str) -> bool:
+    """Say of no file that it is the project's."""
+    return False
+
+
+@dataclass(slots=True)
+class Reading:
+    """What has been read so far."""
+
+    steps: list[Step] = field(default_factory=list)
+    inline: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    #: Role that the section's heading gives.
+    section: Role = Role.SHOWN
+    heading: str = ""
+    #: Sentences since the last block of code.
+    recent: list[Sentence] = field(default_factory=list)
+    #: Claims about the code that comes next.
+    ahead: list[Claim] = field(default_factory=list)
+    #: Variables of the report so far.
+    bound: set[str] = field(default_factory=set)
+    #: Indices of the steps of the last code block.
+    latest: list[int] = field(default_factory=list)
+    #: The sentence that announced two outputs of that block together.
+    both: str = ""
+    #: What was announced of that block.
+    latest_role: Role = Role.SHOWN
+    block: int = 0
+    #: Says whether a path in a traceback is that of a file of the project.
+    is_project: Callable[[str], bool] = _unknown
+
+
+def merged(old: tuple[Claim, ...], new: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Return both, without doubles."""
+    return tuple(dict.fromkeys([*old, *new]))
+
+
+def about(claim: Claim) -> Claim:
+    """Return a claim as a statement has it: of which one it is, is known then."""
+    return replace(claim, subject="", ordinal=0, row=0)
+
+
+def say(reading: Reading, index: int, claim: Claim) -> None:
+    """Note that `claim` is made of statement number `index`."""
+    step = reading.steps[index]
+    reading.steps[index] = replace(step, claims=merged(step.claims, (about(claim),)))
+
+
+def meant(reading: Reading, claim: Claim) -> int | None:
+    """Return the statement of the last block that "the first", "the second" … means.
+
+    Of values in a row each belongs to one result; where there are more or fewer results, it is
+    not known which, and None is returned.
+    """
+    shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
+    place = claim.ordinal - 1 if claim.ordinal > 0 else claim.ordinal
+    if claim.row and claim.row != len(shown):
+        return None
+    if claim.ordinal and -len(shown) <= place < len(shown):
+        return shown[place]
+    return reading.latest[-1]
+
+
+def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]) -> None:
+    """Add code from a sentence, or what is said of it when it is there already."""
+    for number, step in enumerate(reading.inline):
+        if step.source == source:
+            reading.inline[number] = replace(step, claims=merged(step.claims, said))
+            return
+    reading.inline.append(
+        Step(source=source, line=line, block=-1 - len(reading.inline), claims=said, inline=True)
+    )
+
+
+def announced(reading: Reading) -> tuple[Role, str]:
+    """Return the role of the block that comes now, and the sentence that gives it."""
+    if any(claim.ordinal for claim in reading.ahead):
+        return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
+    if reading.recent:
+        last = reading.recent[-1]
+        role = role_of(last.text)
+        if role is not Role.SHOWN:
+            return role, last.text
+    if reading.section is not Role.SHOWN:
+        return reading.section, reading.heading
+    return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
+
+
+def announced_output(reading: Reading) -> tuple[Role, str]:
+    """Return the role of the output that comes now, and the sentence that gives it.
+
+    One sentence announces two of them when it names both: "before vs after". Which is the wrong
+    one is not said with that; the tree tells.
+    """
+    role, sentence = announced(reading)
+    if reading.recent and _BOTH.search(sentence):
+        reading.both = sentence
+    elif reading.recent or not reading.both:
+        reading.both = ""
+        return role, sentence
+    return Role.SHOWN, reading.both
+
+
+def add_step(
+    reading: Reading, statement: Statement, line: int, said: tuple[Claim, ...], *, session: bool
+) -> int:
+    """Add the statements of one input and return the index of the last."""
+    nodes = parse(statement.source).body
+    sources = [ast.unparse(node) for node in nodes] if len(nodes) > 1 else [statement.source]
+    for number, source in enumerate(sources):
+        reading.steps.append(
+            Step(
+                source=source,
+                line=line,
+                block=reading.block,
+                claims=said if number == len(sources) - 1 else (),
+                session=session,
+                mended=statement.mended,
+            )
+        )
+    return len(reading.steps) - 1
+
+
+def close_block(reading: Reading, added: list[int]) -> None:
+    """End a block of code: what was announced belongs to its statements."""
+    if not added:
+        return
+    reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
+    ahead, reading.ahead = reading.ahead, []
+    reading.latest_role = announced(reading)[0]
+    reading.recent, reading.latest, reading.both = [], added, ""
+    for claim in ahead:
+        several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS) and not claim.ordinal
+        for index in added if several else [meant(reading, claim)]:
+            if index is not None:
+                say(reading, index, claim)
+    for index in added:
+        reading.bound |= names_of(reading.steps[index].source).bound
+
+
+def displayed(output: str, role: Role, sentence: str) -> Claim:
+    """Return what the output below a statement says of it."""
+    raised = final_exception(output)
+    if raised is not None:
+        return Claim(
+            kind=ClaimKind.RAISES,
+            role=role,
+            raised=raised,
+            text=output,
+            sentence=sentence,
+            direct=True,
+        )
+    return Claim(kind=ClaimKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
+
+
+def displays_value(source: str) -> bool:
+    """Say whether a statement shows the value of an expression."""
+    return isinstance(parse(source).body[-1], ast.Expr)

@@ -1,0 +1,281 @@
+"""What a report says of files and commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pytest_brt.issue.prose import sentences
+from pytest_brt.issue.shells import read_shell
+from pytest_brt.reading.command import NAME, Command, read_command
+from pytest_brt.reading.mend import parses
+from pytest_brt.reading.roles import heading_role, role_of
+from pytest_brt.reading.steps import Role
+from pytest_brt.types import Block, BlockKind, Issue
+
+_FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{NAME})\s*(?:-->)?:?\s*$")
+_IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{NAME})(?![\w/-])")
+#: Settings that stand in one file of that name.
+_TOOL_TABLE = re.compile(r"^\[tool\.[\w.-]+\]", re.MULTILINE)
+#: Where a tool saw something: a file and a line in it.
+_PLACE = re.compile(rf"^{NAME}:\d+(?::\d+)?:?")
+_TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
+_CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{NAME})$")
+#: Where the output of a command goes.
+_TARGET = re.compile(rf"(?<![2>])> *(?P<name>{NAME})$")
+#: Words before the name of a tool without arguments that make it a command.
+_RUNS = re.compile(
+    r"\b(?:run(?:s|ning)?|ran|execut\w+|invok\w+|call(?:s|ed|ing)?|start(?:s|ed|ing)?|launch\w*"
+    r"|typ(?:e|ed|ing)|command(?: line)?)\b[^.;]{0,30}$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file that the report shows."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Output, or the content of a written file, that the report shows."""
+
+    text: str
+    role: Role
+    #: The file it is the content of, "" for what a command printed.
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Files, commands and outputs of a report, in document order."""
+
+    files: tuple[File, ...]
+    commands: tuple[Command, ...]
+    quotes: tuple[Quote, ...]
+    #: Sentences that say what happens, and what should.
+    observed: tuple[str, ...]
+    expected: tuple[str, ...]
+    #: The report itself names a file or shows a document; not all names are made up.
+    named: bool = True
+    #: Documents of the report that a file may have become, or should.
+    documents: tuple[Quote, ...] = ()
+
+
+def read_world(issue: Issue, names: Collection[str]) -> World:
+    """Read the files, commands (those in `names`) and outputs of a report."""
+    reader = _Reader(names=names)
+    for block in issue.blocks:
+        reader.read(block)
+    return reader.world()
+
+
+class _Reader:
+    """Walks the blocks; what was announced decides what a block is."""
+
+    def __init__(self, *, names: Collection[str]) -> None:
+        self._names = names
+        self._files: dict[str, str] = {}
+        self._commands: dict[tuple[str, tuple[str, ...], str], Command] = {}
+        self._quotes: list[Quote] = []
+        self._unnamed: list[Block] = []
+        self._observed: list[str] = []
+        self._expected: list[str] = []
+        self._documents: list[Quote] = []
+        self._targets: set[str] = set()
+        self._section = Role.SHOWN
+        self._last = ""
+        self._named = ""
+
+    def read(self, block: Block) -> None:
+        if block.kind is BlockKind.HEADING:
+            self._section, self._last = heading_role(block.text), block.text
+            self._named = _name_in(block.text)
+            self._sentences(block)
+        elif block.kind is BlockKind.PROSE:
+            self._sentences(block)
+            self._last = block.text.strip().split("\n")[-1]
+            name = _name_in(self._last)
+            # What follows a command on a file is what came of it, and not that file.
+            run = name and any(name in c.arguments for c in self._commands.values())
+            self._named = "" if run and name in self._files else name
+        elif block.kind is BlockKind.SHELL:
+            self._shell(block)
+        elif _is_tree(block.text):
+            for path in _tree_paths(block.text):
+                self._files.setdefault(path, "")
+        else:
+            self._content(block)
+
+    def world(self) -> World:
+        named = bool(self._files)
+        self._name_unnamed()
+        return World(
+            named=named or any(not path.endswith(".py") for path in self._files),
+            files=tuple(File(path=path, content=text) for path, text in self._files.items()),
+            commands=tuple(self._commands.values()),
+            quotes=tuple(self._quotes),
+            observed=tuple(self._observed),
+            expected=tuple(self._expected),
+            documents=tuple(self._documents),
+        )
+
+    def _role(self) -> Role:
+        role = role_of(self._last)
+        return role if role is not Role.SHOWN else self._section
+
+    def _sentences(self, block: Block) -> None:
+        for sentence in sentences(block):
+            role = role_of(sentence.text)
+            if role is Role.SHOWN:
+                role = self._section
+            if role is Role.OBSERVED:
+                self._observed.append(sentence.text)
+            elif role is Role.EXPECTED:
+                self._expected.append(sentence.text)
+            for span in sentence.spans:
+                # A name alone is mostly the library's; to run it must be said.
+                runs = " " in span.text or _RUNS.search(sentence.text[: span.start])
+                if not (runs and self._command(span.text, role)) and _is_message(span.text):
+                    self._quotes.append(Quote(text=span.text, role=role))
+
+    def _shell(self, block: Block) -> None:
+        """Commands with their output; without prompts, what follows a command is its output."""
+        known = False
+        pending: list[str] = []
+        for exchange in read_shell(block.text):
+            shown = _CAT.match(exchange.source)
+            if shown and exchange.output and ".." not in shown["name"]:
+                self._show(shown["name"], exchange.output, after=known)
+            elif self._command(exchange.source, self._role()):
+                self._quote(pending)
+                target = _TARGET.search(exchange.source)
+                self._targets |= {target["name"]} if target else set()
+                known, pending = True, exchange.output.split("\n")
+            elif self._files.keys() & set(exchange.source.split()):
+                self._quote(exchange.output.split("\n"))  # another tool's, on the same file
+            elif known and not exchange.output:
+                pending.append(exchange.source)
+        self._quote(pending)
+        self._last = ""
+
+    def _show(self, name: str, text: str, *, after: bool) -> None:
+        """Take the content of a file that a session shows, `after` a command of the project."""
+        if after and (name in self._files or name in self._targets):
+            self._documents.append(Quote(text=text, role=Role.OBSERVED))
+        else:
+            self._files[name] = text + "\n"
+
+    def _quote(self, lines: list[str]) -> None:
+        text = "\n".join(lines).strip("\n")
+        if text.strip():
+            self._quotes.append(Quote(text=text, role=self._role()))
+
+    def _command(self, text: str, role: Role) -> bool:
+        """Take `text` as a command when it is one of the project's."""
+        known, command = read_command(text, role, self._names, self._files)
+        if command is not None:
+            self._commands.setdefault((command.name, command.arguments, command.stdin), command)
+        return known
+
+    def _content(self, block: Block) -> None:
+        first, _, rest = block.text.partition("\n")
+        marked = _FIRST_LINE.match(first)
+        role = self._role()
+        name = marked["name"] if marked else self._named
+        text = rest if marked else block.text
+        self._named = ""
+        self._documents.append(Quote(text=text, role=role))
+        if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
+            self._quotes.append(Quote(text=block.text, role=role))
+        elif (
+            name
+            and role in (Role.OBSERVED, Role.EXPECTED)
+            and name not in self._files
+            and (marked and block.kind is not BlockKind.PYTHON)
+        ):
+            self._quotes.append(Quote(text=text.strip("\n"), role=role, path=name))
+        elif name:
+            self._files[name] = text.strip("\n") + "\n"
+        elif block.kind in (BlockKind.PYTHON, BlockKind.FILE) and block.language != "diff":
+            result = role in (Role.OBSERVED, Role.EXPECTED) and (self._files or self._unnamed)
+            if not result:
+                self._unnamed.append(block)
+        self._last = ""
+
+    def _name_unnamed(self) -> None:
+        """Name the files that the report shows without one: as commands and outputs do."""
+        known = set(self._files)
+        words = [word for command in self._commands.values() for word in command.arguments]
+        words += [
+            match["name"]
+            for quote in self._quotes
+            if not quote.path
+            for match in _IN_PROSE.finditer(quote.text)
+            if "/" not in match["name"]
+        ]
+        python = list(dict.fromkeys(w for w in words if w.endswith(".py") and w not in known))
+        documents = list(dict.fromkeys(w for w in words if w.endswith(".rst") and w not in known))
+        blocks = [b for b in self._unnamed if b.kind is BlockKind.PYTHON and parses(b.text)]
+        tests = [b for b in blocks if re.search(r"^\s*(?:async )?def test_", b.text, re.MULTILINE)]
+        for block in (tests or blocks)[:3]:
+            name = python.pop(0) if python else self._free(block)
+            self._files[name] = block.text + "\n"
+        for block in self._unnamed:
+            if block.kind is BlockKind.FILE and re.search(
+                r"^\s*\.\. |:\w+:`", block.text, re.MULTILINE
+            ):
+                name = documents.pop(0) if documents else "index.rst"
+                self._files.setdefault(name, block.text + "\n")
+            elif block.kind is BlockKind.FILE and _TOOL_TABLE.search(block.text):
+                self._files.setdefault("pyproject.toml", block.text + "\n")
+
+    def _free(self, block: Block) -> str:
+        stem = "test_reported" if "def test_" in block.text else "reported"
+        number = sum(name.startswith(stem) for name in self._files)
+        return f"{stem}{number + 1 if number else ''}.py"
+
+
+def _is_message(text: str) -> bool:
+    """Say whether code in a sentence is rather what a tool printed."""
+    words = _PLACE.sub("", text)
+    return len(words.split()) >= 3 and not parses(words) and not _IN_PROSE.search(words)
+
+
+def _name_in(text: str) -> str:
+    """Return the file name that `text` announces: alone on its line, or last before a colon."""
+    text = text.strip()
+    if not text.endswith(":") and not _IN_PROSE.fullmatch(text.strip("`*: ")):
+        return ""
+    names = [match["name"] for match in _IN_PROSE.finditer(text.replace("`", " "))]
+    return names[-1].lstrip("/") if names and ".." not in names[-1] else ""
+
+
+def _is_tree(text: str) -> bool:
+    lines = [line for line in text.split("\n") if line.strip()]
+    drawn = sum(bool(_TREE_LINE.match(line)) for line in lines)
+    return drawn >= 2 and drawn * 3 >= len(lines) * 2
+
+
+def _tree_paths(text: str) -> list[str]:
+    """Return the files of a drawn tree; a folder is a name that others are below."""
+    rows: list[tuple[int, str]] = []
+    for line in text.split("\n"):
+        match = _TREE_LINE.match(line)
+        if match:
+            rows.append((len(match["indent"]), match["name"]))
+    paths: list[str] = []
+    stack: list[tuple[int, str]] = []
+    for number, (depth, name) in enumerate(rows):
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        has_children = number + 1 < len(rows) and rows[number + 1][0] > depth
+        if has_children or name.endswith("/"):
+            stack.append((depth, name.rstrip("/")))
+        else:
+            paths.append("/".join([*(folder for _, folder in stack), name]))
+    return paths

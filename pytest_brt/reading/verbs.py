@@ -1,0 +1,197 @@
+"""What verbs say: that something returns this, should give that, raises one and not another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from pytest_brt.issue.prose import Sentence
+from pytest_brt.reading.claim import ORDINALS, raises_claim, value_claim
+from pytest_brt.reading.lexicon import ADVERBS
+from pytest_brt.reading.mentions import (
+    EXCEPTION,
+    Code,
+    is_literal,
+    is_runnable,
+    object_at,
+)
+from pytest_brt.reading.roles import role_of
+from pytest_brt.reading.steps import Claim, Role
+
+_VERB = re.compile(
+    rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"
+    r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
+    r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
+    r"|becomes?|gets?|got|sees?|says?|reads?|shows?|displays?|computes?|leads? to|raises?|raised"
+    r"|raising|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
+    r"(?:\s+(?:an?|the|following|value|exception|error|result|output|always|now|just|wrongly"
+    r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
+    re.IGNORECASE,
+)
+#: "I would expect `5`": the value right after it, without "to be".
+_EXPECTS = re.compile(
+    r"(?<!as )\b(?P<not>(?:not|n't) )?(?:expect(?:ed|ing)?|want(?:ed)?)\s+"
+    r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
+    re.IGNORECASE,
+)
+_ON_CONDITION = re.compile(r"\b(?:after|when|if|unless|until|only|once)\b", re.IGNORECASE)
+_RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
+_FOR_WHICH = re.compile(
+    rf"\s*(?:for|from|in|by) the (?P<which>{'|'.join(ORDINALS)})(?: (?!and\b)\w+)?", re.IGNORECASE
+)
+_AND_MORE = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+(?:then\s+)?)", re.IGNORECASE)
+_BUILTIN_TYPES = frozenset(
+    {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "complex", "object"}
+)
+_TYPE = re.compile(r"(?:\w+\.)*(?!(?:True|False|None)$)[A-Za-z]\w*")
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|and not|but got|but gives|but returns)[\s:]*"
+    r"(?:just |an? |the |returning |raising )*",
+    re.IGNORECASE,
+)
+
+
+def verb_claims(
+    sentence: Sentence, codes: list[Code], masked: str, known: Collection[str]
+) -> list[Claim]:
+    """Return what the verbs of a sentence say.
+
+    Args:
+        sentence: the sentence.
+        codes: the code in it.
+        masked: its text, with the code hidden.
+        known: variables that it may speak of by name.
+    """
+    found = [
+        claim
+        for match in _VERB.finditer(masked)
+        for claim in _claims_of(sentence, codes, masked, match, known)
+    ]
+    return found + [
+        claim for match in _EXPECTS.finditer(masked) for claim in _expected(sentence, codes, match)
+    ]
+
+
+def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> list[Claim]:
+    """Return what "expect" with a value says; only of values that stand for themselves."""
+    text, end = object_at(sentence.text, codes, match.end())
+    if not text or not is_literal(text):
+        return []
+    role = Role.OBSERVED if match["not"] else Role.EXPECTED
+    calls = [code for code in codes if is_runnable(code.text)]
+    before = [code.text for code in calls if code.end <= match.start() + 1]
+    after = [code.text for code in calls] if len(calls) == 1 else []
+    subject = next(iter([*reversed(before), *after]), "")
+    if not subject and _ON_CONDITION.search(sentence.text, end):
+        return []  # of another input than the one that is shown
+    found = in_a_row(value_claim(subject, text, role, sentence), sentence.text, codes, end)
+    other = _instead(sentence.text, codes, end)
+    if other and not EXCEPTION.match(other):
+        found.append(value_claim(subject, other, _opposite(role), sentence))
+    return found
+
+
+def in_a_row(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]:
+    """Return a claim about a value, and those about the values that go on from it.
+
+    As in "`10` and `5`", "5 for the first, 10 for the second": each is of another result.
+    """
+    found: list[tuple[str, int]] = []
+    value = claim.text
+    while True:
+        which = _FOR_WHICH.match(text, end)
+        found.append((value, ORDINALS[which["which"].lower()] if which else 0))
+        more = _AND_MORE.match(text, which.end() if which else end)
+        if more is None:
+            break
+        value, end = object_at(text, codes, more.end())
+        if not value or not is_literal(value):
+            break
+    if len(found) == 1 or claim.subject:
+        return [replace(claim, ordinal=found[0][1] or claim.ordinal)]
+    return [
+        replace(claim, text=value, ordinal=ordinal or place, row=len(found))
+        for place, (value, ordinal) in enumerate(found, 1)
+    ]
+
+
+def _claims_of(
+    sentence: Sentence,
+    codes: list[Code],
+    masked: str,
+    match: re.Match[str],
+    known: Collection[str],
+) -> list[Claim]:
+    before = [code.text for code in reversed(codes) if code.end <= match.start() + 1]
+    subject = next((text for text in before if is_runnable(text) or text in known), "")
+    if before and not subject and re.search(r"[\s(]\S", before[0]) and not is_literal(before[0]):
+        return []  # it speaks of something that is not Python, and of no result of the report's
+    verb = match["verb"].lower()
+    weak = verb in ("is", "be", "are", "was")
+    modal = (match["modal"] or "").lower().strip()
+    role = _verb_role(masked, match, modal)
+    if weak and not subject and not modal:
+        return []
+    text, end = object_at(sentence.text, codes, match.end())
+    if not text:
+        return []
+    exception = EXCEPTION.fullmatch(text) or EXCEPTION.match(text)
+    if exception:
+        found = [raises_claim(subject, exception, role, sentence)]
+        other = _instead(sentence.text, codes, end)
+        second = EXCEPTION.match(other) if other else None
+        if second:
+            found.append(raises_claim(subject, second, _opposite(role), sentence))
+        return found
+    if _RAISING.search(verb) or "Warning" in text or _is_type(text, subject, match[0]):
+        return []
+    claim = replace(value_claim(subject, text, role, sentence), ordinal=_ordinal(masked, match))
+    found = in_a_row(claim, sentence.text, codes, end) if is_literal(text) else [claim]
+    other = _instead(sentence.text, codes, end)
+    if other and not EXCEPTION.match(other):
+        found.append(value_claim(subject, other, _opposite(role), sentence))
+    return found
+
+
+def _is_type(text: str, subject: str, before: str) -> bool:
+    """Say whether `text` names what kind of value it is, as in "should return a `str`"."""
+    if subject.startswith("type(") or not _TYPE.fullmatch(text):
+        return False
+    return text in _BUILTIN_TYPES or bool(re.search(r"\ban?\s*$", before))
+
+
+def _instead(text: str, codes: list[Code], end: int) -> str:
+    """Return what follows "instead of" right after `end`, "" when nothing does."""
+    rest = text[end:].lstrip(" `,")
+    match = _INSTEAD.match(rest)
+    if match is None:
+        return ""
+    start = len(text) - len(rest) + match.end()
+    return object_at(text, codes, start)[0]
+
+
+def _opposite(role: Role) -> Role:
+    return Role.OBSERVED if role is Role.EXPECTED else Role.EXPECTED
+
+
+def _ordinal(masked: str, match: re.Match[str]) -> int:
+    """Return which result the clause before the verb names, 0 when it names none."""
+    before = masked[: match.start()].lower()
+    words = re.findall(r"\w+", re.split(r"[,;:.]|\band\b|\bbut\b", before)[-1])
+    return next((ORDINALS[word] for word in reversed(words) if word in ORDINALS), 0)
+
+
+def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:
+    if modal and modal.split(maxsplit=1)[0] != "to":
+        return Role.OBSERVED if "not" in modal else Role.EXPECTED
+    before = masked[max(0, match.start() - 60) : match.start()].lower()
+    clause = re.split(r"[,;:]|\bbut\b", before)[-1]
+    if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
+        return Role.EXPECTED
+    if re.search(r"\bdoes(?:n't| not)\b|\bnot\b", clause):
+        return Role.EXPECTED
+    whole = role_of(clause)
+    if whole is Role.CONTRAST or re.search(r"used to|previously|\d\.\d+ (?:it )?$", clause):
+        return Role.CONTRAST
+    return Role.OBSERVED

@@ -1,1 +1,0 @@
-"""Reports about a command line: files and commands in the report, run in a folder of their own."""
