@@ -35,17 +35,24 @@ class Canary:
         with self._lock:
             if self._asked:
                 return
-            subject = self._subject
-            for file in touched_files(Path(subject.root), subject.source_roots, row.changes):
-                if file.digest is not None:
-                    self._asked = True
-                    self.blind = self._ask(row, file, run)
-                    return
+            file = self._file(row)
+            if file is not None:
+                self._asked = True
+                self.blind = self._ask(file, run)
 
-    def _ask(self, row: Row, file: TouchedFile, run: Runs) -> str:
+    def _file(self, row: Row) -> TouchedFile | None:
+        """Return a module that the row changes and the project has; none that a patch brings."""
+        subject = self._subject
+        root = Path(subject.root)
+        for file in touched_files(root, subject.source_roots, row.changes):
+            if file.digest is not None and (root / file.path).is_file():
+                return file
+        return None
+
+    def _ask(self, file: TouchedFile, run: Runs) -> str:
+        """Change the module, and nothing else: no patch has a say in what comes of it."""
         word = f"canary {secrets.token_hex(8)}"
         dead = FileChange(path=file.path, content=f"raise RuntimeError({word!r})\n".encode())
-        changes = (*(change for change in row.changes if change.path != file.path), dead)
         folder = "" if self._subject.test_root == "." else f"{self._subject.test_root}/"
         target = TestTarget(
             id="canary",
@@ -54,7 +61,7 @@ class Canary:
             f"    importlib.import_module({file.names[0]!r})\n",
             node="test_canary",
         )
-        runs = run(replace(row, changes=changes, targets=(target,)))
+        runs = run(Row(changes=(dead,), targets=(target,)))
         if all(found.verdict is Verdict.PASS for found in runs):
             return f"a changed {file.path} is not what is imported as {file.names[0]}"
         return ""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_brt.execute.crowd import tasks_of
+from pytest_brt.execute.events import Event
+from pytest_brt.execute.line import Reply, WorkerGone
 from pytest_brt.execute.places import Places
 from pytest_brt.execute.plain import resource_limits, test_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
@@ -13,8 +15,8 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
-from pytest_brt.execute.views import Folders, View, encode
-from pytest_brt.execute.worker import Reply, Worker, WorkerGone, ended
+from pytest_brt.execute.views import Folders, TreeSpoilt, View, encode
+from pytest_brt.execute.worker import RowLine, Worker, ended
 from pytest_brt.types import FileChange
 
 #: Seconds past a test's own deadlines after which its row is held to be dead.
@@ -73,10 +75,11 @@ class CellOrder:
     deselect: Sequence[str] = ()
     #: For a new interpreter, in a row that was not.
     script: str = ""
+    #: Its interpreter's own options.
+    flags: Sequence[str] = ()
     spec: dict[str, object] | None = None
     in_work: bool = False
     keep: bool = False
-    env: tuple[tuple[str, str], ...] = ()
 
 
 class Conversation:
@@ -84,10 +87,9 @@ class Conversation:
 
     def __init__(self, worker: Worker, view: View, setting: Setting) -> None:
         self.worker = worker
+        self.row: RowLine | None = None
         self.view = view
         self.setting = setting
-        #: Libraries that importing the project loaded, for the next zygote.
-        self.modules: tuple[str, ...] = ()
         self._rlimits = setting.rlimits()
 
     def begin(
@@ -109,25 +111,23 @@ class Conversation:
             WorkerGone: it said nothing in time.
         """
         setting = self.setting
-        self.worker.send(
+        sent = self.view.begin_row(changes)
+        self.row = RowLine(self.worker, encode(tests) if kind == "fork" else [])
+        self.row.send(
             {
-                "op": "row",
                 "kind": kind,
-                "changes": self.view.begin_row(changes),
+                "changes": sent,
                 "imports": list(imports),
                 "touched": [file.plain() for file in touched],
                 "args": list(args),
-                "tests": encode(tests),
                 "keep": keep,
                 "limits": self._rlimits,
                 "env": setting.environment(self.view.row_folders),
             }
         )
-        reply = self.worker.reply(test_deadlines(setting.limits).start + GRACE)
-        if reply.event == "row_ready":
-            self.modules = reply.modules
-        elif reply.event != "row_end":
-            self.worker.reply(GRACE)
+        _, reply = self.row.follow(test_deadlines(setting.limits).start + GRACE)
+        if reply.event != "row_ready":
+            self.row.end(GRACE)
         return reply
 
     @staticmethod
@@ -148,11 +148,24 @@ class Conversation:
             RowNotReady: no process could be started for it.
             WorkerGone: so did the zygote, or nothing was heard in time.
         """
+        assert self.row is not None
+        try:
+            events, reply = self._ask(self.row, order)
+        except TreeSpoilt as error:
+            self.row.end(GRACE)
+            raise RowDied(str(error)) from error
+        if reply.event == "no_process":
+            raise RowNotReady(f"said: {reply.text}")
+        if reply.event != "cell_end":
+            self.row.end(GRACE)
+            raise RowDied(reply.text or "it ended")
+        return ended(events, reply)
+
+    def _ask(self, row: RowLine, order: CellOrder) -> tuple[tuple[Event, ...], Reply]:
         setting = self.setting
         with self.view.cell(order.files, order.work) as (folders, files, work):
-            self.worker.send(
+            row.send(
                 {
-                    "op": "cell",
                     "allow": order.deadlines.plain(),
                     "args": list(order.args),
                     "deselect": list(order.deselect),
@@ -161,23 +174,17 @@ class Conversation:
                     "work": work,
                     "folders": folders.plain(),
                     "cwd": folders.work if order.in_work else self.view.tree,
-                    "env": {**setting.environment(folders), **dict(order.env)},
+                    "env": setting.environment(folders),
                     "limits": self._rlimits,
                     "script": order.script,
+                    "flags": list(order.flags),
                     "spec": {**(order.spec or {}), "limits": self._rlimits},
                     "keep": order.keep,
                 }
             )
-            events, reply = self.worker.follow(order.deadlines.total + GRACE)
-        if reply.event == "no_process":
-            raise RowNotReady(f"said: {reply.text}")
-        if reply.event != "cell_end":
-            if reply.event != "row_end":
-                self.worker.reply(GRACE)
-            raise RowDied(reply.text or "it ended")
-        return ended(events, reply)
+            return row.follow(order.deadlines.total + GRACE)
 
     def end(self) -> None:
         """Have the process end, and all it left."""
-        self.worker.send({"op": "end"})
-        self.worker.reply(GRACE)
+        assert self.row is not None
+        self.row.end(GRACE)

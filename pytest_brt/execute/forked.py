@@ -11,6 +11,7 @@ from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
 from pytest_brt.execute.events import Event
+from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.plain import STARTUP, observation, statement_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
@@ -20,7 +21,6 @@ from pytest_brt.execute.sandbox import INSIDE, Sandbox
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.worker import WorkerGone
 from pytest_brt.types import FileChange, Verdict
 
 #: Workers that a row gets, one after the other.
@@ -69,8 +69,6 @@ class ForkEngine:
                     run.give_up(f"the worker {error}", Verdict.INVALID if ours else Verdict.CRASH)
             if run.is_done:
                 break
-        if run.modules and not self._slots.modules:
-            self._slots.modules = tuple(sorted(run.modules))
         return run
 
     def observe(self, program: Program) -> Observation:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.endings import missing_nodes
 from pytest_brt.execute.environment import inner_environment
@@ -23,7 +24,7 @@ from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
-from pytest_brt.execute.tree import TreeCopy, remove_tree
+from pytest_brt.execute.tree import TreeCopy
 from pytest_brt.execute.verdict import verdicts
 from pytest_brt.execute.worst import merge
 from pytest_brt.types import FileChange, TestRun

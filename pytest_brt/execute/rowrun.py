@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
 from pytest_brt.execute.endings import missing_nodes
 from pytest_brt.execute.imports import common_imports
+from pytest_brt.execute.line import WorkerGone, WorkerSilent
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.plain import test_deadlines
 from pytest_brt.execute.row import Row, TestTarget, limits_of
@@ -18,7 +19,7 @@ from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import verdicts
 from pytest_brt.execute.views import View
-from pytest_brt.execute.worker import Worker, WorkerGone, WorkerSilent
+from pytest_brt.execute.worker import Worker
 from pytest_brt.execute.worst import merge
 from pytest_brt.types import FileChange, TestRun, Verdict
 
@@ -40,8 +41,6 @@ class RowRun:
         self.notes: list[str] = []
         #: Targets that were running when a row or a worker ended.
         self.blamed: set[int] = set()
-        #: Libraries that importing the project loaded, for the zygote to have.
-        self.modules: set[str] = set()
         self.last = time.monotonic() + setting.limits.row_seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
@@ -142,7 +141,6 @@ class RowRun:
                 tests=[file for target in targets for file in target_files(target)],
             )
             if reply.event == "row_ready":
-                self.modules.update(talk.modules)
                 return True
             if reply.event != "not_importable" or not imports:
                 why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event

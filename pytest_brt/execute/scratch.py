@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.tree import FULL, remove_tree
+from pytest_brt.execute.below import remove_tree
+from pytest_brt.execute.tree import FULL
 
 PREFIX = "brt-"
 #: Names the engine's folder in the environment of every process that it starts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +13,13 @@ from pathlib import Path
 from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
 from pytest_brt.execute.environment import inner_environment
+from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
 from pytest_brt.execute.scratch import ROOM, Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.views import CopiedView, MountedView, View
-from pytest_brt.execute.worker import Worker, WorkerGone
+from pytest_brt.execute.worker import Worker
 
 #: Oldest pytest whose collection can be forked; below it each test gets a new process.
 FORKABLE = (6, 2)
@@ -32,12 +34,11 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 class Slot:
     """A place in which one row runs at a time."""
 
-    folder: Path
+    #: What its processes say of their own troubles.
+    log: Path
     view: View
     #: Zygotes by hash seed, the one used last at the end.
     workers: dict[int, Worker] = field(default_factory=dict)
-    #: Zygotes that have been told what to load.
-    loaded: set[int] = field(default_factory=set)
 
 
 class Slots:
@@ -46,8 +47,6 @@ class Slots:
     def __init__(self, sandbox: Sandbox, setting: Setting, scratch: Scratch, *, jobs: int) -> None:
         """Start nothing yet; `jobs` rows may run at a time."""
         self.slots: list[Slot] = []
-        #: What zygotes are told to load: modules that rows were seen to import.
-        self.modules: tuple[str, ...] = ()
         self._sandbox = sandbox
         self._setting = setting
         self._subject = setting.subject
@@ -102,10 +101,6 @@ class Slots:
                 self.drop(slot, next(iter(slot.workers)))
             worker = self._start(slot, seed)
         self._keep(slot, seed, worker)
-        if self.modules and seed not in slot.loaded:
-            slot.loaded.add(seed)
-            worker.send({"op": "preload", "names": self.modules})
-            worker.reply(WARM_SECONDS)
         return worker
 
     def _keep(self, slot: Slot, seed: int, worker: Worker) -> None:
@@ -140,14 +135,19 @@ class Slots:
         for name in ONE_THREAD:
             env.setdefault(name, "1")
         specification = self._sandbox.specification(
-            self._subject, tree=tree, writable=[str(slot.folder), "/dev/shm"], env=env
+            self._subject, tree=tree, writable=list(slot.view.writable), env=env
         )
         config = self._sandbox.configuration(self._subject, tree=tree, fork=self._may_fork())
+        # What the project's folders hold must not be run while the interpreter starts.
+        config["path"] = env.pop("PYTHONPATH")
+        outer = dict(self._subject.env).get("PYTHONPATH")
+        if outer:
+            env["PYTHONPATH"] = outer
         try:
-            worker = Worker(specification, config, slot.folder / "log")
+            worker = Worker(specification, config, slot.log)
         except WorkerGone:  # once may be chance, as when memory ran out
             try:
-                worker = Worker(specification, config, slot.folder / "log")
+                worker = Worker(specification, config, slot.log)
             except WorkerGone as error:
                 raise SubjectProblem(
                     f"{self._subject.python!r} ended before it was ready: {error}"
@@ -161,7 +161,6 @@ class Slots:
     def drop(self, slot: Slot, seed: int) -> None:
         """End the slot's zygote for a hash seed."""
         worker = slot.workers.pop(seed, None)
-        slot.loaded.discard(seed)
         if worker is not None:
             worker.close()
             if self._sandbox.level != "ns" and not any(other.workers for other in self.slots):
@@ -171,27 +170,32 @@ class Slots:
         folder = self._scratch.path / f"slot-{next(self._numbers)}"
         view: View
         if self._sandbox.level == "ns":
-            folder.mkdir()
             view = MountedView(self._subject.root)
         else:
             view = CopiedView(Path(self._subject.root), folder, self._sandbox.uid)
-        slot = Slot(folder=folder, view=view)
+        slot = Slot(log=folder.with_suffix(".log"), view=view)
         with self._lock:
             self.slots.append(slot)
         self._warm(slot)
         return slot
 
     def _warm(self, slot: Slot) -> None:
-        """Compile the project's modules once, where they are not compiled yet."""
+        """Compile the project's modules once, where they are not compiled yet; run none."""
         if not lacks_bytecode(self._subject):
             return
         talk = Conversation(self.worker(slot, 0), slot.view, self._setting)
         order = CellOrder(
             deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
             script=str(INSIDE / "warm.py"),
-            spec={"packages": self._subject.packages},
+            flags=("-I", "-S"),
+            spec={
+                "packages": self._subject.packages,
+                "roots": [
+                    os.path.normpath(f"{slot.view.tree}/{root}")
+                    for root in self._subject.source_roots
+                ],
+            },
             keep=True,
-            env=(("PYTHONDONTWRITEBYTECODE", ""),),
         )
         try:
             talk.expect(talk.begin(kind="exec", changes=(), keep=True))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
-import shutil
 import stat
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import PatchProblem
+from pytest_brt.execute.below import Below
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
 from pytest_brt.types import FileChange
 
@@ -31,8 +31,7 @@ class _Stamp:
     inode: int
 
 
-def _stamp(path: str) -> _Stamp:
-    found = os.lstat(path)
+def _stamp(found: os.stat_result) -> _Stamp:
     return _Stamp(
         mode=found.st_mode,
         size=found.st_size,
@@ -55,14 +54,15 @@ class TreeCopy:
         self.owner = owner
         #: Files that could not be read, relative to the tree.
         self.unread: list[str] = []
+        self._files = Below(place)
         self._stamps: dict[str, _Stamp] = {}
         self._modes: dict[str, int] = {}
         place.mkdir(parents=True)
-        self._give(place)
-        for name, is_folder in _walk(source, private=False):
+        if owner is not None:
+            os.chown(place, owner, owner)
+        for name, is_folder in _walk(source):
             if is_folder:
-                (place / name).mkdir(exist_ok=True)
-                self._give(place / name)
+                self._make_folder(name)
             else:
                 self._copy(name)
         self.settle()
@@ -71,34 +71,41 @@ class TreeCopy:
         """Take the tree as it is now to be the state that `restore` goes back to."""
         self._stamps.clear()
         self._modes.clear()
-        for name, is_folder in _walk(self.place, private=True):
-            stamp = _stamp(str(self.place / name))
-            if is_folder:
-                self._modes[name] = stamp.mode
+        for name, seen in self._files.walk(unlock=True):
+            if stat.S_ISDIR(seen.st_mode):
+                self._modes[name] = seen.st_mode
             else:
-                self._stamps[name] = stamp
+                self._stamps[name] = _stamp(seen)
 
     def restore(self) -> tuple[str, ...]:
-        """Set every file back to what it was; return the paths that had been touched."""
+        """Set every file back to what it was; return the paths that had been touched.
+
+        What was not there goes, whatever it is: pipes, sockets and empty folders too.
+        """
         touched: list[str] = []
-        left = dict(self._stamps)
-        for name, is_folder in list(_walk(self.place, private=True)):
-            path = self.place / name
-            if is_folder:
-                self._set_mode(name)
+        files, folders = dict(self._stamps), dict(self._modes)
+        strange: list[str] = []
+        for name, seen in list(self._files.walk(unlock=True)):
+            if stat.S_ISDIR(seen.st_mode):
+                if folders.pop(name, None) is None:
+                    strange.append(name)
+                elif seen.st_mode != self._modes[name]:
+                    self._set_mode(name)
                 continue
-            known = left.pop(name, None)
+            known = files.pop(name, None)
             if known is None:
-                path.unlink()
+                strange.append(name)
                 touched.append(name)
-            elif _stamp(str(path)) != known:
+            elif _stamp(seen) != known:
                 self._replace(name)
                 touched.append(name)
-        for name in left:
+        for name in strange:
+            self._files.remove(name)
+        for name in folders:
+            self._make_folder(name)
+        for name in files:
             self._replace(name)
             touched.append(name)
-        if touched:
-            self._drop_empty_folders()
         return tuple(touched)
 
     def apply(self, changes: Iterable[FileChange]) -> None:
@@ -108,141 +115,133 @@ class TreeCopy:
             PatchProblem: a path leads out of the tree.
         """
         for change in changes:
-            apply_change(self.place, change)
-            if self.owner is not None:
-                self._give_with_parents(self.place / change.path)
+            _check_path(change.path)
+            try:
+                self._apply(change)
+            except OSError as error:
+                if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                    raise
+                raise PatchProblem(
+                    f"unsafe path in a change: {change.path!r} (leads through a link)"
+                ) from error
 
-    def _give(self, path: Path) -> None:
-        """Let the owner have a file or folder, links themselves included."""
-        if self.owner is not None and os.path.lexists(path):
-            os.chown(path, self.owner, self.owner, follow_symlinks=False)
+    def _apply(self, change: FileChange) -> None:
+        """Write or delete one file, and remove the bytecode that belongs to it.
 
-    def _give_with_parents(self, path: Path) -> None:
-        while path != self.place:
-            self._give(path)
-            path = path.parent
+        Stale bytecode would be taken for valid when size and second of change agree, and so
+        would pytest's rewritten tests before 9.2.
+        """
+        files, name = self._files, change.path
+        before = files.stat(name)
+        self._drop_bytecode(name)
+        if change.content is None:
+            if before is not None and not stat.S_ISDIR(before.st_mode):
+                files.remove(name)
+                self._drop_empty_folders(name.rpartition("/")[0])
+            return
+        parent = name.rpartition("/")[0]
+        if parent:
+            self._make_folder(parent)
+        files.remove(name)
+        later = max(time.time_ns(), (before.st_mtime_ns if before else 0) + 2_000_000_000)
+        mode = 0o755 if change.executable else 0o644
+        files.write(name, io.BytesIO(change.content), mode, (later, later))
+        self._give(name)
+
+    def _make_folder(self, name: str) -> None:
+        """Make a folder and those above it, as the owner's; a file that stands there goes."""
+        parts = name.split("/")
+        for end in range(1, len(parts) + 1):
+            path = "/".join(parts[:end])
+            seen = self._files.stat(path)
+            if seen is not None and stat.S_ISREG(seen.st_mode):
+                self._files.remove(path)
+                seen = None
+            with self._files.folder(path, make=True):
+                pass
+            if seen is None:
+                self._give(path)
+                if path in self._modes:
+                    self._set_mode(path)
+
+    def _give(self, name: str) -> None:
+        if self.owner is not None:
+            self._files.give(name, self.owner)
 
     def _set_mode(self, name: str) -> None:
         """Give a folder the permissions back that it had."""
-        mode = self._modes.get(name)
-        if mode is not None and os.lstat(self.place / name).st_mode != mode:
-            (self.place / name).chmod(stat.S_IMODE(mode))
+        with self._files.folder(name) as folder:
+            os.fchmod(folder, stat.S_IMODE(self._modes[name]))
 
     def _replace(self, name: str) -> None:
-        path = self.place / name
-        _clear_the_way(self.place, path)
+        self._files.remove(name)
+        parent = name.rpartition("/")[0]
+        if parent:
+            self._make_folder(parent)
         self._copy(name)
-        self._give_with_parents(path.parent)
-        for parent in path.parents:
-            if parent == self.place:
-                break
-            self._set_mode(parent.relative_to(self.place).as_posix())
-        if path.exists() or path.is_symlink():
-            self._stamps[name] = _stamp(str(path))
+        seen = self._files.stat(name)
+        if seen is not None:
+            self._stamps[name] = _stamp(seen)
         else:
             self._stamps.pop(name, None)
 
     def _copy(self, name: str) -> None:
+        path = self.source / name
         try:
-            shutil.copy2(self.source / name, self.place / name, follow_symlinks=False)
-            self._give(self.place / name)
+            if path.is_symlink():
+                self._files.link(name, str(path.readlink()))
+            else:
+                seen = path.stat()
+                with path.open("rb") as stream:
+                    mode, times = stat.S_IMODE(seen.st_mode), (seen.st_atime_ns, seen.st_mtime_ns)
+                    self._files.write(name, stream, mode, times)
+            self._give(name)
         except OSError as error:
             if error.errno in FULL:
                 raise  # a copy that is not whole would fail for reasons of its own
             self.unread.append(name)
 
-    def _drop_empty_folders(self) -> None:
-        """Remove folders that the source does not have."""
-        folders = [name for name, is_folder in _walk(self.place, private=True) if is_folder]
-        for name in reversed(folders):
-            here = self.place / name
-            if not (self.source / name).is_dir() and not any(here.iterdir()):
-                here.rmdir()
-
-
-def apply_change(tree: Path, change: FileChange) -> None:
-    """Write or delete one file of a tree, and remove the bytecode that belongs to it.
-
-    Stale bytecode would be taken for valid when size and second of change agree, and so
-    would pytest's rewritten tests before 9.2.
-
-    Raises:
-        PatchProblem: the path leads out of the tree.
-    """
-    path = _inside(tree, change.path)
-    before = path.stat().st_mtime_ns if path.is_file() else 0
-    drop_bytecode(path)
-    if change.content is None:
-        if not path.is_symlink() and not path.is_file():
+    def _drop_bytecode(self, name: str) -> None:
+        """Remove what Python and pytest compiled from the module of that name."""
+        if not name.endswith(".py"):
             return
-        path.unlink()
-        for parent in path.parents:
-            if parent == tree or any(parent.iterdir()):
-                break
-            parent.rmdir()
-        return
-    _clear_the_way(tree, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(change.content)
-    path.chmod(0o755 if change.executable else 0o644)
-    later = max(time.time_ns(), before + 2_000_000_000)
-    os.utime(path, ns=(later, later))
+        folder, _, last = name.rpartition("/")
+        cache = f"{folder}/__pycache__" if folder else "__pycache__"
+        for path, _ in list(self._files.walk(cache, unlock=True)):
+            if path.rpartition("/")[2].startswith(last[:-2]):
+                self._files.remove(path)
+        self._files.remove(f"{name}c")
+        self._drop_if_empty(cache)
+
+    def _drop_empty_folders(self, name: str) -> None:
+        while name and self._drop_if_empty(name):
+            name = name.rpartition("/")[0]
+
+    def _drop_if_empty(self, name: str) -> bool:
+        if self._files.stat(name) is None or any(self._files.walk(name, unlock=True)):
+            return False
+        self._files.remove(name)
+        return True
 
 
-def drop_bytecode(path: Path) -> None:
-    """Remove what Python and pytest compiled from the module at `path`."""
-    if path.suffix != ".py" or not path.parent.is_dir():
-        return
-    for found in (path.parent / "__pycache__").glob(f"{_literal(path.stem)}.*"):
-        found.unlink()
-    path.with_suffix(".pyc").unlink(missing_ok=True)
-    cache = path.parent / "__pycache__"
-    if cache.is_dir() and not any(cache.iterdir()):
-        cache.rmdir()
-
-
-def _literal(text: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
-
-
-def _inside(tree: Path, name: str) -> Path:
+def _check_path(name: str) -> None:
     pure = PurePosixPath(name)
-    path = tree / pure
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
         raise PatchProblem(f"unsafe path in a change: {name!r} (must lie in the project)")
-    if not path.parent.resolve().is_relative_to(tree.resolve()):
-        raise PatchProblem(f"unsafe path in a change: {name!r} (leads out through a link)")
-    return path
 
 
-def _clear_the_way(tree: Path, path: Path) -> None:
-    """Remove what stands where a file is to be written: a link, or a folder."""
-    for parent in path.parents:
-        if parent == tree:
-            break
-        if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
-            parent.unlink()
-    if path.is_symlink():
-        path.unlink()
-    elif path.is_dir():
-        shutil.rmtree(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _walk(root: Path) -> Iterator[tuple[str, bool]]:
+    """Yield (relative path, is a folder) of what a copy needs, folders before what they hold.
 
-
-def _walk(root: Path, *, private: bool) -> Iterator[tuple[str, bool]]:
-    """Yield (relative path, is a folder), folders before what they hold.
-
-    With `private` false the folders that a copy does without are skipped; links are files;
-    sockets, pipes and devices are nothing.
+    Links are files; sockets, pipes and devices are nothing.
     """
     pending = [""]
     while pending:
         prefix = pending.pop()
-        found = _entries(root / prefix, unlock=private)
-        for entry in found:
+        for entry in _entries(root / prefix):
             name = f"{prefix}/{entry.name}" if prefix else entry.name
             if entry.is_dir(follow_symlinks=False):
-                if not private and (entry.name in LEFT_OUT or is_environment(Path(entry.path))):
+                if entry.name in LEFT_OUT or is_environment(Path(entry.path)):
                     continue
                 yield name, True
                 pending.append(name)
@@ -250,34 +249,10 @@ def _walk(root: Path, *, private: bool) -> Iterator[tuple[str, bool]]:
                 yield name, False
 
 
-def _entries(folder: Path, *, unlock: bool) -> list[os.DirEntry[str]]:
-    """Return what lies in a folder; with `unlock`, one that a test has shut is opened."""
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Return what lies in a folder, nothing where it may not be looked into."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except PermissionError:
-        if not unlock:
-            return []
-        folder.chmod(0o755)
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder and all in it, whatever permissions a test has set there."""
-
-    def unlock(function: Callable[..., object], path: str, error: BaseException) -> None:
-        if isinstance(error, FileNotFoundError):
-            return
-        for place in (Path(path).parent, Path(path)):
-            if place.is_dir() and not place.is_symlink():
-                place.chmod(0o700)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            Path(path).unlink(missing_ok=True)
-
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(folder, onexc=unlock)
-    else:
-        shutil.rmtree(folder, onerror=lambda function, path, info: unlock(function, path, info[1]))
+        return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pytest_brt.errors import PatchProblem
+from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.plain import copy_files
 from pytest_brt.execute.sandbox import SCRATCH
-from pytest_brt.execute.tree import TreeCopy, remove_tree
+from pytest_brt.execute.tree import FULL, TreeCopy
 from pytest_brt.types import FileChange
 
 #: A file as the subject's process takes it: path, content in base64 or None, executable.
@@ -38,11 +41,17 @@ class Folders:
         return {"HOME": self.home, "TMPDIR": self.tmp, "TEMP": self.tmp, "TMP": self.tmp}
 
 
+class TreeSpoilt(Exception):
+    """A row keeps its tree from being set back; never seen outside this layer."""
+
+
 class View(Protocol):
     """A worker's view of the project."""
 
     #: Where its processes see the project.
     tree: str
+    #: Folders that they may write to.
+    writable: tuple[str, ...]
     #: Folders of the process that all tests of a row stem from.
     row_folders: Folders
 
@@ -72,6 +81,7 @@ class MountedView:
 
     def __init__(self, root: str) -> None:
         self.tree = root
+        self.writable: tuple[str, ...] = ()
         self.row_folders = Folders(
             tmp=f"{SCRATCH}/row/tmp", home=f"{SCRATCH}/row/home", work=f"{SCRATCH}/row/tmp"
         )
@@ -93,60 +103,75 @@ class MountedView:
 
 
 class CopiedView:
-    """A private copy of the project, set back between tests (levels below ns)."""
+    """A private copy of the project, set back between tests (levels below ns).
+
+    Code of the subject may write to the tree and to `own`, and not to the folder that these
+    are in: neither of them can be swapped for a link.
+    """
 
     def __init__(self, source: Path, place: Path, owner: int | None) -> None:
         """Copy `source` below `place`, as files of the user `owner`."""
-        self._place = place
+        self._own = place / "own"
         self._owner = owner
         place.mkdir()
+        self._own.mkdir()
         self._copy = TreeCopy(source, place / "tree", owner=owner)
         self.tree = str(self._copy.place)
+        self.writable: tuple[str, ...] = (self.tree, str(self._own))
         self._changes: Sequence[FileChange] = ()
-        self.row_folders = self._folders(place / "row")
-        self._give(place)
+        self.row_folders = self._folders("row")
 
     def begin_row(self, changes: Sequence[FileChange]) -> Sent:
         """Make the changes; nothing is left for the row's process to do."""
         self._changes = changes
+        for entry in list(self._own.iterdir()):
+            remove_tree(entry)
         self._copy.restore()
         self._copy.apply(changes)
+        self._folders("row")
         return []
 
     @contextmanager
     def cell(
         self, files: Sequence[FileChange], work: Sequence[FileChange]
     ) -> Iterator[tuple[Folders, Sent, Sent]]:
-        """Set the tree back, write the files, and lend folders that vanish afterwards."""
-        self._copy.restore()
-        self._copy.apply(self._changes)
-        self._copy.apply(files)
-        place = Path(tempfile.mkdtemp(prefix="cell-", dir=self._place))
+        """Set the tree back, write the files, and lend folders that vanish afterwards.
+
+        Raises:
+            TreeSpoilt: the process of the row stands in the way.
+        """
+        name = f"cell-{secrets.token_hex(8)}"
         try:
-            folders = self._folders(place)
-            copy_files(Path(folders.work), work)
-            self._give(place)
+            self._copy.restore()
+            self._copy.apply(self._changes)
+            self._copy.apply(files)
+            folders = self._folders(name, work)
+        except (OSError, PatchProblem) as error:
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise
+            raise TreeSpoilt(f"the tree cannot be set back: {error}") from error
+        try:
             yield folders, [], []
         finally:
-            remove_tree(place)
+            remove_tree(self._own / name)
 
     def keep(self) -> None:
         """Take the tree as it is to be what `begin_row` sets back to."""
         self._copy.settle()
 
-    @staticmethod
-    def _folders(place: Path) -> Folders:
-        for name in ("tmp", "home", "tmp/work"):
-            (place / name).mkdir(parents=True, exist_ok=True)
+    def _folders(self, name: str, work: Sequence[FileChange] = ()) -> Folders:
+        """Make the folders of a row or a test, which nobody else can reach meanwhile."""
+        with tempfile.TemporaryDirectory(dir=self._own.parent) as made:
+            place = Path(made) / name
+            for folder in ("tmp", "home", "tmp/work"):
+                (place / folder).mkdir(parents=True, exist_ok=True)
+            copy_files(place / "tmp/work", work)
+            if self._owner is not None:
+                for path in (place, *place.rglob("*")):
+                    shutil.chown(path, self._owner, self._owner)
+            place.rename(self._own / name)
+        place = self._own / name
         return Folders(tmp=f"{place}/tmp", home=f"{place}/home", work=f"{place}/tmp/work")
-
-    def _give(self, place: Path) -> None:
-        """Let the rows' user have a folder and all in it, the tree excepted."""
-        if self._owner is None:
-            return
-        for path in (place, *place.rglob("*")):
-            if not path.is_relative_to(self._copy.place):
-                shutil.chown(path, self._owner, self._owner)
 
 
 def encode(files: Sequence[FileChange]) -> Sent:

@@ -2,55 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.codec import from_json
-from pytest_brt.errors import SandboxProblem, StoreProblem
-from pytest_brt.execute.events import Event, read_event
+from pytest_brt.errors import SandboxProblem
+from pytest_brt.execute.events import Event
+from pytest_brt.execute.line import Line, Reply, WorkerGone, wait
 from pytest_brt.execute.process import EVENTS_LIMIT, Ended
+from pytest_brt.execute.views import Sent
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
 START_SECONDS = 120.0
 #: Seconds that a worker gets to end by itself.
 END_SECONDS = 5.0
-
-
-class WorkerGone(Exception):
-    """The zygote, or what holds it, ended or fell silent; never seen outside this layer."""
-
-
-class WorkerSilent(WorkerGone):
-    """The zygote lives, but nothing was heard of it in time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a zygote or a row says of itself, past what tests tell."""
-
-    event: str
-    text: str = ""
-    status: int = 0
-    code: int = 0
-    tail: str = ""
-    seconds: float = 0.0
-    timed_out: bool = False
-    modules: tuple[str, ...] = ()
-    in_tree: bool = False
-    threads: int = 1
-    shielded: bool = False
-    count: int = 0
-    pid: int = 0
+#: What the process of a row may say of itself.
+ROW_SAYS = frozenset(
+    {"row_ready", "not_importable", "row_error", "returned", "cell_end", "no_process"}
+)
 
 
 class Worker:
@@ -65,12 +39,13 @@ class Worker:
             SandboxProblem: it says that it cannot be.
             WorkerGone: it ended, or did not answer.
         """
-        ours, theirs = socket.socketpair()
+        self._line = Line()
+        #: The connection of the row that runs, or ran last.
+        self._row: Line | None = None
+        theirs = self._line.theirs
         life_reader, self._life = os.pipe()
         # Landlock comes from a package; else nothing beyond the standard library is needed.
         flags = ["-P"] if specification["level"] == "landlock" else ["-P", "-S", "-E"]
-        self._socket = ours
-        self._pending = b""
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, *flags, str(LAUNCHER), str(theirs.fileno()), str(life_reader)],
@@ -100,57 +75,53 @@ class Worker:
         Raises:
             WorkerGone: nobody is there to take it.
         """
-        data = json.dumps(message).encode("ascii") + b"\n"
-        try:
-            self._socket.settimeout(START_SECONDS)
-            self._socket.sendall(data)
-        except OSError as error:
-            raise WorkerGone(f"cannot be asked: {error}") from error
+        self._line.send(message)
+
+    def fork(self, tests: Sent) -> Line:
+        """Have a row forked that is to run, among others, these `tests`; return its connection.
+
+        Raises:
+            WorkerGone: nobody is there to do it.
+        """
+        self._close_row()
+        row = self._row = Line()
+        self._line.send({"op": "row", "tests": tests}, row)
+        row.theirs.close()
+        return row
+
+    def _close_row(self) -> None:
+        if self._row is not None:
+            self._row.close()
 
     def reply(self, seconds: float) -> Reply:
-        """Return the next thing that the zygote or the row says of itself.
+        """Return the next thing that the zygote says.
 
         Raises:
-            WorkerGone: it said nothing for `seconds`.
+            WorkerGone: it ended, or said nothing for `seconds`.
         """
-        return self.follow(seconds)[1]
-
-    def follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
-        """Return what a test told until the row said something of itself, and that.
-
-        Raises:
-            WorkerGone: that took more than `seconds`, or the process ended.
-        """
-        events: list[Event] = []
-        received = 0
         last = time.monotonic() + seconds
-        while True:
-            line = self._line(last)
-            received += len(line)
-            if received > EVENTS_LIMIT:
-                raise WorkerGone("told more than can be kept")
-            if line.startswith(b"e"):
-                events.append(read_event(line[1:]))
-                continue
-            try:
-                return tuple(events), from_json(line[1:], Reply)
-            except StoreProblem as error:
-                raise WorkerGone(f"said what cannot be understood: {line[:80]!r}") from error
+        while (said := self.look()) is None:
+            wait([self._line], last)
+        return said
 
-    def _line(self, last: float) -> bytes:
-        while b"\n" not in self._pending:
-            left = last - time.monotonic()
-            if left <= 0 or not select.select([self._socket], [], [], left)[0]:
-                raise WorkerSilent("fell silent")
-            try:
-                data = self._socket.recv(1 << 16)
-            except OSError as error:
-                raise WorkerGone(f"ended: {error}") from error
-            if not data:
-                raise WorkerGone("ended")
-            self._pending += data
-        line, _, self._pending = self._pending.partition(b"\n")
-        return line
+    def look(self) -> Reply | None:
+        """Return what the zygote has said, without waiting for it.
+
+        Raises:
+            WorkerGone: it ended.
+        """
+        while self._line.receive():
+            continue
+        said = self._line.take()
+        if said is None and self._line.ended:
+            raise WorkerGone("ended")
+        if isinstance(said, Event):
+            raise WorkerGone(f"said what is not its own: {said.event!r}")
+        return said
+
+    def await_any(self, line: Line, last: float) -> None:
+        """Wait until `line` or the zygote has something to say."""
+        wait([self._line] if line.ended else [self._line, line], last)
 
     def close(self) -> None:
         """End the zygote and everything in its sandbox; safe to call twice."""
@@ -158,7 +129,8 @@ class Worker:
         life, self._life = self._life, -1
         if life >= 0 and self.process.poll() is None:
             self._ask_to_end()
-        self._socket.close()
+        self._line.close()
+        self._close_row()
         if life >= 0:
             os.close(life)
         try:
@@ -171,10 +143,9 @@ class Worker:
     def _ask_to_end(self) -> None:
         """Let the processes end one after the other, each collecting its children."""
         try:
-            self._socket.settimeout(0.5)
-            self._socket.sendall(b'{"op": "quit"}\n')
+            self._line.send({"op": "quit"}, seconds=0.5)
             self.process.wait(0.5)
-        except (OSError, subprocess.TimeoutExpired):
+        except (WorkerGone, subprocess.TimeoutExpired):
             return
 
     def _kill(self) -> None:
@@ -187,6 +158,67 @@ class Worker:
             os.killpg(self.process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             return
+
+
+class RowLine:
+    """The connection of one row, and the news of its end from the zygote that forked it.
+
+    The row's process runs code of the project, so nothing of it but what a row may say is
+    listened to; that it is over, the zygote says.
+    """
+
+    def __init__(self, worker: Worker, tests: Sent) -> None:
+        """Have a row forked that is to run, among others, these `tests`.
+
+        Raises:
+            WorkerGone: nobody is there to do it.
+        """
+        self._worker = worker
+        self._line = worker.fork(tests)
+        self._over: Reply | None = None
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Send one request; one that has ended says so when it is listened to."""
+        try:
+            self._line.send(message)
+        except WorkerGone:
+            return
+
+    def follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
+        """Return what a test told until the row said something of itself, and that.
+
+        Raises:
+            WorkerGone: that took more than `seconds`, or a process ended.
+        """
+        events: list[Event] = []
+        most = self._line.received + EVENTS_LIMIT
+        last = time.monotonic() + seconds
+        while True:
+            said = self._line.take()
+            if isinstance(said, Event):
+                events.append(said)
+            elif said is not None:
+                if said.event not in ROW_SAYS:
+                    raise WorkerGone(f"said what is not its own: {said.event!r}")
+                return tuple(events), said
+            elif not self._line.receive():
+                if self._over is not None:
+                    return tuple(events), self._over
+                self._over = self._worker.look()
+                if self._over is None:
+                    self._worker.await_any(self._line, last)
+            elif self._line.received > most:
+                raise WorkerGone("told more than can be kept")
+
+    def end(self, seconds: float) -> None:
+        """Have the row end, and wait for the news of it.
+
+        Raises:
+            WorkerGone: that took more than `seconds`.
+        """
+        self._line.close()
+        if self._over is None:
+            self._over = self._worker.reply(seconds)
 
 
 def ended(events: tuple[Event, ...], reply: Reply) -> Ended:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +11,6 @@ import pytest
 
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.scratch import Scratch, clear_stale
-from pytest_brt.execute.tree import TreeCopy
 
 
 @pytest.fixture
@@ -32,17 +33,28 @@ def test_and_in_the_middle(scratch: Scratch) -> None:
         raise FileNotFoundError("another error is another error")
 
 
+FULL = """
+import sys
+from pathlib import Path
+from pytest_brt.execute.tree import TreeCopy
+try:
+    TreeCopy(Path(sys.argv[1]), Path(sys.argv[2]) / "copy")
+except OSError as error:
+    sys.exit(error.errno)
+"""
+
+
 def test_a_copy_that_would_not_be_whole_is_none(tmp_path: Path) -> None:
-    """/dev/full stands for a file on a full disk."""
-    source = tmp_path / "source"
+    source, small = tmp_path / "source", tmp_path / "small"
     source.mkdir()
-    (source / "a.py").write_text("a = 1\n", encoding="utf-8")
-    copy = TreeCopy(source, tmp_path / "copy")
-    (tmp_path / "copy/a.py").unlink()
-    (tmp_path / "copy/a.py").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left"):
-        copy._copy("a.py")
-    assert copy.unread == []
+    small.mkdir()
+    (source / "a.py").write_bytes(b"#" * (1 << 20))
+    script = f'mount -t tmpfs -o size=64k none "{small}" && exec "$@"'
+    command = ["unshare", "-Urm", "sh", "-c", script, "sh", sys.executable, "-c", FULL]
+    done = subprocess.run([*command, source, small], capture_output=True, check=False, text=True)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip("no small file system can be had here")
+    assert done.returncode == errno.ENOSPC, done.stderr
 
 
 def test_what_a_living_engine_holds_is_left_alone(scratch: Scratch, tmp_path: Path) -> None:

@@ -136,5 +136,5 @@ class Cell:
         with open(path, "w", encoding="utf-8") as stream:
             json.dump(spec, stream)
         os.set_inheritable(self.writer, True)
-        argv = [self.config["python"], self.request["script"], path]
+        argv = [self.config["python"], *self.request["flags"], self.request["script"], path]
         os.execve(argv[0], argv, dict(os.environ))

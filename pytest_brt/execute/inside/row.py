@@ -17,19 +17,18 @@ TAIL = 16384
 class Row:
     """The process of a row."""
 
-    def __init__(self, zygote, request):
+    def __init__(self, zygote, connection):
         self.zygote = zygote
         self.load = zygote.load
         self.config = zygote.config
-        self.request = request
-        self.control = zygote.control
+        self.control = connection
+        self.request = connection.read()
+        if self.request is None:
+            os._exit(0)
         self.root = self.config["root"]
         self.scoped = False
         self.cell = None
-        self.modules = []
-        self.output = _memory_file()
-        for number in (1, 2):
-            os.dup2(self.output, number)
+        self.output = None
 
     def set_up(self):
         """Get a private view of the tree, make the changes, and give up every privilege."""
@@ -46,6 +45,9 @@ class Row:
                 self.scoped = True
         os.environ.update(self.request["env"])
         os.chdir(self.root)
+        self.output = _unnamed_file()
+        for number in (1, 2):
+            os.dup2(self.output, number)
         self.load("limits").apply_limits(self.request["limits"])
 
     def import_project(self):
@@ -64,30 +66,13 @@ class Row:
         gc.enable()
         return not remarks and modules.threads() == 1
 
-    def foreign_modules(self, before):
-        """Return the loaded modules that are not the project's, to load sooner next time."""
-        is_of_project = self.load("modules").is_of_project
-        found = []
-        for name, module in list(sys.modules.items()):
-            if name in before or name.startswith("_brt_") or name == "__main__":
-                continue
-            if is_of_project(module, self.config):
-                continue
-            if (
-                name.split(".")[0] in self.config["packages"]
-                or getattr(module, "__spec__", None) is None
-            ):
-                continue
-            found.append(name)
-        return found
-
     def serve(self):
         """Fork a cell for each request; return True in a cell, end the process elsewhere."""
         gc.freeze()
-        self.control.send("row_ready", modules=self.modules)
+        self.control.send("row_ready")
         while True:
             request = self.control.read()
-            if request is None or request["op"] == "end":
+            if request is None:
                 os._exit(0)
             if self.run_cell(request):
                 return True
@@ -97,7 +82,7 @@ class Row:
         cell = self.load("cell")
         reader, writer = os.pipe()
         status_reader, status_writer = os.pipe()
-        output = _memory_file()
+        output = _unnamed_file()
         me = os.getpid()
         begin = time.monotonic()
         try:
@@ -106,7 +91,8 @@ class Row:
             self.control.send("no_process", text=str(error))
             os._exit(1)
         if pid == 0:
-            for descriptor in (reader, status_reader, self.control.descriptor, self.output):
+            self.control.close()
+            for descriptor in (reader, status_reader, self.output):
                 os.close(descriptor)
             self.cell = cell.Cell(self, request, writer, status_writer, output)
             self.cell.enter(me)
@@ -153,22 +139,21 @@ def make_server(row):
     return Server()
 
 
-def run_row(zygote, request, parent):
-    """Be the process of a row to its end; return its exit status."""
+def run_row(zygote, connection, parent):
+    """Be the process of a row, asked over `connection`, to its end; return its exit status."""
     if zygote.config["linux"]:
         zygote.load("syscalls").die_with_parent(parent)
-    before = set(sys.modules)
-    row = Row(zygote, request)
+        zygote.load("syscalls").prctl(zygote.load("syscalls").PR_SET_DUMPABLE, 1)
+    row = Row(zygote, connection)
     row.set_up()
-    touched = zygote.load("touched").Touched(row.root, request["touched"])
-    if request["kind"] == "exec":
+    touched = zygote.load("touched").Touched(row.root, row.request["touched"])
+    if row.request["kind"] == "exec":
         row.serve()
         row.cell.replace_process()
     touched.watch()
     if not row.import_project():
         row.control.send("not_importable")
         return 0
-    row.modules = row.foreign_modules(before)
     return run_pytest(row, touched)
 
 
@@ -198,14 +183,13 @@ def _signed(status):
     return os.WEXITSTATUS(status)
 
 
-def _memory_file():
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("brt-output")
+def _unnamed_file():
+    """Return a file in the row's own folder, for what is printed; it counts as the row's."""
     import tempfile
 
+    tempfile.tempdir = None
     descriptor, path = tempfile.mkstemp()
     os.unlink(path)
-    os.set_inheritable(descriptor, False)
     return descriptor
 
 

@@ -102,6 +102,11 @@ def set_read_only(path):
     _mount_setattr(AT_FDCWD, os.fsencode(path), AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0, 0)
 
 
+def seal(path):
+    """Make the mount at `path` read-only, but not those below it."""
+    _mount_setattr(AT_FDCWD, os.fsencode(path), 0, MOUNT_ATTR_RDONLY, 0, 0)
+
+
 def set_writable(path):
     """Take back that the mount at `path` is read-only, where one may."""
     _mount_setattr(AT_FDCWD, os.fsencode(path), 0, 0, MOUNT_ATTR_RDONLY, 0)

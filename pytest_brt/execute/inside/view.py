@@ -37,10 +37,11 @@ def lower_folders(config):
 def mount_row(config, keep):
     """Give the calling process its own view of the project, to be changed at will.
 
-    With `keep`, what is written becomes part of what later rows start from.
+    All else of the scratch file system is read-only from then on. With `keep`, for a row in
+    which no code of the project runs, what is written is what later rows start from.
     """
     calls = _syscalls()
-    calls.unshare(calls.CLONE_NEWNS)
+    calls.unshare(calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
     scratch = config["scratch"]
     place = os.path.join(scratch, "warm" if keep else "row")
     lower = lower_folders(config)
@@ -53,6 +54,8 @@ def mount_row(config, keep):
     _rebind(config)
     for name in ("tmp", "home"):
         os.makedirs(os.path.join(place, name), exist_ok=True)
+    if not keep:
+        calls.seal(scratch)
 
 
 def mount_cell(config, keep):

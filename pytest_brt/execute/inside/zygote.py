@@ -1,51 +1,29 @@
 """Waits, with pytest loaded, to be forked: ``python zygote.py CONTROL``. Python 3.8+.
 
 The process never runs code of the project. For each row it forks one that does (`row`),
-waits for its end, and sees to it that nothing of it is left.
+waits for its end, and sees to it that nothing of it is left. It alone holds the connection on
+which it is asked; a row gets one of its own, made by the tool, and nothing of any other.
 """
 
 import gc
-import json
 import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: What rows and cells use, loaded once for all of them.
-FOR_ROWS = ("describe", "row", "watch", "files", "cell", "touched", "wire", "limits", "fork")
+FOR_ROWS = (
+    "describe",
+    "row",
+    "watch",
+    "files",
+    "cell",
+    "touched",
+    "wire",
+    "limits",
+    "fork",
+    "connection",
+)
 ON_LINUX = ("syscalls", "view")
-
-
-class Control:
-    """The socket to the tool: JSON lines in, marked lines out."""
-
-    def __init__(self, descriptor):
-        self.descriptor = descriptor
-        self.pending = b""
-        os.set_inheritable(descriptor, False)
-
-    def read(self):
-        """Return the next message, None when the tool is gone."""
-        while b"\n" not in self.pending:
-            data = os.read(self.descriptor, 1 << 16)
-            if not data:
-                return None
-            self.pending += data
-        line, _, self.pending = self.pending.partition(b"\n")
-        return json.loads(line.decode("utf-8"))
-
-    def send(self, event, **fields):
-        """Tell the tool something of our own."""
-        fields["event"] = event
-        self._write(b"r" + json.dumps(fields).encode("ascii") + b"\n")
-
-    def forward(self, line):
-        """Pass on what a test's process told, as it is."""
-        self._write(b"e" + line + b"\n")
-
-    def _write(self, data):
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self.descriptor, view) :]
 
 
 class Zygote:
@@ -83,33 +61,32 @@ class Zygote:
             request = self.control.read()
             if request is None or request["op"] == "quit":
                 return
-            if request["op"] == "preload":
-                self.control.send("preloaded", count=self.preload(request["names"]))
-                continue
             if request["op"] == "row":
-                self.fork_row(request)
+                self.fork_row(request, self.control.take())
             else:
                 self.control.send("problem", text="no such request: %r" % request["op"])
 
-    def fork_row(self, request):
-        """Fork a row, wait for its end, and end what it left."""
-        if request["kind"] == "fork":
-            self.rewritten.learn(request["tests"])
+    def fork_row(self, request, descriptor):
+        """Fork a row that talks over `descriptor`, wait for its end, and end what it left."""
+        self.rewritten.learn(request["tests"])
         me = os.getpid()
         try:
             pid = self.load("fork").fork()
         except self.load("fork").NoProcess as error:
+            os.close(descriptor)
             self.control.send("no_process", text=str(error))
-            self.control.send("row_end", status=1)
             return
         if pid == 0:
             code = 1
             try:
-                code = self.load("row").run_row(self, request, me)
+                self.control.close()
+                connection = self.load("connection").Connection(descriptor)
+                code = self.load("row").run_row(self, connection, me)
             except BaseException as error:  # ours, or what the project did to us: tell it
-                self.control.send("row_error", text="%s: %s" % (type(error).__name__, error))
+                connection.send("row_error", text="%s: %s" % (type(error).__name__, error))
             finally:
                 os._exit(code)
+        os.close(descriptor)
         _, status = os.waitpid(pid, 0)
         if self.shielded:
             self.sweep.kill_reachable()
@@ -117,32 +94,6 @@ class Zygote:
             self.sweep.kill_descendants(me)
         self.sweep.reap()
         self.control.send("row_end", status=status)
-
-    def preload(self, names):
-        """Import modules that the project needs, if a trial in a child shows no harm."""
-        names = [name for name in names if name not in sys.modules]
-        if not names or not self.try_preload(names):
-            return 0
-        for name in names:
-            self.modules.try_import(name)
-        gc.collect()
-        gc.freeze()
-        return len(names)
-
-    def try_preload(self, names):
-        """Return whether importing them loads no module of the project and starts no thread."""
-        pid = os.fork()
-        if pid == 0:
-            good = False
-            try:
-                import warnings
-
-                warnings.simplefilter("error")
-                good = all(self.modules.try_import(name) for name in names)
-                good = good and not self.is_in_tree() and self.modules.threads() == 1
-            finally:
-                os._exit(0 if good else 1)
-        return os.waitpid(pid, 0)[1] == 0
 
 
 def rehearse(load, config):
@@ -175,11 +126,16 @@ def main():
     sys.modules["_brt_load"] = module
     spec.loader.exec_module(module)
     load = module.load
-    control = Control(int(sys.argv[1]))
+    control = load("connection").Connection(int(sys.argv[1]))
     config = control.read()
     sys.argv[:] = ["pytest"]
     if config is None:
         return
+    # Only now, and not by the variable: a sitecustomize of the project must not be run here.
+    outer = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    entries = config["path"].split(os.pathsep)
+    sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
+    os.environ["PYTHONPATH"] = config["path"]
     if config["fork"]:
         import pytest  # noqa: F401
 
@@ -190,6 +146,8 @@ def main():
     zygote = Zygote(control, load, config)
     gc.collect()
     gc.freeze()
+    if config["linux"]:  # nobody but root may look into this process, or change what it does
+        load("syscalls").prctl(load("syscalls").PR_SET_DUMPABLE, 0)
     control.send(
         "ready",
         pid=os.getpid(),

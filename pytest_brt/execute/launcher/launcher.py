@@ -91,7 +91,23 @@ class Launcher:
         if self.linux:
             assert self.calls is not None
             self.calls.prctl(self.calls.PR_SET_NO_NEW_PRIVS, 1)
+        if self.spec["level"] in ("ns", "landlock"):
+            self._refuse_calls()
         self._exec()
+
+    def _refuse_calls(self) -> None:
+        """Refuse the calls by which code could get past the level's other means."""
+        filters = load_script("seccomp")
+        groups = [filters.KEYS, filters.OTHER_PROCESSES, filters.KERNEL]
+        if self.spec["level"] == "ns":
+            steps = filters.program(groups, (filters.UNIX, *filters.NETWORKS))
+        else:
+            groups += [filters.MESSAGES, filters.MEMORY]
+            if self.spec["uid"] is None:  # else no file but the copy's is the user's own
+                groups.append(filters.METADATA)
+            steps = filters.program(groups, filters.NETWORKS, attributes=True)
+        if steps is not None:
+            filters.install(steps)
 
     def _be_first(self, parent: int) -> None:
         """Be the first process of the namespace: collect orphans; return in its child."""
