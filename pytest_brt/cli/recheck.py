@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from pytest_brt.execute.subject import Subject
+    from pytest_brt.report.evidence import Setting
 
 
 def register(commands: Any) -> None:
@@ -22,12 +26,17 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--root", metavar="DIR", default=".", help="the project (default: this folder)"
     )
-    parser.add_argument("--python", metavar="PATH", help="interpreter (default: the recorded one)")
+    parser.add_argument(
+        "--python", metavar="PATH", help="interpreter (default: the project's own, as pytest's)"
+    )
     parser.add_argument(
         "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
     )
     parser.add_argument("--key", metavar="FILE", help="check the signature with the key in FILE")
-    parser.add_argument("--sandbox", metavar="NAME", help="isolation (default: the recorded one)")
+    parser.add_argument(
+        "--sandbox", metavar="NAME", help="isolation (default: ns where it was recorded, else auto)"
+    )
+    parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
     parser.add_argument("-v", "--verbose", action="store_true", help="show also what holds")
     parser.set_defaults(command=_recheck)
 
@@ -45,18 +54,19 @@ def _recheck(arguments: argparse.Namespace) -> int:
     setting = folder.evidence.setting
     root = Path(arguments.root).resolve()
     tree = tree_hash(root, without=Path(arguments.folder).resolve())
-    subject = find_subject(
-        root, python=arguments.python or setting.python, env=_environment(arguments.env)
-    )
+    # What runs, and how it is kept in, is the user's to say: a folder may come from anywhere.
+    subject = find_subject(root, python=arguments.python, env=_environment(arguments.env))
     if folder.signed is False:
         print("signed, but not checked: give the key with --key FILE")
     if sha256(to_json(subject.env)) != setting.env_hash:
         names = ", ".join(setting.env_names) or "none"
         print(f"the environment differs from the recorded one (variables recorded: {names})")
+    for line in _differences(setting, subject, arguments.net):
+        print(line)
     engine = open_engine(
         subject,
-        sandbox=arguments.sandbox or setting.sandbox,
-        net=setting.net,
+        sandbox=arguments.sandbox or ("ns" if setting.sandbox == "ns" else "auto"),
+        net=arguments.net,
         limits=Limits(seconds=setting.seconds, memory_mb=setting.memory_mb),
     )
     kept = lost = 0
@@ -71,6 +81,23 @@ def _recheck(arguments: argparse.Namespace) -> int:
     words = "all of it holds" if not lost else f"{lost} of {kept + lost} facts do not hold"
     print(f"{words} ({kept + lost} facts, sandbox {engine.level})")
     return 1 if lost else 0
+
+
+def _differences(setting: Setting, subject: Subject, net: str) -> Iterator[str]:
+    """Say what was recorded otherwise than it is run now."""
+    versions = (setting.python_version, setting.pytest_version)
+    if versions != (subject.python_version, subject.pytest_version):
+        then, now = (
+            f"Python {_dotted(python)} and pytest {_dotted(pytest)}"
+            for python, pytest in (versions, (subject.python_version, subject.pytest_version))
+        )
+        yield f"recorded with {then}; run with {now} (choose another: --python)"
+    if setting.net != "none" and net == "none":
+        yield "recorded with the machine's network; run without it (allow it: --net host)"
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
 
 
 def read_key(path: str | None) -> bytes | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_brt.codec import content_id, from_json
 from pytest_brt.errors import PatchProblem, StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.worst import worst
 from pytest_brt.patches import apply_patch
 from pytest_brt.report.evidence import (
     MAIN,
@@ -22,7 +23,10 @@ from pytest_brt.report.evidence import (
     sha256,
     sign,
 )
-from pytest_brt.types import FileChange, Patch, TestRun
+from pytest_brt.types import FileChange, Patch, TestRun, Verdict
+
+#: What a folder may ask for: seconds and MiB of one test, and runs on the unpatched tree.
+_MOST_SECONDS, _MOST_MEMORY, _MOST_RUNS = 3600, 1 << 16, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,7 @@ def read_folder(path: Path, key: bytes | None) -> Folder:
     except StoreProblem as problem:
         raise StoreProblem(f"{str(path / MAIN)!r}: {problem} (record it again)") from problem
     signed = _check_signature(path, main, key)
+    _check_setting(path, evidence)
     texts = {}
     tests = [(test.file, test.sha256) for test in evidence.tests if test.file]
     for file, recorded in (*tests, *((patch.file, patch.sha256) for patch in evidence.patches)):
@@ -86,6 +91,8 @@ def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[Claim]:
     """
     evidence = folder.evidence
     recorded = evidence.setting.tree
+    if not evidence.tests and not evidence.patches:
+        yield Claim(about="evidence", holds=False, detail="nothing was recorded")
     same = tree == recorded
     detail = "the same" if same else f"another one: {tree[:12]}, not {recorded[:12]}"
     yield Claim(about="tree", holds=same, detail=detail)
@@ -99,10 +106,12 @@ def _recheck_unpatched(folder: Folder, engine: Engine) -> Iterator[Claim]:
     seeds = folder.evidence.setting.hash_seeds
     runs = [_run(folder, tests, (), engine, seed) for seed in seeds]
     for test in tests:
-        for number, before in enumerate(test.before[: len(runs)]):
-            now = runs[number].get(test.id)
-            about = f"{test.node} on the unpatched tree, run {number + 1}"
-            yield _claim(about, before, now)
+        about = f"{test.node} on the unpatched tree"
+        if len(test.before) != len(seeds) or not seeds:
+            detail = f"{len(test.before)} runs recorded, with {len(seeds)} hash seeds"
+            yield Claim(about=about, holds=False, detail=detail)
+        for number, (before, found) in enumerate(zip(test.before, runs, strict=False)):
+            yield _claim(f"{about}, run {number + 1}", before, found.get(test.id))
 
 
 def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterator[Claim]:
@@ -118,13 +127,63 @@ def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterat
     if not patch.applies:
         yield Claim(about=patch.name, holds=False, detail="applies now; it did not when recorded")
         return
-    wanted = {proof.test for proof in patch.cells}
-    tests = tuple(test for test in folder.evidence.tests if test.id in wanted)
+    tests = tuple(t for t in folder.evidence.tests if t.issue in ("", patch.issue))
     runs = _run(folder, tests, applied.changes, engine, 0)
-    names = {test.id: test.node for test in tests}
-    for proof in patch.cells:
-        about = f"{names.get(proof.test, proof.test)} on {patch.name}"
-        yield _claim(about, proof.after, runs.get(proof.test))
+    recorded = {proof.test: proof.after for proof in patch.cells}
+    for test in tests:
+        about = f"{test.node} on {patch.name}"
+        if test.id in recorded:
+            yield _claim(about, recorded[test.id], runs.get(test.id))
+        else:
+            yield Claim(about=about, holds=False, detail="no run was recorded")
+    for unknown in recorded.keys() - {test.id for test in tests}:
+        yield Claim(about=f"{unknown} on {patch.name}", holds=False, detail="no such test")
+    yield _share(patch, runs)
+    yield from _recheck_regressions(patch, applied.changes, engine)
+
+
+def _share(patch: ProvenPatch, runs: Mapping[str, TestRun]) -> Claim:
+    """Compare the share of tests that pass with what comes of the runs."""
+    valid = [run for run in runs.values() if run.verdict is not Verdict.INVALID]
+    passed = sum(run.verdict is Verdict.PASS for run in valid)
+    now = passed / len(valid) if valid else None
+    same = now == patch.epr
+    detail = _figure(now) if same else f"{_figure(now)}, not {_figure(patch.epr)}"
+    return Claim(about=f"share of tests that pass on {patch.name}", holds=same, detail=detail)
+
+
+def _figure(share: float | None) -> str:
+    return "none" if share is None else f"{share:.3f}"
+
+
+def _recheck_regressions(
+    patch: ProvenPatch, changes: tuple[FileChange, ...], engine: Engine
+) -> Iterator[Claim]:
+    """Run each existing test that is said to be broken by a patch, without it and with it."""
+    if not patch.regressions:
+        return
+    targets = tuple(_existing(regression.test) for regression in patch.regressions)
+    base = _worst(engine.run(Row(targets=targets)).runs)
+    runs = _worst(engine.run(Row(targets=targets, changes=changes)).runs)
+    for regression in patch.regressions:
+        before, after = base.get(regression.test), runs.get(regression.test)
+        broken = before is Verdict.PASS and after == regression.verdict
+        detail = f"{before or 'did not run'} without it, {after or 'did not run'} with it"
+        about = f"regression {regression.test} on {patch.name}"
+        yield Claim(about=about, holds=broken, detail=detail)
+
+
+def _existing(name: str) -> TestTarget:
+    path, _, node = name.partition("::")
+    return TestTarget(id=name, path=path, nodes=(node,))
+
+
+def _worst(runs: Iterable[TestRun]) -> dict[str, Verdict]:
+    """Return what each existing test did; one with parameters, the worst of them."""
+    found: dict[str, list[TestRun]] = {}
+    for run in runs:
+        found.setdefault(run.test, []).append(run)
+    return {name: worst(group).verdict for name, group in found.items()}
 
 
 def _run(
@@ -175,6 +234,28 @@ def _check_signature(path: Path, main: bytes, key: bytes | None) -> bool | None:
             f"{str(path / MAIN)!r}: the signature is not by this key, or the file was changed"
         )
     return True
+
+
+def _check_setting(path: Path, evidence: Evidence) -> None:
+    """Refuse limits and names that no run of ours records."""
+    setting = evidence.setting
+    names = [test.path for test in evidence.tests]
+    names += [regression.test for patch in evidence.patches for regression in patch.regressions]
+    odd = next((name for name in names if _is_odd(name)), None)
+    if odd is not None:
+        raise StoreProblem(f"{str(path / MAIN)!r} names a test outside the project: {odd!r}")
+    if not (0 < setting.seconds <= _MOST_SECONDS and 0 < setting.memory_mb <= _MOST_MEMORY):
+        raise StoreProblem(
+            f"{str(path / MAIN)!r}: limits out of range: {setting.seconds!r} s, "
+            f"{setting.memory_mb!r} MiB (at most {_MOST_SECONDS} s, {_MOST_MEMORY} MiB)"
+        )
+    if len(setting.hash_seeds) > _MOST_RUNS:
+        raise StoreProblem(f"{str(path / MAIN)!r}: more than {_MOST_RUNS} runs of each test")
+
+
+def _is_odd(name: str) -> bool:
+    path = PurePosixPath(name.partition("::")[0])
+    return path.is_absolute() or ".." in path.parts or name.startswith("-") or not path.parts
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -103,8 +103,8 @@ class ProvenPatch:
     sha256: str
     applies: bool
     reason: str
+    #: Share of the cells that say something which pass; None without one.
     epr: float | None
-    score: float | None
     cells: tuple[Proof, ...]
     regressions: tuple[Regression, ...]
 
@@ -152,8 +152,7 @@ def evidence_of(record: RunRecord, setting: Setting) -> Evidence:
         setting=setting,
         tests=tuple(_test(judged, setting) for judged in tests.values()),
         patches=tuple(
-            _patch(rank.result, number, rank.epr, rank.score)
-            for number, rank in enumerate(record.ranks)
+            _patch(rank.result, number, rank.epr) for number, rank in enumerate(record.ranks)
         ),
     )
 
@@ -215,7 +214,7 @@ def _test(judged: JudgedTest, setting: Setting) -> ProvenTest:
     )  # fmt: skip
 
 
-def _patch(result: PatchResult, number: int, epr: float | None, score: float | None) -> ProvenPatch:
+def _patch(result: PatchResult, number: int, epr: float | None) -> ProvenPatch:
     return ProvenPatch(
         name=result.patch.name,
         issue=result.issue,
@@ -224,7 +223,6 @@ def _patch(result: PatchResult, number: int, epr: float | None, score: float | N
         applies=result.applies,
         reason=result.reason,
         epr=epr,
-        score=score,
         cells=tuple(Proof(test=cell.test, after=_ran(cell)) for cell in result.cells),
         regressions=result.guarded.regressions if result.guarded else (),
     )

@@ -78,7 +78,7 @@ def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None
     assert "changed" not in line
     again = start(project, "pytest_brt", "recheck", folder, "--key", key)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert again.stdout.startswith("all of it holds (8 facts, sandbox ")
+    assert again.stdout.startswith("all of it holds (12 facts, sandbox ")
     # Somebody fixes the bug: the evidence is about another tree.
     source = project.path / "interval" / "__init__.py"
     fixed = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["a-right"])

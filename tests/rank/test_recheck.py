@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pytest_brt.cli.main import main as main_command
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.fingerprint import tree_hash
@@ -24,7 +27,9 @@ from pytest_brt.types import (
     Oracle,
     OracleKind,
     Origin,
+    Regression,
     RunRecord,
+    Verdict,
 )
 from tests.conftest import FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on
@@ -104,15 +109,14 @@ def test_what_was_recorded_holds_when_it_is_run_again(
     assert folder.signed is None
     assert lost(folder, engine) == []
     claims = list(recheck(folder, engine, tree_hash(Path(engine.subject.root))))
-    assert (
-        len(claims) == 1 + 2 + 2 + 1
-    )  # the tree, two runs before, a cell per patch, the stale one
     assert [(claim.about, claim.detail) for claim in claims] == [
         ("tree", "the same"),
         ("test_a on the unpatched tree, run 1", "FAIL (AssertionError)"),
         ("test_a on the unpatched tree, run 2", "FAIL (AssertionError)"),
         ("test_a on a-right.diff", "PASS"),
+        ("share of tests that pass on a-right.diff", "1.000"),
         ("test_a on c-wrong.diff", "FAIL (AssertionError)"),
+        ("share of tests that pass on c-wrong.diff", "0.000"),
         ("d-stale.diff", folder.evidence.patches[2].reason),
     ]
     test = folder.evidence.tests[0]
@@ -170,11 +174,13 @@ def test_a_fact_of_a_test_that_cannot_be_run_does_not_hold(
     assert set(claims) == {
         "tree",
         "0123456789ab on a-right.diff",
+        "share of tests that pass on a-right.diff",
         "0123456789ab on c-wrong.diff",
+        "share of tests that pass on c-wrong.diff",
         "d-stale.diff",
     }
     for about in ("0123456789ab on a-right.diff", "0123456789ab on c-wrong.diff"):
-        assert (claims[about].holds, claims[about].detail) == (False, "did not run")
+        assert (claims[about].holds, claims[about].detail) == (False, "no such test")
 
 
 @pytest.mark.parametrize("part", ["tests/0123456789ab.py", "patches/001-", "evidence.json"])
@@ -244,3 +250,96 @@ def test_evidence_without_a_source_names_the_test_in_the_tree(
     )
     found = evidence_of(replace(record, attempts=(), given=(given,)), setting)
     assert (found.tests[0].file, found.tests[0].sha256) == ("", "")
+
+
+def _with_patch(folder: Folder, **changes: object) -> Folder:
+    first, *rest = folder.evidence.patches
+    patches = (replace(first, **changes), *rest)  # type: ignore[arg-type]  # fields by name
+    return replace(folder, evidence=replace(folder.evidence, patches=patches))
+
+
+def test_evidence_that_proves_nothing_does_not_hold(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    evidence = folder.evidence
+    assert lost(_with_patch(folder, cells=()), engine) == ["test_a on a-right.diff"]
+    unseeded = replace(evidence, setting=replace(evidence.setting, hash_seeds=()))
+    assert lost(replace(folder, evidence=unseeded), engine) == ["test_a on the unpatched tree"]
+    unrun = replace(evidence, tests=(replace(evidence.tests[0], before=()),))
+    assert lost(replace(folder, evidence=unrun), engine) == ["test_a on the unpatched tree"]
+    nothing = replace(evidence, tests=(), patches=())
+    assert lost(replace(folder, evidence=nothing), engine) == ["evidence"]
+
+
+def test_figures_are_made_again(record: RunRecord, engine: Engine, tmp_path: Path) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    assert lost(_with_patch(folder, epr=0.5), engine) == [
+        "share of tests that pass on a-right.diff"
+    ]
+
+
+def test_regressions_are_run_again(
+    record: RunRecord, engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    folder = read_folder(write(record, engine, tmp_path), None)
+    old = root / "tests" / "test_old.py"
+    old.write_text(
+        "from interval import clamp\n\n\ndef test_low():\n    assert clamp(5, 0, 10) == 0\n",
+        encoding="utf-8",
+    )
+    fresh = open_on(root)
+    try:
+        real = Regression(test="tests/test_old.py::test_low", verdict=Verdict.FAIL, reason="")
+        invented = replace(real, test="tests/test_old.py::test_gone")
+        other = replace(real, verdict=Verdict.CRASH)
+        for regression, holds in ((real, True), (invented, False), (other, False)):
+            claims = recheck(_with_patch(folder, regressions=(regression,)), fresh, "")
+            found = [claim.holds for claim in claims if claim.about.startswith("regression")]
+            assert found == [holds], regression
+    finally:
+        fresh.close()
+        old.unlink()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"seconds": 10.0', '"seconds": 1e9', "limits out of range"),
+        ('"memory_mb": 2048', '"memory_mb": 0', "limits out of range"),
+        ("tests/test_brt_a.py", "../test_brt_a.py", "outside the project"),
+        ("tests/test_brt_a.py", "--rootdir=/", "outside the project"),
+    ],
+)
+def test_what_no_run_records_is_refused(
+    record: RunRecord, engine: Engine, tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    main = write(record, engine, tmp_path) / "evidence.json"
+    text = main.read_text(encoding="utf-8")
+    assert old in text
+    main.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(StoreProblem, match=words):
+        read_folder(tmp_path, None)
+
+
+def test_a_folder_does_not_say_what_runs_it(
+    record: RunRecord,
+    engine: Engine,
+    root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = write(record, engine, tmp_path / "evidence")
+    evil = folder / "python"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexec {sys.executable} $@\n", "utf-8")
+    evil.chmod(0o755)
+    main = folder / "evidence.json"
+    told = json.loads(main.read_text(encoding="utf-8"))
+    told["setting"] |= {"python": str(evil), "sandbox": "none", "net": "host"}
+    main.write_text(json.dumps(told), encoding="utf-8")
+    code = main_command(["recheck", str(folder), "--root", str(root)])
+    said = capsys.readouterr().out
+    assert not (tmp_path / "ran").exists()
+    assert code == 0, said
+    assert "run without it" in said
+    assert f"sandbox {engine.level}" in said
