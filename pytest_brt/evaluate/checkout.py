@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.errors import SubjectProblem
+from pytest_brt.errors import BrtError, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
+from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.store import write_text
 
 
@@ -59,40 +59,17 @@ def _clone_of(repo: str, repos: Path | None) -> Path:
 def _check_out(clone: Path, commit: str, tree: Path, index: Path) -> None:
     """Write the files of `commit` to `tree`: all of them, which `git archive` does not promise."""
     tree.mkdir(parents=True)
-    git = clone if (clone / "objects").is_dir() else Path(_git_dir(clone))
-    env = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("GIT_")},
-        "GIT_DIR": str(git.resolve()),
-        "GIT_WORK_TREE": str(tree),
-        "GIT_INDEX_FILE": str(index),
-        # A clone that lacks objects must not fetch them: no network, ever.
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "LC_ALL": "C",
-    }
-    # Where the clone belongs to somebody else, git would not read it.
-    safe = ("-c", "safe.directory=*", "-c", "core.bare=false", "-c", "core.hooksPath=/dev/null")
+    repository = find_repository(clone)
+    if repository is None:
+        raise SubjectProblem(f"not a clone: {str(clone)!r} (give a folder of clones)")
+    repository = replace(repository, work=tree)
     for command in (("read-tree", commit), ("checkout-index", "-a", "-q")):
-        done = _git((*safe, *command), tree, env)
-        if done.returncode:
+        try:
+            done = run_git(
+                tree, *command, repository=repository, env={"GIT_INDEX_FILE": str(index)}
+            )
+        except BrtError as error:
+            raise SubjectProblem(str(error)) from None
+        if done.status:
             said = " ".join(done.stderr.split())[:300]
             raise SubjectProblem(f"no tree of commit {commit!r} from {str(clone)!r}: {said}")
-
-
-def _git_dir(place: Path) -> str:
-    done = _git(("rev-parse", "--absolute-git-dir"), place, dict(os.environ))
-    if done.returncode:
-        raise SubjectProblem(f"not a clone: {str(place)!r}: {done.stderr.strip()[:200]}")
-    return done.stdout.strip()
-
-
-def _git(
-    arguments: tuple[str, ...], folder: Path, env: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
-    command = ("git", *arguments)
-    try:
-        return subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise SubjectProblem(f"git cannot be started: {error.strerror}") from None

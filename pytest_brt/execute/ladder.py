@@ -22,6 +22,12 @@ MORE_PROCESSES = 128
 
 #: What marks a container, as the runtimes themselves document it.
 _CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
+#: Settings of the kernel, and the value at which an ordinary user has no namespaces.
+_SWITCHES = {
+    "/proc/sys/user/max_user_namespaces": "0",
+    "/proc/sys/kernel/unprivileged_userns_clone": "0",
+    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+}
 _CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "/lxc/")
 
 
@@ -42,9 +48,9 @@ def climb(
         if sandbox not in ("auto", level):
             continue
         try:
-            return _try(subject, level, net, limits, jobs)
+            return _try(subject, level, net, limits, jobs, remark="; ".join(troubles))
         except (SandboxProblem, SubjectProblem) as error:
-            troubles.append(f"{level}: {error}")
+            troubles.append(f"no {level}: {_reason(error, subject)}")
     why = "; ".join(troubles)
     if sandbox != "auto":
         raise SandboxProblem(f"--brt-sandbox: {sandbox!r} cannot be had here ({why})")
@@ -70,7 +76,26 @@ def _low(
     return ForkEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
 
 
-def _try(subject: Subject, level: str, net: str, limits: Limits, jobs: int) -> ForkEngine:
+def _reason(error: Exception, subject: Subject) -> str:
+    """Return why a level cannot be had, with the likely cause where one is known."""
+    for path, value in _SWITCHES.items():
+        if _text(path).strip() == value:
+            return f"{error} (user namespaces are off: {path} is {value})"
+    if hasattr(os, "getgid") and Path(subject.root).stat().st_gid != os.getgid() != 0:
+        return f"{error} (the project's files are of another group than yours)"
+    return str(error)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+def _try(
+    subject: Subject, level: str, net: str, limits: Limits, jobs: int, *, remark: str
+) -> ForkEngine:
     """Return an engine that has shown to keep code in.
 
     Raises:
@@ -81,7 +106,7 @@ def _try(subject: Subject, level: str, net: str, limits: Limits, jobs: int) -> F
     scope = can_keep_signals_in()
     processes = OWN_PROCESSES if level == "ns" else MORE_PROCESSES
     sandbox = Sandbox(level=level, net=net, uid=drop_to(), scope=scope, processes=processes)
-    engine = ForkEngine(subject, sandbox, limits=limits, jobs=jobs)
+    engine = ForkEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
     try:
         _judge(engine.check(), _RULES[level], net)
     except BaseException:

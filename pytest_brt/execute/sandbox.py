@@ -67,9 +67,8 @@ class Sandbox:
     ) -> dict[str, object]:
         """Return what the launcher takes, its `Specification`."""
         needed = needed_paths(subject, tree)
-        hidden = hidden_folders()
-        if self.uid is not None:
-            hidden = sorted({*hidden, *private_folders(needed)})
+        private = private_folders(needed) if self.uid is not None else set()
+        hidden = sorted({*hidden_folders(), *private})
         return {
             "level": self.level,
             "python": subject.python,
@@ -83,6 +82,7 @@ class Sandbox:
             "scratch": SCRATCH,
             "covered": covered_paths(subject),
             "uid": self.uid,
+            "reads_all": bool(private),
             "net": self.net,
             "scope": self.scope,
             "size": PRIVATE_BYTES,
@@ -149,7 +149,7 @@ def needed_paths(subject: Subject, tree: str) -> list[str]:
     """Return the paths that must be seen whatever is hidden."""
     paths = {tree, str(INSIDE), *subject.paths, *_links(subject.python)}
     env = dict(subject.env)
-    for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "PYTHONUSERBASE"):
+    for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):
         paths.update(filter(None, env.get(name, "").split(os.pathsep)))
     paths.update(filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
     paths.update(os.path.realpath(path) for path in list(paths) if os.path.exists(path))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from dataclasses import dataclass, field
 
 from pytest_brt.errors import PatchProblem
@@ -14,7 +16,7 @@ _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
     r"|rename old|rename new|similarity index|dissimilarity index|index) (.*)"
 )
-_BLOCK = re.compile(r"(?:literal|delta) (\d{1,12})")
+_BLOCK = re.compile(r"(literal|delta) (\d{1,12})")
 #: Base 85 as git writes it: a length letter, then groups of five.
 _BASE85 = re.compile(r"[A-Za-z](?:[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5})+")
 #: The line that ends a mail of ``git format-patch``; the version of git follows.
@@ -157,13 +159,17 @@ class _Scanner:
         taken = [line]
         self._at += 1
         while match := _BLOCK.fullmatch(self._line(self._at)):
-            if int(match[1]) > _LARGEST:
-                self._fail(self._at, f"binary data of {match[1]} bytes (64 MiB at most)")
+            begin, first = self._at, len(taken) + 1
             taken.append(match[0])
             self._at += 1
             while _BASE85.fullmatch(self._line(self._at)):
                 taken.append(self._line(self._at))
                 self._at += 1
+            size = int(match[2])
+            if match[1] == "delta":
+                size = max(size, delta_size(taken[first]) if len(taken) > first else 0)
+            if size > _LARGEST:
+                self._fail(begin, f"binary data of {size} bytes (64 MiB at most)")
             taken.append("")
             self._at += not self._line(self._at)
         if len(taken) == 1:
@@ -260,3 +266,27 @@ def _moved(fields: dict[str, str]) -> tuple[str, str] | None:
         if old in fields and new in fields:
             return read_name(fields[old]) or "", read_name(fields[new]) or ""
     return None
+
+
+def delta_size(line: str) -> int:
+    """Return how long the result of a binary delta is, from its first line of base 85.
+
+    A delta begins with the lengths of what it is made from and of what it makes; a few bytes
+    can make a file of any length. 0 where the line says neither: git then refuses it.
+    """
+    try:
+        packed = base64.b85decode(line[1:])
+        data = zlib.decompressobj().decompress(packed, 32)
+    except (ValueError, zlib.error):
+        return 0
+    numbers = [0]
+    shift = 0
+    for byte in data:
+        numbers[-1] |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            if len(numbers) == 2:
+                return numbers[1]
+            numbers.append(0)
+            shift = 0
+    return 0

@@ -5,18 +5,15 @@ Files that git does not know stay as they are: projects often need generated one
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.patches.git import GitReply, find_repository, run_git
 from pytest_brt.types import FileChange
 
-#: Seconds after which git is stuck.
-_SECONDS = 120.0
 #: Kinds of entries that are files: plain and executable; not links, not submodules.
 _FILES = {"100644": False, "100755": True}
 _NOTHING = "000000"
@@ -56,7 +53,10 @@ class History:
             UsageProblem: git is not installed, or there is no repository.
         """
         self.root = root.resolve()
-        self._git("rev-parse", "--git-dir")
+        repository = find_repository(self.root)
+        if repository is None:
+            raise UsageProblem(f"no git repository: {str(self.root)!r} (give the project's root)")
+        self._repository = repository
 
     def revision(self, name: str) -> Revision:
         """Return the commit that `name` stands for.
@@ -69,7 +69,7 @@ class History:
         done = self._run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
         )
-        if done.returncode:
+        if done.status:
             raise UsageProblem(f"no such revision: {name!r} (in a shallow clone: fetch it first)")
         return self._described(done.stdout.decode().strip())
 
@@ -94,7 +94,7 @@ class History:
             UsageProblem: they have none in common, as in a clone without history.
         """
         done = self._run("merge-base", base.sha, head.sha)
-        if done.returncode:
+        if done.status:
             raise UsageProblem(
                 f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
                 "fetch the whole history, as with 'git fetch --unshallow')"
@@ -113,7 +113,7 @@ class History:
     def text(self, revision: Revision, path: str) -> str | None:
         """Return the text of a file in a revision; None when it is not there."""
         done = self._run("cat-file", "blob", f"{revision.sha}:./{path}")
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+        return done.stdout.decode("utf-8", "replace") if done.status == 0 else None
 
     def branches(self, pattern: str) -> tuple[str, ...]:
         """Return the branches whose names match `pattern` (``*``, ``?``), by name.
@@ -170,27 +170,11 @@ class History:
 
     def _git(self, *arguments: str) -> bytes:
         done = self._run(*arguments)
-        if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        if done.status:
+            said = done.stderr.strip().splitlines()
             last = said[-1] if said else "no such revision"
             raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {last}")
         return done.stdout
 
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        # Settings of a repository must not make git start programs.
-        quiet = ("-c", "core.fsmonitor=false", "-c", "diff.external=", "-c", "core.hooksPath=")
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-        try:
-            return subprocess.run(
-                ["git", *quiet, *arguments],
-                cwd=self.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise UsageProblem("git: not found on PATH (install git)") from error
-        except subprocess.TimeoutExpired as error:
-            raise UsageProblem(f"git {arguments[0]} did not end within {_SECONDS:.0f} s") from error
+    def _run(self, *arguments: str) -> GitReply:
+        return run_git(self.root, *arguments, repository=self._repository)

@@ -16,24 +16,36 @@ class Case:
 
     source: str
     verdict: Verdict
-    #: Where a level differs.
+    #: Where a level differs, or one for an ordinary user ("landlock-user").
     other: dict[str, Verdict] = field(default_factory=dict)
     words: str = ""
 
-    def expected(self, level: str) -> Verdict:
-        """Return the verdict at an isolation level."""
-        return self.other.get(level, self.verdict)
+    def expected(self, level: str, user: int) -> Verdict:
+        """Return the verdict at an isolation level, for the user that starts the tool."""
+        own = self.other.get(f"{level}-user") if user else None
+        return own or self.other.get(level, self.verdict)
 
 
 def _case(
-    source: str, verdict: Verdict, words: str = "", *, landlock: Verdict | None = None
+    source: str,
+    verdict: Verdict,
+    words: str = "",
+    *,
+    landlock: Verdict | None = None,
+    as_user: Verdict | None = None,
 ) -> Case:
-    other = {} if landlock is None else {"landlock": landlock}
-    return Case(source=source, verdict=verdict, words=words, other=other)
+    other = {"landlock": landlock, "landlock-user": as_user}
+    return Case(
+        source=source,
+        verdict=verdict,
+        words=words,
+        other={name: value for name, value in other.items() if value is not None},
+    )
 
 
-#: SECRET is a file in the user's home, OUTSIDE a folder that everyone may write to, PORT a
-#: server on the machine, ABSTRACT one on an abstract socket: the runner puts them in.
+#: SECRET is a file in the user's home, OUTSIDE a folder that everyone may write to, SHOWN one that
+#: is not hidden, with a socket and a pipe, PORT a server on the machine, ABSTRACT one on an
+#: abstract socket, TERMINAL one of the user's: the runner puts them in.
 CASES = {
     "passes": _case("def test_a(): assert True", PASS),
     "fails": _case("def test_a(): assert 1 == 2", FAIL, "assert 1 == 2"),
@@ -182,7 +194,11 @@ CASES = {
         "  os.symlink('OUTSIDE/kept', 'pkg/core.py')\n  open('pkg/core.py', 'w').write('x')",
         FAIL,
     ),
-    "locks-folder": _case("import os\ndef test_a(): os.chmod('pkg', 0)", PASS),
+    "locks-folder": _case(
+        "import os\ndef test_a(): os.chmod('pkg', 0)",
+        PASS,
+        as_user=FAIL,  # there nothing tells the copy's files from the user's own
+    ),
     "mounts": _case(
         "import ctypes, os\ndef test_a():\n  c = ctypes.CDLL(None, use_errno=True)\n"
         "  for path in (os.getcwd(), '/tmp', '/proc', '/'):\n"
@@ -213,13 +229,60 @@ CASES = {
         FAIL,
     ),
     "leaves-notes": _case(
-        "def test_a():\n  for f in (TMP, '/dev/shm'): open(f + '/MARK', 'w').close()", PASS
+        "def test_a():\n  for f in (TMP, '/dev/shm'): open(f + '/MARK', 'w').close()",
+        PASS,
+        landlock=FAIL,
     ),
     "finds-notes": _case(
         "import os\ndef test_a():\n"
         "  assert not any(os.path.exists(f + '/MARK') for f in (TMP, '/dev/shm'))",
         PASS,
-        landlock=FAIL,  # /dev/shm is one for all there
+    ),
+    "writes-terminal": _case("def test_a(): open('TERMINAL', 'w').write('x')", FAIL),
+    "reads-terminal": _case("import os\ndef test_a(): os.open('TERMINAL', os.O_RDONLY)", FAIL),
+    "opens-devices": _case(
+        "import os\ndef test_a():\n  for name in ('fuse', 'net/tun', 'kmsg', 'vsock', 'console'):\n"
+        "    assert not os.access('/dev/' + name, os.W_OK)",
+        PASS,
+    ),
+    "connects-socket": _case(
+        "import socket\ndef test_a():\n  s = socket.socket(socket.AF_UNIX)\n"
+        "  s.connect('SHOWN/socket')",
+        FAIL,
+    ),
+    "connects-hidden-socket": _case(
+        "import socket\ndef test_a():\n  s = socket.socket(socket.AF_UNIX)\n"
+        "  s.connect('OUTSIDE/socket')",
+        FAIL,
+    ),
+    "writes-pipe": _case(
+        "import os\ndef test_a(): os.open('SHOWN/pipe', os.O_WRONLY | os.O_NONBLOCK)", FAIL
+    ),
+    "changes-mode": _case("import os\ndef test_a(): os.chmod('SHOWN/kept', 0o600)", FAIL),
+    "changes-times": _case("import os\ndef test_a(): os.utime('SHOWN/kept', (1, 1))", FAIL),
+    "sets-attribute": _case(
+        "import os\ndef test_a(): os.setxattr('SHOWN/kept', 'user.x', b'1')", FAIL
+    ),
+    "sets-flags": _case(
+        "import array, fcntl\ndef test_a():\n"
+        "  fcntl.ioctl(open('SHOWN/kept'), 0x40086602, array.array('l', [0x40]))",
+        FAIL,
+    ),
+    "reads-keys": _case(
+        "import ctypes\ndef test_a():\n  c = ctypes.CDLL(None)\n"
+        "  assert c.syscall(KEYCTL, 0, -3, 0) > 0",
+        FAIL,
+    ),
+    "opens-vsock": _case("import socket\ndef test_a(): socket.socket(40, 1)", FAIL),
+    "reads-shadow": _case("def test_a(): open('/etc/shadow').read()", FAIL),
+    "holds-memory": _case(
+        "import os\ndef test_a():\n  held = [os.memfd_create('x') for _ in range(16)]\n"
+        "  for one in held: os.truncate(one, 200 << 20)",
+        FAIL,
+        "sandbox: EPERM",
+    ),
+    "nests-namespaces": _case(
+        "import ctypes\ndef test_a(): assert ctypes.CDLL(None).unshare(0x10000000) == 0", FAIL
     ),
     # What nothing in the same process can stop. It passes on the buggy tree as well, so it is
     # never taken for a reproduction.

@@ -1,4 +1,4 @@
-"""Runs the hostile set once: ``python -m tests.hostile.run_cases LEVEL FOLDER MARK``.
+"""Runs the hostile set once: ``python -m tests.hostile.run_cases LEVEL FOLDER MARK SHOWN``.
 
 Prints one JSON object. A script, so that it can be run as another user.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import socket
 import sys
 import threading
@@ -39,7 +40,7 @@ def digest(root: Path) -> str:
 
 def main() -> None:
     """Make a project, run every case on it, and tell what came of it."""
-    level, folder, mark = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+    level, folder, mark, shown = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
     sandbox.NOBODY = ALONE
     home, outside, root = Path.home() / f"brt-{mark}", folder / "outside", folder / "project"
     for path in (home, outside):
@@ -55,7 +56,17 @@ def main() -> None:
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind(f"\0{mark}")
     abstract.listen()
+    held = [_listen(outside / "socket"), _listen(shown / "socket")]
+    os.mkfifo(shown / "pipe")
+    (shown / "pipe").chmod(0o666)
+    pipe = os.open(shown / "pipe", os.O_RDWR)
+    (shown / "kept").write_text("kept", encoding="utf-8")
+    _, terminal = os.openpty()
+    Path(os.ttyname(terminal)).chmod(0o666)
     words = {
+        "SHOWN": str(shown),
+        "TERMINAL": os.ttyname(terminal),
+        "KEYCTL": "219" if platform.machine() == "aarch64" else "250",
         "SECRET": str(home / "secret"),
         "HOME_FOLDER": str(home),
         "OUTSIDE": str(outside),
@@ -64,7 +75,7 @@ def main() -> None:
         "MARK": f"brt-note-{mark}",
         "TMP": "__import__('tempfile').gettempdir()",
     }
-    before = [digest(path) for path in (root, home, outside)]
+    before = [digest(path) for path in (root, home, outside, shown)]
     subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
     engine = open_engine(subject, sandbox=level, limits=Limits(seconds=4.0, start_seconds=20.0))
     targets = [
@@ -77,15 +88,27 @@ def main() -> None:
         result = engine.run(Row(targets=tuple(targets)))
     finally:
         engine.close()
+        os.close(pipe)
+        for server_socket in held:
+            server_socket.close()
     answer = {
         "runs": {run.test: [run.verdict, run.reason] for run in result.runs},
         "notes": result.notes,
         "level": engine.level,
-        "intact": before == [digest(path) for path in (root, home, outside)],
+        "intact": before == [digest(path) for path in (root, home, outside, shown)],
         "threads": threading.active_count(),
         "user": os.getuid(),
     }
     print(json.dumps(answer))
+
+
+def _listen(path: Path) -> socket.socket:
+    """Return a server at a socket that everybody may connect to."""
+    found = socket.socket(socket.AF_UNIX)
+    found.bind(str(path))
+    found.listen()
+    path.chmod(0o777)
+    return found
 
 
 def _filled(source: str, words: dict[str, str]) -> str:

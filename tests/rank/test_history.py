@@ -136,14 +136,17 @@ def test_without_a_repository_there_is_no_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(UsageProblem, match=r"git rev-parse in .*not a git repository"):
+    with pytest.raises(UsageProblem, match=r"no git repository: .*give the project"):
         History(tmp_path)
 
 
 def test_git_that_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git/objects").mkdir(parents=True)
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    history = History(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageProblem, match="install git"):
-        History(tmp_path)
+        history.revision("HEAD")
 
 
 def test_settings_of_a_repository_start_no_program(repository: Repository) -> None:

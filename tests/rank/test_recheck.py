@@ -305,7 +305,7 @@ def test_regressions_are_run_again(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"seconds": 10.0', '"seconds": 1e9', "limits out of range"),
+        ('"seconds": 10,', '"seconds": 1e9,', "limits out of range"),
         ('"memory_mb": 2048', '"memory_mb": 0', "limits out of range"),
         ("tests/test_brt_a.py", "../test_brt_a.py", "outside the project"),
         ("tests/test_brt_a.py", "--rootdir=/", "outside the project"),

@@ -57,6 +57,7 @@ class Cell:
             self._become_apart(calls)
         calls.set_capabilities(())
         calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+        self.row.load("seccomp").close_up()
 
     def _become_apart(self, calls):
         """Go on as the child of a first process of a new process namespace.

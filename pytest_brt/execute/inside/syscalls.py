@@ -21,6 +21,7 @@ MS_NOEXEC = 8
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
+MNT_DETACH = 2
 
 AT_FDCWD = -100
 AT_EMPTY_PATH = 0x1000
@@ -49,6 +50,7 @@ LANDLOCK_SCOPE_SIGNAL = 2
 #: First version of Landlock that can keep signals in.
 LANDLOCK_SCOPE_ABI = 6
 
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(os.uname().machine, -1)
 _OPEN_TREE = 428
 _MOVE_MOUNT = 429
 _PIDFD_OPEN = 434
@@ -95,6 +97,14 @@ def bind(source, target):
 def make_private():
     """Keep mounts of this namespace from spreading to any other."""
     mount("none", "/", None, MS_REC | MS_PRIVATE)
+
+
+def enter_root(path):
+    """Take the mount at `path` for the root of the file system, and let go of the old one."""
+    os.chdir(path)
+    _check(_LIBC.syscall(ctypes.c_long(_PIVOT_ROOT), b".", b"."), "pivot_root")
+    _check(_LIBC.umount2(b".", MNT_DETACH), "umount2")
+    os.chdir("/")
 
 
 def set_read_only(path):

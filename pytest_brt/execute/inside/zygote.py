@@ -23,7 +23,7 @@ FOR_ROWS = (
     "fork",
     "connection",
 )
-ON_LINUX = ("syscalls", "view")
+ON_LINUX = ("syscalls", "seccomp", "view")
 
 
 class Zygote:

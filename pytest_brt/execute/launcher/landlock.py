@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from types import ModuleType
 
 from pytest_brt.execute.launcher.specification import Specification
+
+#: Folders with much in them that is not for everybody, and nothing that a program needs.
+_NOT_FOR_ALL = {"/var", "/srv", "/mnt", "/media", "/home", "/boot", "/root", "/lost+found"}
 
 
 def restrict_files(spec: Specification, calls: ModuleType) -> None:
@@ -17,12 +21,15 @@ def restrict_files(spec: Specification, calls: ModuleType) -> None:
     net = None if spec["net"] == "none" else AccessNet.NONE
     with Ruleset(handled_net=net) as rules:
         everything = rules.handled_fs
-        for path in (*visible_paths("/", frozenset(spec["hidden"])), *spec["needed"]):
+        hidden = {*spec["hidden"], "/dev"}
+        if spec["uid"] is not None and spec["reads_all"]:
+            hidden |= unreadable("/etc") | _NOT_FOR_ALL
+        for path in (*visible_paths("/", frozenset(hidden)), *spec["needed"]):
             if os.path.isdir(path):
                 rules.allow_path(path, reading)
             elif os.path.exists(path):
                 rules.allow_path(path, reading & ~AccessFS.READ_DIR)
-        for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts"):
+        for name in ("null", "zero", "full", "random", "urandom"):
             if os.path.exists(f"/dev/{name}"):
                 rules.allow_path(f"/dev/{name}", devices)
         for path in spec["writable"]:
@@ -30,6 +37,19 @@ def restrict_files(spec: Specification, calls: ModuleType) -> None:
         rules.restrict()
     if spec["scope"]:
         calls.keep_signals_in()
+
+
+def unreadable(folder: str) -> set[str]:
+    """Return what in a folder not everybody may read: it is not for who may read all."""
+    found: set[str] = set()
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(here, name)
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISLNK(mode) and not mode & (0o001 if stat.S_ISDIR(mode) else 0o004):
+                found.add(path)
+        folders[:] = [name for name in folders if os.path.join(here, name) not in found]
+    return found
 
 
 def visible_paths(folder: str, hidden: frozenset[str]) -> list[str]:

@@ -84,7 +84,7 @@ class Launcher:
         os.close(self.life)
         if self.spec["level"] == "landlock":
             assert self.calls is not None
-            drop_user(self.spec["uid"], self.calls, keep_reading=True)
+            drop_user(self.spec["uid"], self.calls, keep_reading=self.spec["reads_all"])
             restrict_files(self.spec, self.calls)
         elif self.spec["level"] == "process":
             drop_user(self.spec["uid"], self.calls, keep_reading=True)
@@ -105,7 +105,7 @@ class Launcher:
             groups += [filters.MESSAGES, filters.MEMORY]
             if self.spec["uid"] is None:  # else no file but the copy's is the user's own
                 groups.append(filters.METADATA)
-            steps = filters.program(groups, filters.NETWORKS, attributes=True)
+            steps = filters.program(groups, filters.NETWORKS, attributes=True, no_users=True)
         if steps is not None:
             filters.install(steps)
 

@@ -10,6 +10,7 @@ import struct
 from pathlib import Path
 from types import ModuleType
 
+from pytest_brt.execute.launcher.root import NewRoot
 from pytest_brt.execute.launcher.specification import Specification
 from pytest_brt.execute.launcher.user import drop_user
 
@@ -51,7 +52,9 @@ class Namespaces:
         if owner is not None:
             self._show_as_owned(base, owner)
         covered = [self.calls.open_tree(path) for path in self.spec["covered"]]
-        self._hide()
+        needed = self._needed()
+        NewRoot(self.calls, frozenset(self.spec["hidden"])).enter()
+        self._hide(needed)
         os.makedirs(scratch, exist_ok=True)
         self.calls.set_read_only("/")
         if owner is not None:
@@ -69,17 +72,21 @@ class Namespaces:
             self.calls.move_mount(tree, f"{scratch}/needed/{number}")
         self.calls.set_read_only(f"{scratch}/base")
 
-    def _hide(self) -> None:
-        """Put empty folders over the hidden ones, and show the needed paths again in them.
-
-        From the top down: what is hidden may lie in what is needed, and the other way round.
-        """
+    def _needed(self) -> dict[str, int | str]:
+        """Return the needed paths: links by their targets, all others as detached trees."""
         needed: dict[str, int | str] = {}
         for path in set(self.spec["needed"]):
             if os.path.islink(path):
                 needed[path] = os.readlink(path)
             elif os.path.exists(path):
                 needed[path] = self.calls.open_tree(path)
+        return needed
+
+    def _hide(self, needed: dict[str, int | str]) -> None:
+        """Put empty folders over the hidden ones, and show the needed paths again in them.
+
+        From the top down: what is hidden may lie in what is needed, and the other way round.
+        """
         for path in sorted({*self.spec["hidden"], *needed}):
             if path in needed:
                 self._show(path, needed[path])

@@ -27,6 +27,8 @@ class Specification(TypedDict):
     covered: list[str]
     #: The user to become, or None.
     uid: int | None
+    #: Rows may read what only root may, as interpreter or libraries lie among that.
+    reads_all: bool
     net: str
     #: Landlock can keep signals in.
     scope: bool

@@ -1,0 +1,138 @@
+"""What a repository says must not start a program, reach a network, or fill a disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import PatchProblem
+from pytest_brt.evaluate.checkout import _check_out
+from pytest_brt.patches.git import find_repository, run_git
+from pytest_brt.patches.scan import delta_size, scan_diff
+from pytest_brt.rank.history import History
+
+
+def _git(root: Path, *arguments: str) -> str:
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    done = subprocess.run(command, cwd=root, env=env, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a repository each of whose settings would start a program, and what it would make."""
+    root, mark = tmp_path / "repository", tmp_path / "ran"
+    root.mkdir()
+    _git(root, "init", "-q", "-b", "main")
+    (root / "a.txt").write_text("1\n", encoding="utf-8")
+    (root / ".gitattributes").write_text("*.txt diff=x filter=x merge=x\n", encoding="utf-8")
+    _git(root, "add", ".")
+    _git(root, "commit", "-q", "-m", "one")
+    _git(root, "checkout", "-q", "-b", "other")
+    (root / "a.txt").write_text("2\n", encoding="utf-8")
+    _git(root, "commit", "-q", "-a", "-m", "two")
+    _git(root, "checkout", "-q", "main")
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\ntouch {mark}\ncat "$1" 2>/dev/null || cat\n', encoding="utf-8")
+    program.chmod(0o755)
+    for name in (
+        "diff.x.textconv", "diff.x.command", "diff.external", "filter.x.clean", "filter.x.smudge",
+        "filter.x.process", "core.fsmonitor", "gpg.program", "core.sshCommand", "merge.x.driver",
+    ):  # fmt: skip
+        _git(root, "config", name, str(program))
+    _git(root, "config", "log.showSignature", "true")
+    _git(root, "config", "core.hooksPath", str(tmp_path))
+    os.utime(root / "a.txt", (1, 1))  # git looks at its content again
+    return root, mark
+
+
+def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path], tmp_path: Path) -> None:
+    root, mark = marked
+    history = History(root)
+    old, new = history.revision("main"), history.revision("other")
+    assert history.between(old, new) == (new,)
+    assert b"+2" in history.diff_of("other")
+    assert [change.content for change in history.changes_to(new)] == [b"2\n"]
+    assert history.text(new, "a.txt") == "2\n"
+    _check_out(root, new.sha, tmp_path / "tree", tmp_path / "index")
+    assert (tmp_path / "tree/a.txt").read_text(encoding="utf-8") == "2\n"
+    assert not mark.exists()
+
+
+def test_and_its_own_git_would_run_them(marked: tuple[Path, Path]) -> None:
+    root, mark = marked
+    _git(root, "diff", "main", "other")
+    assert mark.exists()
+
+
+def test_objects_that_are_missing_are_not_fetched(tmp_path: Path) -> None:
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin.mkdir()
+    _git(origin, "init", "-q", "-b", "main")
+    _git(origin, "config", "uploadpack.allowFilter", "true")
+    (origin / "a.txt").write_text("1\n", encoding="utf-8")
+    _git(origin, "add", ".")
+    _git(origin, "commit", "-q", "-m", "one")
+    options = ("--filter=blob:none", "--no-checkout")
+    _git(tmp_path, "clone", "-q", *options, origin.as_uri(), str(clone))
+    before = sorted(path.name for path in clone.rglob("*.pack"))
+    reply = run_git(clone, "cat-file", "blob", "HEAD:a.txt", repository=find_repository(clone))
+    assert reply.status != 0
+    assert sorted(path.name for path in clone.rglob("*.pack")) == before
+    assert _git(clone, "cat-file", "blob", "HEAD:a.txt") == "1"  # git alone would have
+
+
+def test_linked_worktrees_and_bare_repositories_are_read(
+    marked: tuple[Path, Path], tmp_path: Path
+) -> None:
+    root, _ = marked
+    _git(root, "worktree", "add", "-q", str(tmp_path / "linked"), "other")
+    linked = History(tmp_path / "linked")
+    assert linked.revision("HEAD") == linked.revision("other")
+    _git(tmp_path, "clone", "-q", "--bare", str(root), str(tmp_path / "bare"))
+    assert History(tmp_path / "bare").branches("*") == ("other",)
+    assert find_repository(Path("/")) is None
+
+
+#: Copies of one kilobyte, again and again: a short delta with a long result.
+_LONG = """\
+diff --git a/a.bin b/a.bin
+index 1111111111111111111111111111111111111111..2222222222222222222222222222222222222222 100644
+GIT binary patch
+delta {length}
+{line}
+
+"""
+
+
+def test_a_short_delta_with_a_long_result_is_refused() -> None:
+    import base64
+    import zlib
+
+    size = 600 << 20
+    varint = bytearray()
+    while size > 0x7F:
+        varint.append(size & 0x7F | 0x80)
+        size >>= 7
+    varint.append(size)
+    packed = zlib.compress(bytes([1]) + bytes(varint) + b"\x91\x00\x01" * 20)
+    line = chr(ord("a") + len(packed) - 27) + base64.b85encode(packed, pad=True).decode()
+    assert delta_size(line) == 600 << 20
+    with pytest.raises(PatchProblem, match=r"binary data of 629145600 bytes \(64 MiB at most\)"):
+        scan_diff(_LONG.format(length=80, line=line))
+
+
+def test_git_may_not_fill_the_disk(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "big").write_bytes(bytes(200 << 20))
+    _git(tmp_path, "-c", "core.compression=0", "add", "big")
+    blob = _git(tmp_path, "rev-parse", ":big")
+    (tmp_path / "big").unlink()
+    repository = find_repository(tmp_path)
+    reply = run_git(tmp_path, "checkout-index", "-f", "big", repository=repository)
+    assert reply.status != 0, blob
+    assert not (tmp_path / "big").exists() or (tmp_path / "big").stat().st_size <= 128 << 20
