@@ -134,7 +134,9 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     Raises:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
-    subject = find_subject(config.rootpath, python=options.python, env=dict(options.env))
+    subject = find_subject(
+        config.rootpath, python=options.python, env=dict(options.env), sandbox=options.sandbox
+    )
     limits = Limits(seconds=options.timeout, memory_mb=options.memory)
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:

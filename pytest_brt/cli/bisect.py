@@ -46,7 +46,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
     root = Path(arguments.root).resolve()
     history = History(root)
     good, bad = history.revision(arguments.good), history.revision(arguments.bad)
-    subject = find_subject(root, python=arguments.python, env={})
+    subject = find_subject(root, python=arguments.python, env={}, sandbox=arguments.sandbox)
     target = _target(arguments.test, root, subject.test_root)
     limits = Limits(seconds=arguments.timeout)
     engine = open_engine(subject, sandbox=arguments.sandbox, limits=limits)

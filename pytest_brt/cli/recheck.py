@@ -55,7 +55,10 @@ def _recheck(arguments: argparse.Namespace) -> int:
     root = Path(arguments.root).resolve()
     tree = tree_hash(root, without=Path(arguments.folder).resolve())
     # What runs, and how it is kept in, is the user's to say: a folder may come from anywhere.
-    subject = find_subject(root, python=arguments.python, env=_environment(arguments.env))
+    sandbox = arguments.sandbox or ("ns" if setting.sandbox == "ns" else "auto")
+    subject = find_subject(
+        root, python=arguments.python, env=_environment(arguments.env), sandbox=sandbox
+    )
     if folder.signed is False:
         print("signed, but not checked: give the key with --key FILE")
     if sha256(to_json(subject.env)) != setting.env_hash:
@@ -65,7 +68,7 @@ def _recheck(arguments: argparse.Namespace) -> int:
         print(line)
     engine = open_engine(
         subject,
-        sandbox=arguments.sandbox or ("ns" if setting.sandbox == "ns" else "auto"),
+        sandbox=sandbox,
         net=arguments.net,
         limits=Limits(seconds=setting.seconds, memory_mb=setting.memory_mb),
     )

@@ -112,6 +112,15 @@ class ForkEngine:
                     return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
         raise AssertionError("not reached")
 
+    def start(self, order: CellOrder) -> Ended:
+        """Run one process of the subject's interpreter on the tree as it is.
+
+        Raises:
+            SandboxProblem: no process can be had.
+        """
+        with self._slots.lend() as slot:
+            return self._cell(slot, order, ())
+
     def _places(self) -> list[Path]:
         """Return where the project's code and tests may be, relative to it."""
         subject = self.subject

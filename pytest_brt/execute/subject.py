@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.codec import from_json
-from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.execute.environment import scrubbed
+from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.ini import PytestIni, read_ini
 from pytest_brt.execute.layout import (
     NOT_PRODUCT,
@@ -22,9 +19,6 @@ from pytest_brt.execute.layout import (
     suite_folder,
 )
 
-ASK = Path(__file__).parent / "inside" / "ask.py"
-#: Seconds within which an interpreter must have said what it is.
-PATIENCE = 60.0
 #: Plugins that change which tests run, where, in what order or how they are reported.
 UNWANTED = frozenset(
     {
@@ -63,30 +57,25 @@ class Subject:
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    """What `inside/ask.py` prints."""
-
-    executable: str
-    version: tuple[int, int]
-    pytest: str
-    problem: str
-    plugins: tuple[tuple[str, str], ...]
-    paths: tuple[str, ...]
-    user_base: str
-
-
-def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> Subject:
+def find_subject(
+    root: Path, *, python: str | None, env: Mapping[str, str], sandbox: str = "auto"
+) -> Subject:
     """Return what is to be known of the project in `root`.
 
     The interpreter is `python` when given, else that of the project's `.venv` or `venv`,
     else that of the environment which is active, else the running one. Entries of `env`'s
-    PYTHONPATH that lie in the project become source roots.
+    PYTHONPATH that lie in the project become source roots. Nothing of the project is run
+    outside of the sandbox: not its `.venv`, nor pytest where that is the project.
 
     Raises:
         SubjectProblem: there is no such folder or interpreter, it has no pytest, or the
             project's pytest configuration cannot be parsed.
+        SandboxProblem: the project's own interpreter is to be asked, and no sandbox that
+            keeps files safe can be had.
     """
+    # An engine runs a subject, and here one is needed to learn what the subject is.
+    from pytest_brt.execute.asking import ask
+
     if not root.is_dir():
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")
     root = root.resolve()
@@ -97,7 +86,18 @@ def find_subject(root: Path, *, python: str | None, env: Mapping[str, str]) -> S
     extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
     if outer:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
-    answer = _ask(chosen, [str(root / entry) for entry in roots] + list(outer), extra)
+    asked = Subject(
+        root=str(root),
+        python=chosen,
+        python_version=(0, 0),
+        pytest_version=(0, 0),
+        found=found,
+        source_roots=roots,
+        packages=(),
+        test_root=".",
+        env=tuple(sorted(extra.items())),
+    )
+    answer = ask(asked, sandbox)
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
     if answer.user_base:
         extra.setdefault("PYTHONUSERBASE", answer.user_base)
@@ -184,44 +184,6 @@ def _split_path(root: Path, text: str) -> tuple[tuple[str, ...], tuple[str, ...]
         else:
             outer.append(str(path))
     return tuple(inner), tuple(outer)
-
-
-def _ask(python: str, path: list[str], extra: Mapping[str, str]) -> _Answer:
-    env = scrubbed(extra)
-    env["PYTHONPATH"] = os.pathsep.join(path)
-    env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
-    try:
-        done = subprocess.run(
-            [python, "-B", str(ASK)],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SubjectProblem(
-            f"{python!r} did not answer within {PATIENCE:.0f} s (choose another: --brt-python)"
-        ) from error
-    except OSError as error:
-        raise SubjectProblem(
-            f"cannot start {python!r}: {error.strerror} (choose another: --brt-python)"
-        ) from error
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
-    try:
-        answer = from_json(lines[-1] if lines else "", _Answer)
-    except StoreProblem as error:
-        tail = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise SubjectProblem(
-            f"{python!r} is not a usable Python: {' '.join(tail) or 'no answer'}"
-            " (choose another: --brt-python)"
-        ) from error
-    if answer.problem:
-        raise SubjectProblem(
-            f"{python!r} cannot import pytest: {answer.problem}"
-            " (install pytest there, or choose another: --brt-python)"
-        )
-    return answer
 
 
 def _version(text: str) -> tuple[int, int]:

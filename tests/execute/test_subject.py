@@ -68,8 +68,9 @@ def test_what_is_no_interpreter_is_named(tmp_path: Path) -> None:
     fake = tmp_path / "fake"
     fake.write_text("#!/bin/sh\necho hello\n", encoding="utf-8")
     fake.chmod(0o755)
+    root = make_project(tmp_path / "p")
     with pytest.raises(SubjectProblem, match="not a usable Python"):
-        find_subject(tmp_path, python=str(fake), env={})
+        find_subject(root, python=str(fake), env={})
 
 
 def test_a_projects_environment_without_pytest_is_named(tmp_path: Path) -> None:
@@ -108,3 +109,56 @@ def test_only_plugins_that_the_project_names_are_loaded(tmp_path: Path) -> None:
     args = find_subject(tmp_path, python=None, env={}).pytest_args
     assert "hypothesispytest" in args
     assert "xdist" not in args
+
+
+def _open_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marked")
+    folder.chmod(0o777)
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes to ask in")
+def test_a_project_does_not_run_where_its_interpreter_is_asked(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mark = _open_folder(tmp_path_factory) / "ran"
+    root = make_project(tmp_path / "p")
+    spoil = f"open({str(mark)!r}, 'w').close()\n"
+    for name in ("sitecustomize.py", "usercustomize.py"):
+        (root / name).write_text(spoil, encoding="utf-8")
+    (root / "src").mkdir()
+    (root / "src" / "sitecustomize.py").write_text(spoil, encoding="utf-8")
+    assert find_subject(root, python=None, env={}).packages
+    assert not mark.exists()
+    find_subject(root, python=None, env={"PYTHONPATH": str(root)})
+    assert not mark.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes to ask in")
+def test_a_projects_own_interpreter_is_asked_in_a_sandbox(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mark = _open_folder(tmp_path_factory) / "ran"
+    root = make_project(tmp_path / "p")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    site = next((root / ".venv").glob("lib/python*/site-packages"))
+    (site / "pytest.py").write_text("__version__ = '8.4.2'\n", encoding="utf-8")
+    (site / "evil.pth").write_text(f"import os; open({str(mark)!r}, 'w').close()\n", "utf-8")
+    subject = find_subject(root, python=None, env={})
+    assert subject.found == "the project's .venv"
+    assert subject.pytest_version == (8, 4)
+    assert str(site) in subject.paths
+    assert not mark.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes to ask in")
+def test_a_pytest_that_is_the_project_is_asked_in_a_sandbox(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mark = _open_folder(tmp_path_factory) / "ran"
+    (tmp_path / "pytest.py").write_text(
+        f"__version__ = '7.1'\ntry: open({str(mark)!r}, 'w').close()\nexcept OSError: pass\n",
+        "utf-8",
+    )
+    assert find_subject(tmp_path, python=None, env={}).pytest_version == (7, 1)
+    assert not mark.exists()

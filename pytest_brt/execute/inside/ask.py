@@ -1,4 +1,4 @@
-"""Tells what an interpreter is: ``python ask.py``, JSON on stdout. Python 3.6+."""
+"""Tells what an interpreter is: ``python ask.py SPEC.json``. Python 3.6+."""
 
 import json
 import os
@@ -23,12 +23,14 @@ def entry_points():
     return sorted(found)
 
 
-def pytest_version():
+def pytest_version(roots, may_import):
     """Return pytest's version and "", or "" and why it cannot be imported.
 
     Importing it takes long, so an installed one is believed to be what its metadata says;
-    not so one that comes from elsewhere, as when pytest itself is the project.
+    not so one that comes from elsewhere, as when pytest itself is the project. That one is
+    only imported if `may_import`: it is code of the project. Else both are "".
     """
+    sys.path[:0] = roots
     try:
         import importlib.util
         from importlib.metadata import distribution
@@ -40,6 +42,8 @@ def pytest_version():
             return found.version, ""
     except Exception:
         pass  # then importing it tells what is wrong
+    if not may_import:
+        return "", ""
     try:
         import pytest
 
@@ -49,20 +53,22 @@ def pytest_version():
 
 
 def main():
-    """Print one JSON object."""
+    """Tell it as one event."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    version, problem = pytest_version()
+    with open(sys.argv[1], encoding="utf-8") as stream:
+        spec = json.load(stream)
     answer = {
         "executable": sys.executable,
         "version": list(sys.version_info[:2]),
-        "pytest": version,
-        "problem": problem,
         "plugins": entry_points(),
         "paths": sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)}),
         "user_base": site.getuserbase() if site.ENABLE_USER_SITE else "",
     }
-    sys.stdout.write("\n" + json.dumps(answer))
+    answer["pytest"], answer["problem"] = pytest_version(spec["roots"], spec["import"])
+    event = {"event": "asked", "pid": os.getpid(), "text": json.dumps(answer)}
+    with os.fdopen(spec["fd"], "wb") as stream:
+        stream.write(json.dumps(event).encode("ascii") + b"\n")
 
 
 if __name__ == "__main__":

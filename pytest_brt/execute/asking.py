@@ -1,0 +1,141 @@
+"""Asks an interpreter what it is; in a sandbox, where that runs code of the project."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem, SubjectProblem
+from pytest_brt.execute.conversation import CellOrder
+from pytest_brt.execute.environment import scrubbed
+from pytest_brt.execute.forked import ForkEngine
+from pytest_brt.execute.ladder import climb
+from pytest_brt.execute.process import Deadlines, Ended, run_process
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.sandbox import INSIDE
+from pytest_brt.execute.subject import Subject
+
+#: Seconds within which an interpreter must have said what it is.
+PATIENCE = 60.0
+_DEADLINES = Deadlines(start=PATIENCE, total=PATIENCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What `inside/ask.py` tells."""
+
+    executable: str
+    version: tuple[int, int]
+    pytest: str
+    problem: str
+    plugins: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
+    user_base: str
+
+
+def ask(subject: Subject, sandbox: str) -> Answer:
+    """Return what the interpreter of `subject` is, of which only the places are known yet.
+
+    Raises:
+        SubjectProblem: it cannot be started, does not answer, or has no pytest.
+        SandboxProblem: it can only be asked in a sandbox, and there is none.
+    """
+    shut_in = sys.platform == "linux" and sandbox not in ("process", "none")
+    if shut_in and _is_projects(subject):
+        answer = _asked_inside(subject, sandbox)
+    else:
+        answer = _asked(subject, may_import=not shut_in)
+        if shut_in and not answer.pytest:  # pytest is the project's own, or none is installed
+            answer = _asked_inside(replace(subject, paths=answer.paths), sandbox)
+    if answer.problem:
+        raise SubjectProblem(
+            f"{subject.python!r} cannot import pytest: {answer.problem}"
+            " (install pytest there, or choose another: --brt-python)"
+        )
+    return answer
+
+
+def _is_projects(subject: Subject) -> bool:
+    """Return whether the interpreter lies in the project, and is not the one that runs us."""
+    python = Path(subject.python)
+    return python.is_relative_to(subject.root) and python.parent.parent != Path(sys.prefix)
+
+
+def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
+    outer = dict(subject.env).get("PYTHONPATH", "").split(os.pathsep)
+    roots = [os.path.normpath(f"{subject.root}/{root}") for root in subject.source_roots]
+    return {"roots": [*roots, *filter(None, outer)], "import": may_import}
+
+
+def _asked(subject: Subject, *, may_import: bool) -> Answer:
+    """Ask outside of any sandbox, with no folder of the project where code is started from."""
+    env = scrubbed(dict(subject.env))
+    env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
+    with tempfile.TemporaryDirectory(prefix="brt-ask-") as folder:
+        place = Path(folder, "spec.json")
+
+        def command(writer: int) -> list[str]:
+            spec = {**_spec(subject, may_import=may_import), "fd": writer}
+            place.write_text(json.dumps(spec), encoding="utf-8")
+            return [subject.python, "-B", str(INSIDE / "ask.py"), str(place)]
+
+        ended = run_process(command, env=env, cwd=folder, deadlines=_DEADLINES)
+    return _answer(subject, ended)
+
+
+def _asked_inside(subject: Subject, sandbox: str) -> Answer:
+    """Ask in a sandbox, as everything else of the project is run."""
+    seen = replace(subject, paths=(*subject.paths, *likely_paths(Path(subject.python))))
+    level = sandbox if sandbox in ("ns", "landlock") else "auto"
+    engine = climb(seen, sandbox=level, net="none", limits=Limits(), jobs=1)
+    try:
+        assert isinstance(engine, ForkEngine), "this is Linux"
+        script = str(INSIDE / "ask.py")
+        spec = _spec(subject, may_import=True)
+        ended = engine.start(CellOrder(deadlines=_DEADLINES, script=script, spec=spec))
+    finally:
+        engine.close()
+    return _answer(subject, ended)
+
+
+def _answer(subject: Subject, ended: Ended) -> Answer:
+    python = subject.python
+    if ended.timed_out:
+        raise SubjectProblem(
+            f"{python!r} did not answer within {PATIENCE:.0f} s (choose another: --brt-python)"
+        )
+    told = next((event.text for event in ended.events if event.event == "asked"), "")
+    try:
+        return from_json(told, Answer)
+    except StoreProblem as error:
+        tail = ended.tail.strip().splitlines()[-1:]
+        raise SubjectProblem(
+            f"{python!r} is not a usable Python: {' '.join(tail) or 'no answer'}"
+            " (choose another: --brt-python)"
+        ) from error
+
+
+def likely_paths(python: Path) -> Iterator[str]:
+    """Yield where an interpreter that cannot be asked yet will read its modules from."""
+    prefixes = {python.parent.parent, python.resolve().parent.parent}
+    for prefix in list(prefixes):
+        settings = prefix / "pyvenv.cfg"
+        if settings.is_file():
+            home = re.search(r"^home\s*=\s*(.+)$", settings.read_text("utf-8", "replace"), re.M)
+            prefixes |= {Path(home[1].strip()).parent} if home else set()
+    yield from (str(prefix) for prefix in prefixes - {Path("/")})
+    user = Path.home() / ".local"
+    for site in (s for place in (*prefixes, user) for s in place.glob("lib/python*/site-packages")):
+        yield str(site)
+        for listed in site.glob("*.pth"):
+            for line in listed.read_text(encoding="utf-8", errors="replace").splitlines():
+                if line and not line.startswith(("#", "import ", "import\t")):
+                    path = os.path.normpath(site / line.strip())
+                    yield from [path] if Path(path).is_dir() else []
