@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(name)
         root = make_project(folder / "project")
         tiny.write_llama(folder / "tiny.gguf", context=32_768)
-        model = open_model(f"gguf:{folder}/tiny.gguf", Settings(jobs=1))
+        model = open_model(f"gguf:{folder}/tiny.gguf", Settings(threads=1))
         subject = find_subject(root, python=None, env={})
         engine = open_engine(subject, limits=Limits(), jobs=2)
         try:

@@ -163,6 +163,13 @@ SPECS = (
         help="context of the model (default: what fits the model and the memory)",
     ),
     Spec(
+        flag="--brt-threads",
+        metavar="N",
+        read=at_least(1, int),
+        default=0,
+        help="threads of a model in a GGUF file (default: the physical cores)",
+    ),
+    Spec(
         flag="--brt-keep",
         metavar="N",
         read=at_least(1, int),

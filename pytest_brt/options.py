@@ -62,6 +62,8 @@ class Options:
     passed_over: str
     #: Tokens of context; 0 takes what fits the model and the memory.
     context: int
+    #: Threads of the model; 0 takes the physical cores.
+    threads: int
     #: The model that writes code, or "" when `model` does that too.
     edit_model: str
     #: Samples or runs, steps of a dialogue; None for what suits the strategy.
@@ -181,6 +183,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         model=model,
         passed_over=passed_over,
         context=int(str(values["brt_context"])),
+        threads=int(str(values["brt_threads"])),
         edit_model=str(values["brt_edit_model"]),
         samples=_number(values["brt_samples"], int),
         steps=_number(values["brt_steps"], int),

@@ -114,7 +114,8 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.base import Settings
     from pytest_brt.model.gguf import read_header
-    from pytest_brt.model.memory import available_bytes, needed_bytes, plan
+    from pytest_brt.model.machine import available_bytes
+    from pytest_brt.model.memory import needed_bytes, plan
 
     header = read_header(_find(arguments))
     print(f"file          {header.path} ({_size(header.size)})")
@@ -190,7 +191,7 @@ def _bench(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.speed import measure_speed
 
     file = _find(arguments)
-    model = open_gguf(str(file), Settings(context=arguments.context, jobs=0))
+    model = open_gguf(str(file), Settings(context=arguments.context))
     try:
         speed = measure_speed(model)
     finally:

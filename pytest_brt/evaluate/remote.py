@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -77,7 +76,8 @@ def _ledger(folder: str, setting: str) -> Ledger:
 def _kit(text: str) -> Kit:
     """Return what this worker process has at hand; its model is loaded once."""
     settings = from_json(text, Settings)
-    given = ModelSettings(context=settings.context, jobs=os.cpu_count() or 1)
+    # A machine may run as many workers as it has cores.
+    given = ModelSettings(context=settings.context, threads=1)
     model, editor = open_models(settings.model, settings.edit_model, given)
     return Kit(
         strategies=STRATEGIES,

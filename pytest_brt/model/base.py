@@ -36,8 +36,8 @@ class Sampling:
     temperature: float = 0.7
     #: Smallest set of tokens whose probabilities sum up to this; 1 takes all.
     top_p: float = 0.95
-    #: Only the k likeliest tokens; 0 takes all.
-    top_k: int = 0
+    #: Only the k likeliest tokens; 0 takes all, which sorts the whole vocabulary at each token.
+    top_k: int = 40
     #: Only tokens at least this likely relative to the likeliest; 0 takes all.
     min_p: float = 0.0
     #: Sample i of a prompt is drawn with seed + i.
@@ -170,9 +170,7 @@ class Settings:
 
     #: Tokens of context; 0 takes what fits the model and the memory.
     context: int = 0
-    #: Test processes that run at the same time and want cores too.
-    jobs: int = 1
-    #: Threads of the model; 0 leaves `jobs` cores to the tests.
+    #: Threads of the model; 0 takes the physical cores: tests run while it waits, not meanwhile.
     threads: int = 0
     #: Sequences that are continued at the same time; 0 takes what suits the device.
     lanes: int = 0

@@ -16,7 +16,7 @@ from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settin
 from pytest_brt.model.catalogue import model_files
 from pytest_brt.model.llama import INSTALL
 from pytest_brt.model.local import LocalModel, open_gguf
-from pytest_brt.model.memory import available_bytes, cores
+from pytest_brt.model.machine import available_bytes, cores
 from pytest_brt.model.tiny import write_llama
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.

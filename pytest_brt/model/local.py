@@ -12,7 +12,8 @@ from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import Host
 from pytest_brt.model.llama import INSTALL
-from pytest_brt.model.memory import available_bytes, plan
+from pytest_brt.model.machine import available_bytes
+from pytest_brt.model.memory import plan
 from pytest_brt.model.wire import Start
 
 #: Texts are counted together up to this many characters per order.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import Header
+from pytest_brt.model.machine import cores
 
 #: Context that is taken when nobody asks for another and the memory allows it.
 _USUAL = 16_384
@@ -45,29 +44,6 @@ def needed_bytes(header: Header, cells: int) -> int:
     return int(header.size * _WEIGHTS) + _BUFFERS + cells * header.kv_bytes_per_token
 
 
-def available_bytes() -> int:
-    """Return the memory that can be had now: of the machine, or of the control group if less.
-
-    Returns 0 where the system does not say.
-    """
-    found = [
-        int(line.split()[1]) * 1024
-        for line in _lines("/proc/meminfo")
-        if line.startswith("MemAvailable:")
-    ]
-    limit, used = _lines("/sys/fs/cgroup/memory.max"), _lines("/sys/fs/cgroup/memory.current")
-    if limit and used and limit[0].isdigit() and used[0].isdigit():
-        found.append(max(0, int(limit[0]) - int(used[0])))
-    return min(found, default=0)
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="ascii").split("\n")
-    except OSError:
-        return []
-
-
 def plan(header: Header, settings: Settings, available: int) -> Plan:
     """Return how to set `header`'s model up in `available` bytes (0: not known).
 
@@ -102,17 +78,10 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
         longest=longest,
         cells=cells,
         lanes=lanes,
-        threads=settings.threads or max(1, cores() - max(0, settings.jobs)),
+        threads=settings.threads or cores(),
         spare_bytes=max(0, min(_SPARE, left // 2)),
         notes=tuple(notes),
     )
-
-
-def cores() -> int:
-    """Return the processor cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _gib(size: int) -> str:

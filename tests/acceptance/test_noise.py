@@ -53,7 +53,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     sys.modules[spec.name] = shapes
     spec.loader.exec_module(shapes)
     path = write_llama(tmp_path_factory.mktemp("noise") / "noise.gguf", words=shapes.words(3000))
-    model = open_model(f"gguf:{path}", Settings(context=2048, jobs=1))
+    model = open_model(f"gguf:{path}", Settings(context=2048, threads=1))
     yield model
     model.close()
 

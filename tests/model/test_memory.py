@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model import machine
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import Header, read_header
 from pytest_brt.model.gguf_file import Value, write_gguf
-from pytest_brt.model.memory import available_bytes, cores, needed_bytes, plan
+from pytest_brt.model.machine import available_bytes, cores
+from pytest_brt.model.memory import needed_bytes, plan
 
 GIB = 1 << 30
 
@@ -55,10 +58,25 @@ def test_a_context_that_was_asked_for_is_had_or_refused(header: Header) -> None:
         plan(header, Settings(), GIB // 4)
 
 
-def test_cores_are_left_to_the_tests(header: Header) -> None:
+def test_the_model_gets_the_physical_cores(header: Header) -> None:
     assert plan(header, Settings(threads=3), GIB * 9).threads == 3
-    assert plan(header, Settings(jobs=10_000), GIB * 9).threads == 1
-    assert plan(header, Settings(jobs=0), GIB * 9).threads == cores()
+    assert plan(header, Settings(), GIB * 9).threads == cores()
+
+
+def test_two_threads_of_a_core_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list": ["0,2"],
+        "/sys/devices/system/cpu/cpu1/topology/thread_siblings_list": ["1,3"],
+        "/sys/devices/system/cpu/cpu2/topology/thread_siblings_list": ["0,2"],
+        "/sys/devices/system/cpu/cpu3/topology/thread_siblings_list": ["1,3"],
+    }
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    monkeypatch.setattr(machine, "_lines", lambda path: told.get(path, []))
+    assert cores() == 2
+    told["/sys/fs/cgroup/cpu.max"] = ["100000 100000"]
+    assert cores() == 1
+    told["/sys/fs/cgroup/cpu.max"] = ["max 100000"]
+    assert cores() == 2
 
 
 def test_the_memory_of_this_machine_is_known() -> None:

@@ -26,7 +26,7 @@ AT_ONCE = 16
 @pytest.mark.slow
 def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
     tiny.write_llama(tmp_path / "tiny.gguf", context=16_384)
-    model = open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(jobs=1))
+    model = open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(threads=1))
     before = tree_hash(scene.root)
     site = scene.site(model)
 

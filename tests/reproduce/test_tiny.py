@@ -30,7 +30,7 @@ NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/example.toml"))
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     path = tmp_path_factory.mktemp("tiny") / "llama.gguf"
     tiny.write_llama(path)
-    settings = Settings(context=2048, jobs=1)
+    settings = Settings(context=2048, threads=1)
     opened = open_model(f"gguf:{path}", settings, builtin_factories())
     yield opened
     opened.close()

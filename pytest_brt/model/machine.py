@@ -1,0 +1,53 @@
+"""What this machine has for a model: memory and cores."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def available_bytes() -> int:
+    """Return the memory that can be had now: of the machine, or of the control group if less.
+
+    Returns 0 where the system does not say.
+    """
+    found = [
+        int(line.split()[1]) * 1024
+        for line in _lines("/proc/meminfo")
+        if line.startswith("MemAvailable:")
+    ]
+    limit, used = _lines("/sys/fs/cgroup/memory.max"), _lines("/sys/fs/cgroup/memory.current")
+    if limit and used and limit[0].isdigit() and used[0].isdigit():
+        found.append(max(0, int(limit[0]) - int(used[0])))
+    return min(found, default=0)
+
+
+def cores() -> int:
+    """Return the physical cores that this process may keep busy.
+
+    Two threads on one core would only wait for each other in a product of matrices, and a
+    control group may grant less time than there are cores.
+    """
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(_logical())
+    found = len({_siblings(number) for number in usable})
+    quota, _, period = (_lines("/sys/fs/cgroup/cpu.max") or [""])[0].partition(" ")
+    if quota.isdigit() and period.isdigit():
+        found = min(found, -(-int(quota) // int(period)))
+    return max(1, found)
+
+
+def _logical() -> int:
+    return os.cpu_count() or 1
+
+
+def _siblings(number: int) -> str:
+    """Return the threads of the core that the thread `number` is one of, as in "0,64"."""
+    lines = _lines(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+    return lines[0] if lines else str(number)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="ascii").split("\n")
+    except OSError:
+        return []
