@@ -118,7 +118,12 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
     factories = gather(config, "pytest_brt_models", built_in)
     cache = cache_folder(config)
     states = str(cache / "prefixes") if cache is not None else ""
-    settings = Settings(context=options.context, threads=options.threads, state_dir=states)
+    settings = Settings(
+        context=options.context,
+        threads=options.threads,
+        thinking=options.thinking,
+        state_dir=states,
+    )
     # Where a plugin adds nothing, one file with two adapters is loaded once.
     known = None if factories == built_in else factories
     model, editor = open_models(options.model, options.edit_model, settings, known)

@@ -170,6 +170,14 @@ SPECS = (
         help="threads of a model in a GGUF file (default: the physical cores)",
     ),
     Spec(
+        flag="--brt-thinking",
+        metavar="TOKENS",
+        read=at_least(0, int),
+        default=512,
+        help="tokens that a thinking model may spend on a plan, a judgement or a hypothesis before "
+        "it answers; 0 for none (default: 512)",
+    ),
+    Spec(
         flag="--brt-keep",
         metavar="N",
         read=at_least(1, int),

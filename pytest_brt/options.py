@@ -64,6 +64,8 @@ class Options:
     context: int
     #: Threads of the model; 0 takes the physical cores.
     threads: int
+    #: Tokens that a thinking model may spend on a question that deserves it.
+    thinking: int
     #: The model that writes code, or "" when `model` does that too.
     edit_model: str
     #: Samples or runs, steps of a dialogue; None for what suits the strategy.
@@ -184,6 +186,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         passed_over=passed_over,
         context=int(str(values["brt_context"])),
         threads=int(str(values["brt_threads"])),
+        thinking=int(str(values["brt_thinking"])),
         edit_model=str(values["brt_edit_model"]),
         samples=_number(values["brt_samples"], int),
         steps=_number(values["brt_steps"], int),

@@ -141,20 +141,20 @@ def _info(arguments: argparse.Namespace) -> int:
 def _template(source: str) -> str:
     """Say what a chat template knows of."""
     from pytest_brt.model.base import Message, Role
-    from pytest_brt.model.chat import Template
+    from pytest_brt.model.chat import Begins, Template
 
     if not source:
         return "none: name a file with one, gguf:PATH+template:FILE"
     try:
         template = Template(source, where="it")
-        message = Message(role=Role.USER, text="hello")
-        segments = template.render((message,))
+        rendering = template.render((Message(role=Role.USER, text="hello"),))
     except BrtError as problem:
         return str(problem)
-    thoughts = template.thoughts(segments)
-    if thoughts is None:
-        return "works; does not think"
-    return "works; thinks" + (", begun by the template" if thoughts.begun else "")
+    if template.thinks:
+        return "works; thinks where a question deserves it (--brt-thinking)"
+    if rendering.begins is Begins.EITHER:
+        return "works; thinks when the model begins to by itself"
+    return "works; does not think"
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

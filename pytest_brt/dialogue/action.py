@@ -67,6 +67,8 @@ class ActionSpec:
     lines: int = 80
     #: Whether doing it again later can tell anything new though no file was changed.
     repeatable: bool = False
+    #: Whether a model that can think should before it chooses among this and others.
+    weighty: bool = False
 
     def example(self) -> str:
         """Return the reply that asks for it, with its arguments' descriptions as values."""

@@ -48,8 +48,6 @@ class Loop:
     #: Most tokens of one observation.
     observation: int = 1500
     guard: LoopGuard = field(default_factory=LoopGuard)
-    #: Tokens that a thinking model may spend on each reply.
-    thinking: int = 0
     #: For records, as in "agent".
     purpose: str = ""
     #: Told of each step in a few words.
@@ -61,9 +59,9 @@ class Loop:
         return {name: tool.spec for name, tool in self.tools.items() if name in allowed}
 
 
-def room(model: Model, sampling: Sampling, thinking: int = 0) -> int:
+def room(model: Model, sampling: Sampling) -> int:
     """Return the most tokens that a prompt may have so that a whole reply fits after it."""
-    return model.context - sampling.max_tokens - thinking
+    return model.context - sampling.max_tokens
 
 
 def converse(loop: Loop, log: Log | None = None) -> Trajectory:
@@ -119,7 +117,7 @@ def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:
 def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> tuple[Step | None, bool]:
     """Take one step; None when the prompt does not fit."""
     messages = loop.messages(steps)
-    if counter.of(messages) > room(loop.model, loop.sampling, loop.thinking):
+    if counter.of(messages) > room(loop.model, loop.sampling):
         return None, False
     specs = loop.specs(steps)
     completion = _ask(loop, messages, specs, len(steps))
@@ -161,7 +159,7 @@ def _ask(
         messages=messages,
         sampling=replace(loop.sampling, seed=loop.sampling.seed + _SEEDS * number),
         grammar=grammar_of(tuple(specs.values())),
-        thinking=loop.thinking,
+        weighty=any(spec.weighty for spec in specs.values()),
         seconds=loop.budget.seconds(),
         purpose=loop.purpose,
     )

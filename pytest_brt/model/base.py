@@ -75,6 +75,8 @@ class Prompt:
     prefill: str = ""
     #: Tokens a thinking model may spend before it answers; 0 asks for none.
     thinking: int = 0
+    #: Whether it deserves thought: a model that thinks then gets the budget of its settings.
+    weighty: bool = False
     #: Wall-clock seconds after which the answer is cut; 0 sets no limit.
     seconds: float = 0.0
     #: For records, as in "libro" or "edit"; does not reach the model.
@@ -172,6 +174,8 @@ class Settings:
     context: int = 0
     #: Threads of the model; 0 takes the physical cores: tests run while it waits, not meanwhile.
     threads: int = 0
+    #: Tokens that a thinking model may spend on a question that deserves it.
+    thinking: int = 512
     #: Sequences that are continued at the same time; 0 takes what suits the device.
     lanes: int = 0
     #: Layers put on the GPU; -1 all of them, when the build can.

@@ -11,22 +11,33 @@ What templates may expect: https://huggingface.co/docs/transformers/chat_templat
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, NoReturn
 
 import jinja2
+from jinja2 import nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Message, Role
+from pytest_brt.model.thoughts import CHANNELS, Marks, marks_in
 
 #: Private-use characters: no template holds them, and contents are not rendered at all.
 _MARK = re.compile("\ue000(\\d+)\ue001")
 #: Templates that print a date get always the same one, or no prefix could be kept.
 _TODAY = datetime.datetime(2026, 1, 1)
+#: Where the models that name their channels answer.
+_CHANNEL_OF_ANSWERS = "<|channel|>final<|message|>"
+#: Asked to see what a template does with a budget of so many tokens.
+_QUESTION = (Message(role=Role.USER, text="?"),)
+_SOME = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +49,33 @@ class Segment:
     message: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thinking:
-    """How a model writes its thoughts."""
+class Begins(StrEnum):
+    """What a model writes first after a prompt."""
 
-    #: What begins and ends them in the reply.
-    open: str
-    close: str
-    #: Whether the generation prompt has begun them already.
-    begun: bool = False
+    ANSWER = "answer"
+    THOUGHTS = "thoughts"
+    #: The template leaves it to the model.
+    EITHER = "either"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """A conversation up to where the assistant begins to speak."""
+
+    segments: tuple[Segment, ...]
+    begins: Begins
+    #: None for a model that knows no thoughts.
+    marks: Marks | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it as one text."""
+        return "".join(segment.text for segment in self.segments)
+
+    def also(self, markup: str, begins: Begins) -> Rendering:
+        """Return the rendering with `markup` after it."""
+        more = (*self.segments, Segment(text=markup))
+        return replace(self, segments=more, begins=begins)
 
 
 class TemplateRefusal(Exception):
@@ -83,25 +112,65 @@ class Template:
             "(name another one: --brt-model gguf:PATH+template:FILE)"
         )
 
-    @property
+    @functools.cached_property
+    def marks(self) -> Marks | None:
+        """The marks of thoughts, with what the template itself puts after them."""
+        marks = marks_in(self.source)
+        if marks is None or marks is CHANNELS:
+            return marks
+        _, closed, after = self._probe(0).rpartition(marks.close)
+        return replace(marks, after=after) if closed else marks
+
+    @functools.cached_property
     def thinks(self) -> bool:
-        """Whether it is made for a model that thinks before it answers."""
-        return "<think>" in self.source or "enable_thinking" in self.source or self.channels
+        """Whether the model thinks before it answers, unless it is kept from it."""
+        if self.marks is None:
+            return False
+        tail = self._probe(_SOME).rstrip()
+        return self.marks is CHANNELS or tail.endswith(self.marks.open) or self.switched
 
-    @property
-    def channels(self) -> bool:
-        """Whether thoughts and answers come in named channels (gpt-oss)."""
-        return "<|channel|>" in self.source
+    @functools.cached_property
+    def switched(self) -> bool:
+        """Whether the template is told to let the model think or not."""
+        return self.marks is not CHANNELS and self._probe(0) != self._probe(_SOME)
 
-    def render(self, messages: Sequence[Message], *, thinking: bool = False) -> list[Segment]:
+    def _probe(self, thinking: int) -> str:
+        """Return what comes after a question, or "" when the template wants another one."""
+        try:
+            return "".join(s.text for s in self._segments(_QUESTION, thinking))
+        except ModelProblem:
+            return ""
+
+    def render(self, messages: Sequence[Message], *, thinking: int = 0) -> Rendering:
         """Return the conversation up to where the assistant begins to speak.
 
         A template that knows no system role, or insists on turns that alternate, gets the same
-        texts merged into the roles that it knows.
+        texts merged into the roles that it knows. With `thinking`, the tokens that the model
+        may spend so, its thoughts are begun; without, they are ended where the template begins
+        them.
 
         Raises:
             ModelProblem: the template fails on every form of the conversation.
         """
+        segments = tuple(self._segments(messages, thinking))
+        plain = Rendering(segments=segments, begins=Begins.ANSWER, marks=self.marks)
+        if self.marks is None:
+            return plain
+        if self.marks is CHANNELS:
+            answer = _CHANNEL_OF_ANSWERS if not thinking else CHANNELS.open
+            return plain.also(answer, Begins.THOUGHTS if thinking else Begins.ANSWER)
+        tail = segments[-1].text.rstrip() if segments and segments[-1].message < 0 else ""
+        begun = tail.endswith(self.marks.open)
+        if thinking and begun:
+            return replace(plain, begins=Begins.THOUGHTS)
+        if thinking and self.switched:
+            return plain.also(f"{self.marks.open}\n", Begins.THOUGHTS)
+        if begun:
+            return plain.also(self.marks.end, Begins.ANSWER)
+        closed = tail.endswith(self.marks.close)
+        return plain if closed else replace(plain, begins=Begins.EITHER)
+
+    def _segments(self, messages: Sequence[Message], thinking: int) -> list[Segment]:
         refusal = ""
         for form in (_as_is, _system_in_user, _alternating, _plain):
             contents = form(messages)
@@ -128,14 +197,18 @@ class Template:
         contents: list[tuple[Role, str]],
         count: int,
         messages: Sequence[Message],
-        thinking: bool,
+        thinking: int,
     ) -> list[Segment]:
         text = self.template.render(
             messages=[{"role": str(role), "content": content} for role, content in contents],
             add_generation_prompt=True,
-            enable_thinking=thinking,
-            tools=None,
-            documents=None,
+            enable_thinking=thinking > 0,
+            thinking=thinking > 0,
+            thinking_budget=thinking,
+            # As llama.cpp has it; for templates made for tools.
+            date_string=_TODAY.strftime("%d %b %Y"),
+            datetime=_TODAY.strftime("%b %d %Y"),
+            functions="",
             **self.words,
         )
         segments = []
@@ -154,30 +227,32 @@ class Template:
             raise TemplateRefusal(f"it leaves out the {messages[number].role} message")
         return [segment for segment in segments if segment.text or segment.message >= 0]
 
-    def thoughts(self, segments: Sequence[Segment]) -> Thinking | None:
-        """Return how the model thinks after this prompt, or None when it does not."""
-        if not self.thinks:
-            return None
-        if self.channels:
-            return Thinking(
-                open="<|channel|>analysis<|message|>",
-                close="<|end|><|start|>assistant<|channel|>final<|message|>",
-            )
-        plain = Thinking(open="<think>\n", close="\n</think>\n\n")
-        tail = segments[-1].text if segments and segments[-1].message < 0 else ""
-        return replace(plain, begun=tail.rstrip().endswith("<think>"))
+
+class _Generation(Extension):
+    """The tag that marks what an assistant said, for training: its body counts, the tag not."""
+
+    tags = {"generation"}  # noqa: RUF012  # as jinja declares it
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """Return the nodes between the tag and its end."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
     env = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.loopcontrols", _Generation],
+        undefined=jinja2.ChainableUndefined,
     )
 
     def refuse(message: str) -> NoReturn:
         raise TemplateRefusal(str(message))
 
     def to_json(value: Any, indent: int | None = None, **_: Any) -> str:
-        return json.dumps(value, ensure_ascii=False, indent=indent)
+        known = None if isinstance(value, jinja2.Undefined) else value
+        return json.dumps(known, ensure_ascii=False, indent=indent)
 
     date: Callable[[str], str] = _TODAY.strftime
     env.globals["raise_exception"] = refuse
@@ -205,14 +280,14 @@ def _system_in_user(messages: Sequence[Message]) -> _Contents | None:
     waiting = ""
     for role, content in _as_is(messages) or []:
         if role is Role.SYSTEM:
-            waiting += content + "\n\n"
+            waiting += content + "\n"
         elif role is Role.USER:
             out.append((role, waiting + content))
             waiting = ""
         else:
             out.append((role, content))
     if waiting:
-        out.append((Role.USER, waiting[:-2]))
+        out.append((Role.USER, waiting[:-1]))
     return out
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.model.base import Message, Prompt, Role
-from pytest_brt.model.chat import Segment, Template
+from pytest_brt.model.chat import Begins, Segment, Template
 from pytest_brt.model.lane import Thought
 from pytest_brt.model.llama import Weights
 
@@ -58,28 +58,27 @@ class Conversations:
         Raises:
             ModelProblem: the template fails.
         """
-        segments = self.template.render(prompt.messages, thinking=prompt.thinking > 0)
-        known, rest = self._longest_known(prompt.messages, segments)
+        rendering = self.template.render(prompt.messages, thinking=prompt.thinking)
+        known, rest = self._longest_known(prompt.messages, rendering.segments)
         ids = array("i", known)
         ids.extend(self.encode(rest))
         if self.weights.add_bos and (not ids or ids[0] != self.weights.bos):
             ids.insert(0, self.weights.bos)
-        style = self.template.thoughts(segments)
         prefill = tuple(self.weights.tokenize(prompt.prefill))
-        if style is not None and prompt.thinking > 0:
-            if not style.begun:
-                ids.extend(self.encode([Segment(text=style.open)]))
-            thought = Thought(
-                close=style.close.strip().encode(),
-                force=tuple(self.encode([Segment(text=style.close)])),
-                after=tuple(self.encode([Segment(text=_after(style.close))])),
-                budget=prompt.thinking,
-            )
-            return Rendered(ids=ids, thought=thought, prefill=prefill)
-        if style is not None:
-            ids.extend(self.encode([Segment(text=_skip(style.open, style.close, style.begun))]))
-        ids.extend(prefill)
-        return Rendered(ids=ids, thought=None, prefill=())
+        bound = prompt.grammar is not None or prompt.prefill != ""
+        marks, begins = rendering.marks, rendering.begins
+        if marks is None or begins is Begins.ANSWER or (bound and begins is Begins.EITHER):
+            ids.extend(prefill)
+            return Rendered(ids=ids, thought=None, prefill=())
+        thought = Thought(
+            open=marks.open.encode(),
+            close=marks.close.encode(),
+            force=tuple(self.encode([Segment(text=marks.end)])),
+            after=tuple(self.encode([Segment(text=marks.after)])) if bound else (),
+            budget=prompt.thinking,
+            begun=begins is Begins.THOUGHTS,
+        )
+        return Rendered(ids=ids, thought=thought, prefill=prefill)
 
     def learn(self, messages: Sequence[Message], reply: str, ids: array[int]) -> None:
         """Remember that `ids` are the conversation `messages` with `reply` at its end."""
@@ -122,8 +121,8 @@ class Conversations:
         return ids
 
     def _longest_known(
-        self, messages: Sequence[Message], segments: list[Segment]
-    ) -> tuple[array[int], list[Segment]]:
+        self, messages: Sequence[Message], segments: Sequence[Segment]
+    ) -> tuple[array[int], Sequence[Segment]]:
         """Return the ids of the longest known beginning, and what comes after it."""
         for number in range(len(messages) - 1, -1, -1):
             if messages[number].role is not Role.ASSISTANT:
@@ -134,18 +133,6 @@ class Conversations:
                 self._known.move_to_end(key)
                 return self._known[key], segments[places[-1] + 1 :]
         return array("i"), segments
-
-
-def _after(close: str) -> str:
-    """Return the white space after the mark that ends thinking."""
-    return close[len(close.rstrip()) :]
-
-
-def _skip(start: str, close: str, begun: bool) -> str:
-    """Return the markup by which a model goes without thinking."""
-    if start.startswith("<|channel|>"):
-        return close[close.rindex("<|channel|>") :]
-    return close if begun else start + close
 
 
 def _key(messages: Sequence[Message]) -> bytes:

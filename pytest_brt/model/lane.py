@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.picker import Picker
-from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.sequences import Sequence as Tokens
+from pytest_brt.model.thoughts import split_thinking
 
 #: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
 _LOOP_TAIL = 192
@@ -33,15 +33,19 @@ class Manners:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """How thinking ends in this prompt."""
+    """How thinking begins and ends in this prompt."""
 
-    #: Bytes by which the model says so itself.
+    #: Bytes by which the model begins it, where it decides so itself.
+    open: bytes
+    #: Bytes by which it ends it.
     close: bytes
-    #: Tokens that say so for it once its budget is spent.
+    #: Tokens that end it for the model once its budget is spent.
     force: tuple[int, ...]
     #: Tokens put after the model's own `close` when the answer must begin at once.
     after: tuple[int, ...]
     budget: int
+    #: Whether it has begun; otherwise the first tokens will tell.
+    begun: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +68,8 @@ class Lane:
     ids: list[int] = field(default_factory=list)
     answer: bytearray = field(default_factory=bytearray)
     thinking: bytearray = field(default_factory=bytearray)
+    #: What may be the beginning of thoughts, or of the answer.
+    opening: bytes = b""
     made: int = 0
     answered: int = 0
     finish: Finish | None = None
@@ -80,10 +86,12 @@ class Lane:
 
     def take(self, token: int) -> None:
         """Go on with `token`: say what is to be evaluated next, or why the answer ended."""
-        if self.thought is not None:
+        if self.thought is None:
+            self._say(token)
+        elif self.thought.begun:
             self._think(token, self.thought)
         else:
-            self._say(token)
+            self._begin(token, self.thought)
         self.ids += self.pending
 
     def end(self, finish: Finish) -> None:
@@ -91,15 +99,34 @@ class Lane:
         self.finish = finish
         self.pending = []
 
+    def _begin(self, token: int, thought: Thought) -> None:
+        """See whether the model begins to think; until that is known its tokens are held back."""
+        piece = b"" if token in self.manners.ends else self.manners.piece(token)
+        start = (self.opening + piece).lstrip()
+        if piece and start.startswith(thought.open):
+            self.made += 1
+            self.thought = replace(thought, begun=True)
+            self.pending = [token]
+            if thought.budget <= 0:
+                self._answer_next([token, *thought.force])
+        elif piece and thought.open.startswith(start):
+            self.made += 1
+            self.opening += piece
+            self.pending = [token]
+        else:
+            self.thought = None
+            self.answer += self.opening
+            self._say(token)
+
     def _think(self, token: int, thought: Thought) -> None:
         self.made += 1
         if token in self.manners.ends:  # it forgot to answer
             self._answer_next([*thought.force])
             return
         self.thinking += self.manners.piece(token)
-        bound = self.prompt.grammar is not None or self.prefill
         if thought.close in self.thinking[-len(thought.close) - 64 :]:
-            self._answer_next([token, *(thought.after if bound else ())])
+            self.thinking = self.thinking.removesuffix(thought.close)
+            self._answer_next([token, *thought.after])
         elif self.made >= thought.budget:
             self._answer_next([token, *thought.force])
         else:
@@ -153,7 +180,7 @@ class Lane:
             text=text,
             finish=self.finish or Finish.LENGTH,
             seed=self.seed,
-            thinking=thinking.removesuffix("</think>").strip(),
+            thinking=thinking.strip(),
             prompt_tokens=prompt_tokens,
             evaluated=evaluated,
             tokens=self.made,

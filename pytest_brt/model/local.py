@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Prompt, Settings
+from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import Host
 from pytest_brt.model.llama import INSTALL
@@ -25,11 +26,15 @@ class LocalModel:
 
     exact = True
 
-    def __init__(self, host: Host, *, adapter: str = "", notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, host: Host, *, adapter: str = "", thinking: int = 0, notes: tuple[str, ...] = ()
+    ) -> None:
+        """Use `host`; `thinking` tokens may go before the answer to a weighty question."""
         self.host = host
         self.adapter = adapter
+        self.thinking = thinking
         self._notes = notes
-        self.context = host.start.longest
+        self.context = host.start.longest - thinking
         self.name = Path(host.start.path).name
         if adapter:
             self.name += f"+{Path(adapter).name}"
@@ -50,6 +55,8 @@ class LocalModel:
             ModelProblem: the model cannot be loaded, the prompt does not fit, its grammar
                 cannot be used, or the worker died twice over it.
         """
+        if prompt.weighty and not prompt.thinking:
+            prompt = replace(prompt, thinking=self.thinking)
         answer, notes = self.host.ask("ask", prompt=prompt, adapter=self.adapter)
         if not notes:
             return answer.completions
@@ -92,11 +99,11 @@ def open_gguf(
     Raises:
         ModelProblem: the file is no model, has no chat template, or does not fit the memory.
     """
-    start, notes = _start(path, settings, template)
+    start, thinking, notes = _start(path, settings, template)
     if adapter:
         read_header(adapter)
         start = replace(start, adapters=(adapter,))
-    return LocalModel(Host(start), adapter=adapter, notes=notes)
+    return LocalModel(Host(start), adapter=adapter, thinking=thinking, notes=notes)
 
 
 def open_pair(
@@ -106,32 +113,28 @@ def open_pair(
 
     The weights are in memory once; each adapter has a context of its own.
     """
-    start, notes = _start(path, settings, template)
+    start, thinking, notes = _start(path, settings, template)
     names = tuple(dict.fromkeys(adapter for adapter in adapters if adapter))
     for name in names:
         read_header(name)
     host = Host(replace(start, adapters=names))
-    first, second = (LocalModel(host, adapter=adapter, notes=notes) for adapter in adapters)
+    first, second = (
+        LocalModel(host, adapter=adapter, thinking=thinking, notes=notes) for adapter in adapters
+    )
     return first, second
 
 
-def _start(path: str, settings: Settings, template: str) -> tuple[Start, tuple[str, ...]]:
+def _start(path: str, settings: Settings, template: str) -> tuple[Start, int, tuple[str, ...]]:
+    """Return how the worker starts, the tokens that may be thought, and remarks."""
     header = read_header(path)
     if importlib.util.find_spec("llama_cpp") is None:
         raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
-    if not header.chat_template and not template:
-        raise ModelProblem(
-            f"{path!r} has no chat template (name a file with one: "
-            "--brt-model gguf:PATH+template:FILE)"
-        )
-    if template and not Path(template).is_file():
-        raise ModelProblem(
-            f"no such chat template: {template!r} (name a jinja2 file after '+template:')"
-        )
+    source = _template(template) if template else header.chat_template
+    thinks = Template(source, where=template or path).thinks
     setup = plan(header, settings, available_bytes())
     start = Start(
         path=path,
-        template=template,
+        template=source,
         cells=setup.cells,
         longest=setup.longest,
         lanes=setup.lanes,
@@ -140,4 +143,17 @@ def _start(path: str, settings: Settings, template: str) -> tuple[Start, tuple[s
         state_dir=settings.state_dir,
         spare_bytes=setup.spare_bytes,
     )
-    return start, setup.notes
+    # A quarter of a small context is for thoughts at most.
+    thinking = min(settings.thinking, setup.longest // 4) if thinks else 0
+    return start, thinking, setup.notes
+
+
+def _template(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ModelProblem(
+            f"cannot read the chat template {path!r}: {reason} (name a jinja2 file after "
+            "'+template:')"
+        ) from error

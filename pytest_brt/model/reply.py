@@ -103,25 +103,3 @@ def fenced_blocks(text: str) -> tuple[tuple[str, ...], bool]:
 
 def _joined(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
-
-
-def split_thinking(text: str) -> tuple[str, str]:
-    r"""Return the answer in `text` and the thoughts before it.
-
-    >>> split_thinking("<think>hm</think>\n\nyes")
-    ('yes', 'hm')
-    >>> split_thinking("hm</think>yes")
-    ('yes', 'hm')
-    >>> split_thinking("no thoughts")
-    ('no thoughts', '')
-    >>> split_thinking("<think>cut sho")
-    ('', 'cut sho')
-    """
-    start = text.lstrip()
-    if start.startswith("<think>"):
-        thinking, closed, answer = start.removeprefix("<think>").partition("</think>")
-        return (answer.lstrip("\n"), thinking) if closed else ("", thinking)
-    thinking, closed, answer = text.partition("</think>")
-    if closed and "<think>" not in thinking:
-        return answer.lstrip("\n"), thinking
-    return text, ""

@@ -25,7 +25,7 @@ from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Completion, Finish, Prompt, Settings
 from pytest_brt.model.estimate import estimate_all, estimate_prompt
 from pytest_brt.model.recording import Recorded, prompt_id
-from pytest_brt.model.reply import split_thinking
+from pytest_brt.model.thoughts import split_thinking
 
 _MARK = re.compile(r"^=== (reply|always)(?: if: (.*))?$", re.MULTILINE)
 _CONTEXT = 32_768

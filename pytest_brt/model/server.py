@@ -21,7 +21,7 @@ from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Set
 from pytest_brt.model.estimate import estimate_all, estimate_prompt
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
 from pytest_brt.model.pattern import as_grammar_has_it
-from pytest_brt.model.reply import split_thinking
+from pytest_brt.model.thoughts import split_thinking
 
 #: Seconds for one answer when the prompt sets no limit.
 _LONGEST = 3600.0

@@ -12,7 +12,8 @@ class Start:
     """The first line: what to load, and how."""
 
     path: str
-    template: str = ""
+    #: The chat template's text.
+    template: str
     cells: int
     longest: int
     lanes: int

@@ -113,15 +113,11 @@ class Worker:
         """Load the model, and a context for it and for each adapter."""
         header = read_header(start.path)
         weights = Weights(start.path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
-        source, where = header.chat_template, start.path
-        if start.template:
-            where = start.template
-            try:
-                source = Path(where).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise ModelProblem(f"cannot read the chat template {where!r}: {error}") from error
         template = Template(
-            source, where=where, bos=weights.name(weights.bos), eos=weights.name(weights.eos)
+            start.template,
+            where=start.path,
+            bos=weights.name(weights.bos),
+            eos=weights.name(weights.eos),
         )
         conversations = Conversations(weights, template)
         sequences = start.lanes + _MORE_SEQUENCES

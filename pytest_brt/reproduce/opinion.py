@@ -106,6 +106,7 @@ def opinion_prompt(
             messages=prompts.ask("judge", **values),
             sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_TOKENS),
             grammar=grammar_for(Shape(header=_Answer), lead=("sentence",)),
+            weighty=True,
             purpose="judge",
         )
 

@@ -351,7 +351,10 @@ OPENS = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "<|im_start|>assistant\n{{ '<think>\n' }}"
 )
-ALLOWS = OPENS.replace("{{ '<think>\n' }}", "{{ '' if enable_thinking else '' }}")
+ALLOWS = OPENS.replace(
+    "{{ '<think>\n' }}", "{{ '' if enable_thinking else '<think>\n\n</think>\n\n' }}"
+)
+LEAVES = OPENS.replace("{{ '<think>\n' }}", "{# <think> </think> #}")
 
 
 @pytest.mark.parametrize("template", [OPENS, ALLOWS])
@@ -372,7 +375,32 @@ def test_no_thinking_closes_what_the_template_opens(make: Make, template: str) -
     engine = make(template=template)
     rendered = engine.conversations.render(prompt())
     text = b"".join(map(engine.weights.piece, rendered.ids)).decode()
-    assert text.endswith("assistant\n<think>\n\n</think>\n\n")
+    assert text.endswith("</think>\n\n")
+    assert text.count("<think>") == text.count("</think>") == 1
+
+
+def test_thoughts_that_nobody_asked_for_are_ended_at_once(make: Make, tmp_path: Path) -> None:
+    words = tiny.vocabulary(markers=["<think>", "</think>"], template=LEAVES)
+    tiny.write_llama(tmp_path / "m.gguf", words=words)
+    engine = make(tmp_path / "m.gguf", template=LEAVES)
+    lane = engine.workshop.job(0, prompt(), print).lanes[0]
+    markers = engine.weights.markers
+    assert lane.thought is not None
+    lane.take(markers["<think>"])
+    close = b"".join(map(engine.weights.piece, lane.pending)).decode()
+    assert close == "<think>\n</think>\n\n"
+    lane.take(ord("y"))
+    assert (bytes(lane.answer), bytes(lane.thinking)) == (b"y", b"")
+    lane.picker.close()
+
+
+def test_an_answer_that_only_begins_like_thoughts_is_whole(make: Make) -> None:
+    engine = make(template=LEAVES)
+    lane = engine.workshop.job(0, prompt(), print).lanes[0]
+    for token in engine.weights.tokenize("<thing> </think> is"):
+        lane.take(token)
+    assert bytes(lane.answer) == b"<thing> </think> is"
+    lane.picker.close()
 
 
 def test_a_thoughtful_conversation_keeps_its_ids(make: Make) -> None:

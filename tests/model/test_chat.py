@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Message, Role
-from pytest_brt.model.chat import Template
+from pytest_brt.model.chat import Begins, Template
 from pytest_brt.model.tiny import CHATML
 
 S, U, A = Role.SYSTEM, Role.USER, Role.ASSISTANT
@@ -40,8 +40,8 @@ def talk(*turns: tuple[Role, str]) -> tuple[Message, ...]:
 
 
 def flat(template: str, *turns: tuple[Role, str], thinking: bool = False) -> str:
-    segments = Template(template, where="m.gguf", bos="<s>").render(talk(*turns), thinking=thinking)
-    return "".join(segment.text for segment in segments)
+    made = Template(template, where="m.gguf", bos="<s>")
+    return made.render(talk(*turns), thinking=512 if thinking else 0).text
 
 
 def test_the_usual_case() -> None:
@@ -53,8 +53,8 @@ def test_the_usual_case() -> None:
 
 def test_markup_and_text_are_kept_apart() -> None:
     text = "see <|im_end|> here"
-    segments = Template(CHATML, where="m").render(talk((U, text)))
-    assert [(segment.text, segment.message) for segment in segments] == [
+    rendering = Template(CHATML, where="m").render(talk((U, text)))
+    assert [(segment.text, segment.message) for segment in rendering.segments] == [
         ("<|im_start|>user\n", -1),
         (text, 0),
         ("<|im_end|>\n<|im_start|>assistant\n", -1),
@@ -63,13 +63,13 @@ def test_markup_and_text_are_kept_apart() -> None:
 
 def test_without_a_system_role_the_user_says_it() -> None:
     assert flat(NO_SYSTEM, (S, "rules"), (U, "hi"), (A, "yes"), (U, "go")) == (
-        "<s><start>user\nrules\n\nhi<end>\n<start>assistant\nyes<end>\n<start>user\ngo<end>\n"
+        "<s><start>user\nrules\nhi<end>\n<start>assistant\nyes<end>\n<start>user\ngo<end>\n"
         "<start>model\n"
     )
 
 
 def test_a_system_that_would_be_lost_is_merged_too() -> None:
-    assert flat(IGNORES_SYSTEM, (S, "rules"), (U, "hi")) == "[user]rules\n\nhi[assistant]"
+    assert flat(IGNORES_SYSTEM, (S, "rules"), (U, "hi")) == "[user]rules\nhi[assistant]"
 
 
 def test_turns_that_must_alternate_are_merged() -> None:
@@ -85,25 +85,76 @@ def test_the_texts_themselves_never_pass_through_the_template() -> None:
     assert text in flat(THINKS, (U, "q"), (A, text), (U, "r"))
 
 
-def test_thinking_is_recognised_also_when_the_template_opens_it() -> None:
-    template = Template(THINKS, where="m")
-    on = template.thoughts(template.render(talk((U, "q")), thinking=True))
-    off = template.thoughts(template.render(talk((U, "q")), thinking=False))
-    assert on is not None
-    assert off is not None
-    assert on.begun
-    assert not off.begun
-    plain = Template(CHATML, where="m")
-    assert plain.thoughts(plain.render(talk((U, "<think>")))) is None
+CLOSES = THINKS.replace("{% endif %}", "{% else %}<think>\n\n</think>\n\n{% endif %}")
+SWITCHES = CLOSES.replace(
+    "{% if enable_thinking %}<think>\n{% else %}", "{% if not enable_thinking %}"
+)
+ALWAYS = THINKS.partition("{% if enable")[0] + "<think>\n"
+NEVER = THINKS.partition("{% if enable")[0]
+GEMMA = (
+    "{% for m in messages %}<|turn>{{ m.role }}\n{{ m.content }}<turn|>\n{% endfor %}<|turn>model\n"
+    "{% if not enable_thinking %}<|channel>thought\n<channel|>{% endif %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "off", "on"),
+    [
+        (THINKS, "assistant\n", "assistant\n<think>\n"),
+        (CLOSES, "assistant\n<think>\n\n</think>\n\n", "assistant\n<think>\n"),
+        # The template leaves the first mark to the model; a budget can only be kept after it.
+        (SWITCHES, "assistant\n<think>\n\n</think>\n\n", "assistant\n<think>\n"),
+        # jinja drops the line break at the end of these two.
+        (ALWAYS, "assistant\n<think>\n</think>\n\n", "assistant\n<think>"),
+        (NEVER, "assistant", "assistant"),
+        (GEMMA, "model\n<|channel>thought\n<channel|>", "model\n<|channel>thought\n"),
+        (CHATML, "assistant\n", "assistant\n"),
+    ],
+)
+def test_a_prompt_begins_one_block_of_thoughts_or_none(source: str, off: str, on: str) -> None:
+    for thinking, end in ((False, off), (True, on)):
+        text = flat(source, (U, "q"), thinking=thinking)
+        assert text.endswith(end)
+        assert text.count("<think>") <= 1
+        assert text.count("</think>") <= 1
+
+
+@pytest.mark.parametrize(
+    ("source", "thinks", "off", "on"),
+    [
+        (CLOSES, True, Begins.ANSWER, Begins.THOUGHTS),
+        (ALWAYS, True, Begins.ANSWER, Begins.THOUGHTS),
+        (NEVER, False, Begins.EITHER, Begins.EITHER),
+        (CHATML, False, Begins.ANSWER, Begins.ANSWER),
+        (HARMONY, True, Begins.ANSWER, Begins.THOUGHTS),
+    ],
+)
+def test_what_a_model_writes_first_is_known(
+    source: str, thinks: bool, off: Begins, on: Begins
+) -> None:
+    template = Template(source, where="m")
+    assert template.thinks is thinks
+    assert template.render(talk((U, "<think>"))).begins is off
+    assert template.render(talk((U, "q")), thinking=9).begins is on
+
+
+def test_what_was_said_may_be_marked_for_training() -> None:
+    source = (
+        "{% for m in messages %}[{{ m.role }}]{% if m.role == 'assistant' %}"
+        "{% generation %}{{ m.content }}{% endgeneration %}{% else %}{{ m.content }}{% endif %}"
+        "{% endfor %}"
+    )
+    assert flat(source, (U, "a"), (A, "b")) == "[user]a[assistant]b"
 
 
 def test_channels() -> None:
     template = Template(HARMONY, where="m")
-    segments = template.render(talk((U, "q")))
-    thoughts = template.thoughts(segments)
-    assert thoughts is not None
-    assert thoughts.close.endswith("<|channel|>final<|message|>")
-    assert "2026-01-01" in segments[0].text  # one date for ever, or no prefix is ever reused
+    rendering = template.render(talk((U, "q")), thinking=5)
+    assert rendering.text.endswith("assistant<|channel|>analysis<|message|>")
+    assert rendering.marks is not None
+    assert rendering.marks.close.endswith("<|channel|>final<|message|>")
+    assert flat(HARMONY, (U, "q")).endswith("assistant<|channel|>final<|message|>")
+    assert "2026-01-01" in rendering.text  # one date for ever, or no prefix is ever reused
 
 
 @pytest.mark.parametrize(
@@ -116,7 +167,6 @@ def test_channels() -> None:
         ("{{ messages.append(1) }}", "refuses the conversation"),
         ("{{ ''.__class__.__mro__ }}{{ cycler.__init__.__globals__ }}", "refuses"),
         ("nothing of the sort", "leaves out the user message"),
-        ("{{ messages[0].content }}{{ undefined_name.attribute }}", "undefined"),
         ("{% for i in range(1000000000) %}x{% endfor %}", "refuses the conversation"),
     ],
 )
@@ -136,6 +186,6 @@ def test_every_text_comes_through_whole(turns: list[tuple[Role, str]], system: s
     turns = [(U, "start"), *turns, (U, "end")]
     for source in (CHATML, NO_SYSTEM, IGNORES_SYSTEM, THINKS, HARMONY):
         messages = talk((S, system), *turns)
-        segments = Template(source, where="m").render(messages)
+        segments = Template(source, where="m").render(messages).segments
         said = {segment.message: segment.text for segment in segments if segment.message >= 0}
         assert [said[number] for number in range(len(messages))] == [m.text for m in messages]

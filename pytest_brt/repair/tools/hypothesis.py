@@ -20,6 +20,7 @@ def express_hypothesis() -> Tool:
         name=Name.HYPOTHESIS.value,
         about="Say what the bug is: where, and why it goes wrong. Then you can fix it.",
         parameters=(Parameter(name="hypothesis", about="what is wrong, and where", most=400),),
+        weighty=True,
     )
     return Tool(spec=spec, run=run)
 

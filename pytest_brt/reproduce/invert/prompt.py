@@ -103,6 +103,7 @@ class Questions:
                 messages=messages,
                 sampling=sampling,
                 prefill="" if is_plan else PREFILL,
+                weighty=kind != "write",
                 purpose=kind,
             )
 
