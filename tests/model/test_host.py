@@ -262,7 +262,7 @@ def test_no_chat_template_names_the_way_to_give_one(tmp_path: Path) -> None:
     with pytest.raises(ModelProblem, match=r"no chat template .*\+template:FILE"):
         open_gguf(str(path), FAST)
     template = tmp_path / "chat.jinja"
-    with pytest.raises(ModelProblem, match="cannot read the chat template .*No such file"):
+    with pytest.raises(ModelProblem, match=r"cannot read the chat template .*No such file"):
         open_gguf(str(path), FAST, template=str(template))
     template.write_text(tiny.CHATML, encoding="utf-8")
     model = open_gguf(str(path), FAST, template=str(template))
