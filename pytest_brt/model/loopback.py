@@ -37,6 +37,8 @@ class Response:
     body: Any
     #: The beginning of the body, for messages.
     text: str
+    #: Seconds that it asks to wait, 0 when it does not.
+    wait: float = 0.0
 
 
 class Loopback:
@@ -94,6 +96,7 @@ class Loopback:
             response = connection.getresponse()
             raw = response.read(_MOST_BYTES)
             status = response.status
+            wait = response.headers.get("Retry-After", "")
             # read(n) is silent about a body that ends early
             if response.length:
                 raise http.client.IncompleteRead(raw, response.length)
@@ -114,7 +117,12 @@ class Loopback:
             value = json.loads(text)
         except (ValueError, RecursionError):
             value = None
-        return Response(status=status, body=value, text=" ".join(text[:300].split()))
+        return Response(
+            status=status,
+            body=value,
+            text=" ".join(text[:2000].split()),
+            wait=float(wait) if wait.isdigit() else 0.0,
+        )
 
     def close(self) -> None:
         """Cut every connection; requests under way end in ModelProblem."""

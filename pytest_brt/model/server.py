@@ -7,7 +7,6 @@ brought into the form that was asked for where only its dress is wrong.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -18,18 +17,32 @@ from typing import Any
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Settings
+from pytest_brt.model.dialect import (
+    Facts,
+    choices_of,
+    finish_of,
+    forms,
+    is_overflow,
+    named_field,
+    number_of,
+    read_facts,
+    request,
+    text_of,
+    told_context,
+)
 from pytest_brt.model.estimate import estimate_all, estimate_prompt
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
 from pytest_brt.model.pattern import as_grammar_has_it
 from pytest_brt.model.thoughts import split_thinking
 
-#: Seconds for one answer when the prompt sets no limit.
-_LONGEST = 3600.0
+#: Seconds for one answer when the prompt sets no limit, and for a model to be loaded.
+_LONGEST, _LOADING = 3600.0, 900.0
 #: Requests at the same time.
 _AT_ONCE = 8
-#: Times a reply of the wrong form is asked for again.
+#: Times a reply of the wrong form is asked for again, and a server that failed.
 _TRIES = 3
-_CONTEXT = 8192
+#: Tokens of context where nobody tells: what Ollama gives on small machines.
+_CONTEXT = 4096
 #: A prompt that the server counts below this share of our low estimate was cut by it.
 _CUT_BELOW = 0.35
 
@@ -50,20 +63,42 @@ class ServerModel:
         self.server = Loopback(address, {"Authorization": f"Bearer {key}"} if key else None)
         self.base = self.server.prefix or "/v1"
         self.name = f"server:{self.server.url}" + (f"#{self.chosen}" if self.chosen else "")
-        self.context = settings.context or _CONTEXT
-        self.notes: tuple[str, ...] = (
-            ()
-            if settings.context
-            else (f"context taken as {_CONTEXT} tokens (the server's own: --brt-context N)",)
-        )
-        self.patience = settings.patience
-        self._at_once = settings.lanes or _AT_ONCE
-        #: Fields that this server refused, left out from then on.
+        self.settings = settings
+        self._facts: Facts | None = None
+        #: What the server told when a prompt was too long for it.
+        self._limit = 0
+        self._remarks: dict[str, None] = {}
+        #: Fields that this server refused, left out from then on; and that it gives one of `n`.
         self._refused: set[str] = set()
+        #: Number of the way of asking for a form that it takes.
+        self._form = 0
         self._lock = threading.Lock()
-        self._model = self.chosen
         #: Learned from what the server counts; never above the estimate's own.
         self._bytes_per_token = 3.0
+
+    @property
+    def context(self) -> int:
+        """Tokens that a prompt and its answer can have: chosen, told, or assumed."""
+        facts = self._known()
+        context = self.settings.context or (facts.context if facts else 0)
+        if not context:
+            context = _CONTEXT
+            self._remark(f"context taken as {_CONTEXT} tokens (the server's own: --brt-context N)")
+        if self._limit:
+            context = min(context, self._limit)
+        return context - (self._budget(facts) if facts else 0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found out about the server so far."""
+        return tuple(self._remarks)
+
+    def _remark(self, text: str) -> None:
+        self._remarks[text] = None
+
+    def _budget(self, facts: Facts) -> int:
+        """Return the tokens that may be thought before the answer to a weighty question."""
+        return min(self.settings.thinking, facts.context // 4) if facts.thinks else 0
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the answers, asked for at the same time.
@@ -71,13 +106,22 @@ class ServerModel:
         Raises:
             ModelProblem: the server cannot be reached, or refuses the prompt.
         """
-        self._find_model()
-        numbers = range(prompt.samples)
+        facts = self._ask_facts()
+        if prompt.weighty and not prompt.thinking:
+            prompt = replace(prompt, thinking=self._budget(facts))
         if prompt.samples == 1:
             return (self._sample(prompt, 0),)
-        pool = ThreadPoolExecutor(min(self._at_once, prompt.samples))
+        start = time.monotonic()
+        together = self._together(prompt) if facts.together and "n" not in self._refused else []
+        pool = ThreadPoolExecutor(min(self.settings.lanes or _AT_ONCE, prompt.samples))
+
+        def one(number: int) -> Completion:
+            given = together[number] if number < len(together) else None
+            formed = self._formed(given, prompt) if given else None
+            return formed or self._sample(_left(prompt, start), number, given)
+
         try:
-            return tuple(pool.map(lambda number: self._sample(prompt, number), numbers))
+            return tuple(pool.map(one, range(prompt.samples)))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -93,19 +137,36 @@ class ServerModel:
         """Cut every connection."""
         self.server.close()
 
-    # -- one answer ------------------------------------------------------------------------
+    # -- answers ---------------------------------------------------------------------------
 
-    def _sample(self, prompt: Prompt, number: int) -> Completion:
-        """Ask until the reply has the form asked for, a few times at most."""
+    def _together(self, prompt: Prompt) -> list[Completion]:
+        """Ask for all answers in one request, which reads the prompt once."""
+        start = time.monotonic()
+        seconds = prompt.seconds or _LONGEST
+        try:
+            response = self._post(prompt, prompt.sampling.seed, seconds, n=prompt.samples)
+        except TooLate:
+            if not prompt.seconds:
+                raise
+            return []
+        found = self._read(response, prompt)
+        if len(found) < prompt.samples:
+            self._refused.add("n")
+        spent = time.monotonic() - start
+        seed = prompt.sampling.seed
+        return [replace(done, seed=seed + i, seconds=spent) for i, done in enumerate(found)]
+
+    def _sample(self, prompt: Prompt, number: int, done: Completion | None = None) -> Completion:
+        """Ask until the reply has the form asked for, a few times; `done` is one that has not."""
         start = time.monotonic()
         seed = prompt.sampling.seed + number
-        question, done = prompt, None
-        for attempt in range(_TRIES):
+        question = prompt if done is None else _asked_again(prompt, done.text)
+        for attempt in range(0 if done is None else 1, _TRIES):
             left = prompt.seconds - (time.monotonic() - start) if prompt.seconds else _LONGEST
             if left <= 0:
                 break
             try:
-                done = self._once(question, seed + 1000 * attempt, left)
+                (done, *_) = self._read(self._post(question, seed + 1000 * attempt, left), prompt)
             except TooLate:
                 if not prompt.seconds:
                     raise
@@ -128,97 +189,139 @@ class ServerModel:
         text = as_grammar_has_it(done.text, prompt.grammar)
         return None if text is None else replace(done, text=text)
 
-    def _once(self, prompt: Prompt, seed: int, seconds: float) -> Completion:
-        """Send one request, again and again while the server cannot be reached."""
-        end = time.monotonic() + min(self.patience, seconds)
-        pause = 0.1
-        while True:
-            fields = self._fields(prompt, seed)
-            try:
-                response = self.server.post(f"{self.base}/chat/completions", fields, seconds)
-                if response.status >= 500:
-                    raise Unreachable(f"{self.server.url!r}: {response.status} {response.text}")
-                if response.status >= 400:
-                    self._refuse(response, fields)
-                    continue
-                return self._read(response, prompt)
-            except Unreachable as error:
-                if time.monotonic() + pause > end:
-                    raise ModelProblem(
-                        f"no answer from {error}; tried for {self.patience:.0f} s (is the server "
-                        "running, and its model loaded?)"
-                    ) from error
-            time.sleep(pause)
-            pause = min(2 * pause, 2.0)
+    # -- requests --------------------------------------------------------------------------
 
-    def _fields(self, prompt: Prompt, seed: int) -> dict[str, object]:
-        """Return the request; what llama-server knows beyond the standard is ignored by others."""
-        sampling = prompt.sampling
-        messages = [{"role": str(m.role), "content": m.text} for m in prompt.messages]
-        fields: dict[str, object] = {
-            "messages": messages,
-            "max_tokens": sampling.max_tokens + prompt.thinking,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "seed": seed & 0x7FFFFFFF,
-            "cache_prompt": True,
-            "chat_template_kwargs": {"enable_thinking": prompt.thinking > 0},
-        }
-        if self._model:
-            fields["model"] = self._model
-        # Servers have defaults of their own for these: say that there is to be no such limit.
-        fields |= {"top_k": sampling.top_k, "min_p": sampling.min_p}
-        if sampling.stop:
-            fields["stop"] = list(sampling.stop)[:4]
-        if prompt.grammar is not None and prompt.grammar.schema:
-            schema = json.loads(prompt.grammar.schema)
-            form = {"name": "reply", "strict": True, "schema": schema}
-            fields["response_format"] = {"type": "json_schema", "json_schema": form}
-        elif prompt.grammar is not None:
-            fields["grammar"] = prompt.grammar.gbnf
+    def _post(self, prompt: Prompt, seed: int, seconds: float, n: int = 1) -> Response:
+        """Ask until there is an answer: wait while it loads, leave out what it refuses.
+
+        Raises:
+            TooLate: `seconds` are over.
+            ModelProblem: it cannot be reached, fails, or refuses the prompt.
+        """
+        begin = time.monotonic()
+        end = begin + seconds
+        lost, failures, pause = 0.0, 0, 0.1
+        while True:
+            fields = self._fields(prompt, seed, n)
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
+            try:
+                response = self._server().post(f"{self.base}/chat/completions", fields, left)
+                if response.status < 400 and not choices_of(response):
+                    raise Unreachable(
+                        f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
+                    )
+            except Unreachable as error:
+                lost = lost or time.monotonic()
+                if time.monotonic() + pause - lost > self.settings.patience:
+                    raise self._gone(error) from error
+                response = None
+            if response is not None:
+                lost = 0.0
+                if response.status < 400:
+                    return response
+                failures += 1
+                waited = time.monotonic() - begin
+                pause = self._bear(response, fields, failures, waited, pause)
+            time.sleep(min(pause, max(0.0, end - time.monotonic())))
+            pause = min(2 * pause, 2.0) if pause else 0.1
+
+    def _gone(self, error: Unreachable) -> ModelProblem:
+        return ModelProblem(
+            f"no answer from {error}; tried for {self.settings.patience:.0f} s (is the server "
+            "running, and its model loaded?)"
+        )
+
+    def _bear(
+        self,
+        response: Response,
+        fields: dict[str, object],
+        failures: int,
+        waited: float,
+        pause: float,
+    ) -> float:
+        """Return how long to wait before the next try, or raise what makes one useless."""
+        url = self.server.url
+        if is_overflow(response):
+            self._limit = told_context(response) or self._limit
+            limit = f" of {self._limit} tokens" if self._limit else ""
+            raise ModelProblem(
+                f"the prompt is longer than the context{limit} that {url!r} has for it: "
+                f"{response.text[:160]!r} (give the server more, or say --brt-context N)"
+            )
+        named = named_field(response, fields)
+        if named:
+            self._leave_out(named)
+            return 0.0
+        if response.status == 429:
+            return response.wait or pause
+        loading = response.status == 503 and "load" in response.text.lower()
+        if loading and waited < _LOADING:
+            return response.wait or max(pause, 0.1)
+        if response.status >= 500 and failures < _TRIES:
+            return pause
+        what = "fails" if response.status >= 500 else "refuses the prompt"
+        raise ModelProblem(f"{url!r} {what}: {response.status} {response.text[:200]!r}")
+
+    def _leave_out(self, name: str) -> None:
+        """Go on without a field, or with the next way of asking for a form."""
+        with self._lock:
+            if name == "response_format" and self._form == 0:
+                self._form = 1
+            else:
+                self._refused.add(name)
+
+    def _fields(self, prompt: Prompt, seed: int, n: int) -> dict[str, object]:
+        """Return the request, without the fields that this server refused."""
+        fields = request(prompt, self._facts or Facts(), prompt.thinking)
+        fields["seed"] = seed & 0x7FFFFFFF
+        if n > 1:
+            fields["n"] = n
+        ways = list(forms(prompt))
+        fields |= ways[min(self._form, len(ways) - 1)] if len(ways) > 2 else ways[0]
         return {name: value for name, value in fields.items() if name not in self._refused}
 
-    def _refuse(self, response: Response, fields: dict[str, object]) -> None:
-        """Leave out a field that the server does not take; or raise what it says."""
-        optional = ("response_format", "grammar", "chat_template_kwargs", "cache_prompt", "top_k",
-                    "min_p", "seed")  # fmt: skip
-        named = [name for name in optional if name in fields and name in response.text]
-        present = [name for name in optional if name in fields]
-        if response.status in (400, 422) and (named or present):
-            with self._lock:
-                self._refused.add((named or present)[0])
-            return
-        raise ModelProblem(
-            f"{self.server.url!r} refuses the prompt: {response.status} {response.text[:200]!r}"
-        )
-
-    def _read(self, response: Response, prompt: Prompt) -> Completion:
-        """Take the answer out of a response."""
-        try:
-            choice = response.body["choices"][0]
-            message = choice["message"]
-            text = _text(message.get("content"))
-            reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
-        except (AttributeError, IndexError, KeyError, TypeError):
-            raise Unreachable(
-                f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
-            ) from None
-        text, thinking = split_thinking(text)
-        if not text.startswith(prompt.prefill):
-            text = prompt.prefill + text
-        for stop in prompt.sampling.stop:
-            text = text.partition(stop)[0]
+    def _read(self, response: Response, prompt: Prompt) -> list[Completion]:
+        """Take the answers out of a response."""
         usage = response.body.get("usage") or {}
-        asked, made = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
-        return Completion(
-            text=text,
-            finish=Finish.LENGTH if choice.get("finish_reason") == "length" else Finish.STOP,
-            thinking=str(reasoning) or thinking,
-            prompt_tokens=asked or estimate_prompt(prompt, self._bytes_per_token),
-            evaluated=asked,
-            tokens=made or estimate_all([text])[0],
-            notes=self._judge_size(prompt, asked),
+        asked, made = number_of(usage, "prompt_tokens"), number_of(usage, "completion_tokens")
+        cached = number_of(usage.get("prompt_tokens_details") or {}, "cached_tokens")
+        choices = choices_of(response)
+        notes = self._judge_size(prompt, asked)
+        found = []
+        for number, choice in enumerate(choices):
+            message = choice["message"]
+            text, thinking = split_thinking(text_of(message.get("content")))
+            reasoning = message.get("reasoning_content") or message.get("reasoning") or thinking
+            if not text and reasoning:
+                notes = (*notes, self._silent(str(reasoning)))
+            if not text.startswith(prompt.prefill):
+                text = prompt.prefill + text
+            for stop in prompt.sampling.stop:
+                text = text.partition(stop)[0]
+            guess = estimate_all([text + str(reasoning)])[0]
+            found.append(
+                Completion(
+                    text=text,
+                    finish=finish_of(choice),
+                    thinking=str(reasoning),
+                    prompt_tokens=asked or estimate_prompt(prompt, self._bytes_per_token),
+                    evaluated=asked - cached if number == 0 else 0,
+                    tokens=(made if len(choices) == 1 else 0) or guess,
+                    notes=notes,
+                )
+            )
+        return found
+
+    def _silent(self, reasoning: str) -> str:
+        """Say that the model has only thought."""
+        text = (
+            f"the server's model thought {len(reasoning)} characters and gave no answer (switch "
+            "its thinking off, or allow more: --brt-thinking N)"
         )
+        self._remark(text)
+        return text
 
     def _judge_size(self, prompt: Prompt, counted: int) -> tuple[str, ...]:
         """Learn from the server's count, or say that it has cut the prompt in silence."""
@@ -234,28 +337,45 @@ class ServerModel:
             self._bytes_per_token = min(self._bytes_per_token, 0.95 * size / counted)
         return ()
 
-    # -- which model -----------------------------------------------------------------------
+    # -- what it is ------------------------------------------------------------------------
 
-    def _find_model(self) -> None:
-        """Ask which models there are, once; more than one needs a choice."""
+    def _server(self) -> Loopback:
+        """Return the connection to ask by."""
+        return self.server
+
+    def _ask_facts(self) -> Facts:
+        """Ask the server about its model, once; where it does not answer, little is known.
+
+        Raises:
+            ModelProblem: it has several models and none was chosen.
+        """
         with self._lock:
-            if self._model or "model" in self._refused:
-                return
-            try:
-                response = self.server.get(f"{self.base}/models", min(self.patience, 10.0))
-            except (Unreachable, TooLate):
-                return  # the question itself will tell
-            data = response.body.get("data") if isinstance(response.body, dict) else None
-            names = [str(m.get("id")) for m in data or [] if isinstance(m, dict) and m.get("id")]
-            if len(names) > 1:
-                raise ModelProblem(
-                    f"{self.server.url!r} has {len(names)} models: {', '.join(names[:8])} "
-                    f"(choose one: --brt-model server:{self.server.url}#{names[0]})"
-                )
-            if names:
-                self._model = names[0]
-            else:
-                self._refused.add("model")
+            if self._facts is None:
+                seconds = min(self.settings.patience, 10.0)
+                try:
+                    listed = self._server().get(f"{self.base}/models", seconds)
+                    if listed.status == 503:  # it loads its model: the question itself waits
+                        return Facts(model=self.chosen)
+                    self._facts = read_facts(
+                        self._server(), self.base, listed, self.chosen, seconds
+                    )
+                except (Unreachable, TooLate):
+                    return Facts(model=self.chosen)
+            return self._facts
+
+    def _known(self) -> Facts | None:
+        """Return what is known, None where several models leave it open."""
+        try:
+            return self._ask_facts()
+        except ModelProblem:
+            return None
+
+
+def _left(prompt: Prompt, start: float) -> Prompt:
+    """Return the prompt with the time that is left of its own since `start`."""
+    if not prompt.seconds:
+        return prompt
+    return replace(prompt, seconds=max(0.01, prompt.seconds - (time.monotonic() - start)))
 
 
 def _asked_again(prompt: Prompt, reply: str) -> Prompt:
@@ -270,15 +390,3 @@ def _asked_again(prompt: Prompt, reply: str) -> Prompt:
         Message(role=Role.USER, text=f"This reply does not have the right form. {form}"),
     )
     return replace(prompt, messages=(*prompt.messages, *more))
-
-
-def _text(content: Any) -> str:
-    """Return a message's text, which some servers send in parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _number(usage: Any, name: str) -> int:
-    value = usage.get(name) if isinstance(usage, dict) else 0
-    return value if isinstance(value, int) else 0

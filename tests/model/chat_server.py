@@ -2,6 +2,7 @@
 
 chat_server.py FOLDER: writes its port to FOLDER/port; takes the next step of the JSON list in
 FOLDER/plan.json for each chat request (the last one for ever); appends each request to FOLDER/log.
+FOLDER/about.json holds what it answers elsewhere: path → JSON; "/v1/models" else lists models.json.
 """
 
 from __future__ import annotations
@@ -22,20 +23,37 @@ LOCK = threading.Lock()
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def answer(self, status: int, body: bytes, *, announce: int | None = None) -> None:
+    def answer(
+        self, status: int, body: bytes, *, announce: int | None = None, wait: int | None = None
+    ) -> None:
         self.send_response(status)
+        if wait is not None:
+            self.send_header("Retry-After", str(wait))
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body) if announce is None else announce))
         self.end_headers()
         self.wfile.write(body)
 
     def do_GET(self) -> None:
+        if self.told():
+            return
         names = json.loads((FOLDER / "models.json").read_text(encoding="utf-8"))
         data = [{"id": name, "object": "model"} for name in names]
         self.answer(200, json.dumps({"object": "list", "data": data}).encode())
 
+    def told(self) -> bool:
+        """Answer what the file says of this path, when it says something."""
+        about = FOLDER / "about.json"
+        told = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
+        if self.path not in told:
+            return False
+        self.answer(200, json.dumps(told[self.path]).encode())
+        return True
+
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.told():
+            return
         request["authorization"] = self.headers.get("Authorization", "")
         with LOCK:
             with (FOLDER / "log").open("a", encoding="utf-8") as log:
@@ -62,8 +80,15 @@ class Handler(BaseHTTPRequestHandler):
             text = f"Unknown field: {step['refuses']}"
             self.answer(400, json.dumps({"error": {"message": text}}).encode())
             return
-        if "status" in step:
-            self.answer(step["status"], json.dumps({"error": {"message": "no, sorry"}}).encode())
+        if step.get("wants", "") not in json.dumps(request):
+            error = {"message": step["says"]}
+            self.answer(step["status"], json.dumps({"error": error}).encode())
+            return
+        if "status" in step and "wants" not in step:
+            error = step.get("error", {"message": "no, sorry"})
+            self.answer(
+                step["status"], json.dumps({"error": error}).encode(), wait=step.get("after")
+            )
             return
         text = step.get("text", "")
         if step.get("obeys") and "response_format" in request:
@@ -72,8 +97,9 @@ class Handler(BaseHTTPRequestHandler):
             text = f"seed {request['seed']}"
         message = {"role": "assistant", "content": text, **step.get("message", {})}
         choice = {"index": 0, "finish_reason": step.get("finish", "stop"), "message": message}
+        choices = [choice] * min(request.get("n", 1), step.get("most", 99))
         usage = step.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
-        body = json.dumps({"choices": [choice], "usage": usage}).encode()
+        body = json.dumps({"choices": choices, "usage": usage}).encode()
         body = step["body"].encode() if "body" in step else body
         if step.get("half"):
             self.answer(200, body[: len(body) // 2], announce=len(body))

@@ -41,6 +41,11 @@ class Server:
     def models(self, *names: str) -> None:
         (self.folder / "models.json").write_text(json.dumps(names), encoding="utf-8")
 
+    def about(self, **told: object) -> None:
+        """Answer `told` elsewhere: each path with "/" for "__"."""
+        paths = {name.replace("__", "/"): body for name, body in told.items()}
+        (self.folder / "about.json").write_text(json.dumps(paths), encoding="utf-8")
+
     def asked(self) -> list[dict[str, Any]]:
         lines = (self.folder / "log").read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
@@ -74,7 +79,7 @@ def test_an_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert request["messages"] == [{"role": "user", "content": "hi"}]
     assert (request["model"], request["seed"], request["top_p"]) == ("one", 5, 0.9)
     assert request["authorization"] == "Bearer sesame"
-    assert request["chat_template_kwargs"] == {"enable_thinking": False}
+    assert request["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
 
 
 def test_samples_are_asked_for_at_the_same_time(server: Server) -> None:
@@ -213,7 +218,9 @@ def test_a_field_that_is_refused_is_left_out(server: Server, field: str) -> None
     for _ in range(2):
         (done,) = model.complete(prompt(grammar=grammar_for(*JUDGE)))
         assert done.text == JUDGED
-    assert [field in request for request in server.asked()] == [True, False, False]
+    # A form is asked for in two ways before it is given up.
+    asked = [True, True, False, False] if field == "response_format" else [True, False, False]
+    assert [field in request for request in server.asked()] == asked
 
 
 def test_a_refusal_that_is_not_about_a_field(server: Server) -> None:
@@ -223,6 +230,152 @@ def test_a_refusal_that_is_not_about_a_field(server: Server) -> None:
     server.plan({"status": 400})
     with pytest.raises(ModelProblem, match="refuses the prompt: 400"):
         ServerModel(server.url, settings()).complete(prompt())
+
+
+def test_only_the_field_that_an_error_names_is_left_out(server: Server) -> None:
+    says = "Input should be 'text' or 'json_object' for json_schema"
+    server.plan({"wants": "json_object", "status": 500, "says": says, "text": JUDGED})
+    model = ServerModel(server.url, settings())
+    for _ in range(2):
+        assert model.complete(prompt(grammar=grammar_for(*JUDGE)))[0].text == JUDGED
+    asked = server.asked()
+    assert [r["response_format"]["type"] for r in asked] == ["json_schema", *["json_object"] * 2]
+    assert all({"seed", "top_k", "cache_prompt"} <= request.keys() for request in asked)
+
+
+OVERFLOWS = [
+    {"type": "exceed_context_size_error", "message": "request exceeds", "n_ctx": 2048},
+    {"message": "This model's maximum context length is 2048 tokens. However, you asked for more"},
+]
+
+
+@pytest.mark.parametrize("error", OVERFLOWS)
+def test_a_prompt_that_is_too_long_is_told_so_and_costs_nothing_else(
+    server: Server, error: dict[str, object]
+) -> None:
+    server.plan({"status": 400, "error": error}, {"text": "short"})
+    model = ServerModel(server.url, settings())
+    with pytest.raises(ModelProblem, match=r"longer than the context of 2048 tokens .*--brt-con"):
+        model.complete(prompt("word " * 9000))
+    assert model.context == 2048
+    assert model.complete(prompt())[0].text == "short"
+    first, second = server.asked()
+    assert first.keys() == second.keys()
+
+
+def test_too_many_requests_wait_as_long_as_they_are_told(server: Server) -> None:
+    server.plan({"status": 429, "after": 1}, {"text": "now"})
+    start = time.monotonic()
+    (done,) = ServerModel(server.url, settings(patience=0.2)).complete(prompt())
+    assert done.text == "now"
+    assert time.monotonic() - start >= 1
+
+
+def test_a_model_that_is_being_loaded_is_waited_for(server: Server) -> None:
+    loading = {"status": 503, "error": {"message": "Loading model", "code": 503}}
+    server.plan(loading, loading, loading, loading, {"text": "loaded"})
+    (done,) = ServerModel(server.url, settings(patience=0.2)).complete(prompt())
+    assert done.text == "loaded"
+
+
+def of(owner: str, **more: object) -> dict[str, object]:
+    return {"data": [{"id": "m", "owned_by": owner, **more}]}
+
+
+THINKS = "{% if enable_thinking %}<think>{% endif %}{{ messages[0].content }}</think>"
+ABOUT: dict[str, tuple[dict[str, object], int]] = {
+    "llama-server": (
+        {
+            "__v1__models": of("llamacpp", meta={"n_ctx": 99_000}),
+            "__props": {"default_generation_settings": {"n_ctx": 6144}, "chat_template": THINKS},
+        },
+        6144 - 512,
+    ),
+    "ollama, loaded": (
+        {
+            "__v1__models": of("library"),
+            "__api__show": {"capabilities": ["completion", "thinking"], "parameters": "num_ctx 9"},
+            "__api__ps": {"models": [{"name": "m", "context_length": 8192}]},
+        },
+        8192 - 512,
+    ),
+    "ollama, not loaded": (
+        {
+            "__v1__models": of("library"),
+            "__api__show": {"capabilities": ["completion"], "parameters": "stop a\nnum_ctx   7000"},
+            "__api__ps": {"models": []},
+        },
+        7000,
+    ),
+    "lm studio": (
+        {
+            "__v1__models": of("organization_owner"),
+            "__api__v0__models": {"data": [{"id": "m", "loaded_context_length": 5000}]},
+        },
+        5000,
+    ),
+    "vllm": ({"__v1__models": of("vllm", max_model_len=32_768)}, 32_768),
+    "silent": ({"__v1__models": of("me")}, 4096),
+}
+
+
+@pytest.mark.parametrize("name", ABOUT)
+def test_the_context_is_what_the_server_says(server: Server, name: str) -> None:
+    told, context = ABOUT[name]
+    server.about(**told)
+    model = ServerModel(server.url, settings(context=0))
+    assert model.context == context
+    assert bool(model.notes) == (name == "silent")
+
+
+def test_thinking_is_switched_in_the_way_of_each_server(server: Server) -> None:
+    ways = []
+    for name in ("llama-server", "ollama, loaded", "vllm"):
+        server.about(**ABOUT[name][0])
+        ServerModel(server.url, settings()).complete(prompt(weighty=True))
+        ServerModel(server.url, settings()).complete(prompt())
+        on, off = server.asked()[-2:]
+        keys = ("chat_template_kwargs", "reasoning_effort", "reasoning_budget_tokens")
+        ways.append([{key: asked.get(key) for key in keys if key in asked} for asked in (on, off)])
+        assert on["max_tokens"] - off["max_tokens"] == (0 if name == "vllm" else 512)
+    switched = [{"enable_thinking": on, "thinking": on} for on in (True, False)]
+    llama = [
+        {"chat_template_kwargs": switched[0], "reasoning_budget_tokens": 512},
+        {"chat_template_kwargs": switched[1], "reasoning_budget_tokens": 0},
+    ]
+    ollama = [{"reasoning_effort": "low"}, {"reasoning_effort": "none"}]
+    # vLLM does not say whether its model thinks.
+    assert ways == [llama, ollama, [{"chat_template_kwargs": switched[1]}] * 2]
+
+
+def test_a_model_that_only_thought_says_so(server: Server) -> None:
+    server.plan({"message": {"content": "", "reasoning": "hm, well"}, "finish": "length"})
+    model = ServerModel(server.url, settings())
+    (done,) = model.complete(prompt())
+    assert done.thinking == "hm, well"
+    assert "gave no answer (switch its thinking off" in done.notes[0]
+    assert model.notes == done.notes
+
+
+@pytest.mark.parametrize("most", [99, 2])
+def test_several_answers_are_one_request_where_the_server_can(server: Server, most: int) -> None:
+    server.about(**ABOUT["vllm"][0])
+    server.plan({"text": "x", "most": most})
+    model = ServerModel(server.url, settings())
+    done = model.complete(prompt(samples=5))
+    assert [d.text for d in done] == ["x"] * 5
+    assert [d.seed for d in done] == list(range(5))
+    assert [asked.get("n", 1) for asked in server.asked()] == ([5] if most > 5 else [5, 1, 1, 1])
+
+
+def test_answers_of_the_wrong_form_are_asked_for_again_one_by_one(server: Server) -> None:
+    server.about(**ABOUT["vllm"][0])
+    server.plan({"text": "no form"}, {"text": JUDGED})
+    done = ServerModel(server.url, settings()).complete(
+        prompt(samples=3, grammar=grammar_for(*JUDGE))
+    )
+    assert [d.text for d in done] == [JUDGED] * 3
+    assert [asked.get("n", 1) for asked in server.asked()] == [3, 1, 1, 1]
 
 
 def test_header_and_code(server: Server) -> None:

@@ -1,0 +1,222 @@
+"""What servers tell of themselves, how each wants to be asked, and what its refusals mean.
+
+llama-server, Ollama, LM Studio and vLLM all speak OpenAI's chat completions, and differ in how
+thinking is switched, which limits they tell, and what they make of a field they do not know.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.base import Finish, Prompt
+from pytest_brt.model.chat import Template
+from pytest_brt.model.loopback import Loopback, Response
+
+
+class Kind(StrEnum):
+    """Whose server it is, by who it says owns its models."""
+
+    LLAMA = "llamacpp"
+    OLLAMA = "library"
+    LM_STUDIO = "organization_owner"
+    VLLM = "vllm"
+    OTHER = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a server told of one model."""
+
+    kind: Kind = Kind.OTHER
+    #: The name to ask for, or "" where it names none.
+    model: str = ""
+    #: Tokens of context, 0 when it does not say.
+    context: int = 0
+    #: Whether the model is known to think.
+    thinks: bool = False
+
+    @property
+    def together(self) -> bool:
+        """Whether one request may ask for several answers."""
+        return self.kind in (Kind.LLAMA, Kind.VLLM)
+
+
+def read_facts(server: Loopback, base: str, listed: Response, chosen: str, seconds: float) -> Facts:
+    """Return what the server tells of the model `chosen`, or of its only one.
+
+    Args:
+        server: answers.
+        base: the path of its API, as in "/v1".
+        listed: what it answered when asked for its models.
+        chosen: the name of the model, or "".
+        seconds: time for each further question.
+
+    Raises:
+        ModelProblem: it has several models and none was chosen.
+    """
+    data = listed.body.get("data") if isinstance(listed.body, dict) else None
+    entries = [m for m in data or [] if isinstance(m, dict) and m.get("id")]
+    names = [str(entry["id"]) for entry in entries]
+    if len(names) > 1 and not chosen:
+        raise ModelProblem(
+            f"{server.url!r} has {len(names)} models: {', '.join(names[:8])} "
+            f"(choose one: --brt-model server:{server.url}#{names[0]})"
+        )
+    name = chosen or (names[0] if names else "")
+    about = next((entry for entry in entries if entry["id"] == name), {})
+    owner = str(about.get("owned_by", ""))
+    kind = Kind(owner) if owner in tuple(Kind) else Kind.OTHER
+    context, thinks = _integer(about.get("max_model_len")), False
+    if kind is Kind.LLAMA:
+        context = _integer((about.get("meta") or {}).get("n_ctx"))
+        context, thinks = _props(server, base, context, seconds)
+    elif kind is Kind.OLLAMA:
+        context, thinks = _ollama(server, name, seconds)
+    elif kind is Kind.LM_STUDIO:
+        context = _lm_studio(server, name, seconds)
+    return Facts(kind=kind, model=name, context=context, thinks=thinks)
+
+
+def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[int, bool]:
+    """Ask llama-server for the context of a slot, and whether its template lets it think."""
+    props = _get(server, f"{base.removesuffix('/v1')}/props", seconds)
+    slot = _integer((props.get("default_generation_settings") or {}).get("n_ctx"))
+    thinks = False
+    with suppress(ModelProblem):
+        thinks = Template(str(props.get("chat_template", "")), where=server.url).thinks
+    return slot or context, thinks
+
+
+def _ollama(server: Loopback, name: str, seconds: float) -> tuple[int, bool]:
+    """Ask Ollama what a loaded model has, else what its file says; it has no other limit."""
+    shown = server.post("/api/show", {"model": name}, seconds).body
+    shown = shown if isinstance(shown, dict) else {}
+    thinks = "thinking" in (shown.get("capabilities") or [])
+    for entry in _get(server, "/api/ps", seconds).get("models") or []:
+        if entry.get("name") == name or entry.get("model") == name:
+            return _integer(entry.get("context_length")), thinks
+    found = re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters", "")), re.MULTILINE)
+    return (int(found[1]) if found else 0), thinks
+
+
+def _lm_studio(server: Loopback, name: str, seconds: float) -> int:
+    for entry in _get(server, "/api/v0/models", seconds).get("data") or []:
+        if entry.get("id") == name:
+            return _integer(entry.get("loaded_context_length"))
+    return 0
+
+
+def _get(server: Loopback, path: str, seconds: float) -> dict[str, Any]:
+    body = server.get(path, seconds).body
+    return body if isinstance(body, dict) else {}
+
+
+def _integer(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
+    """Return the fields of a request but for the seed and the form of the answer."""
+    sampling = prompt.sampling
+    fields: dict[str, object] = {
+        "messages": [{"role": str(m.role), "content": m.text} for m in prompt.messages],
+        "max_tokens": sampling.max_tokens + thinking,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        # Servers have defaults of their own for these.
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p,
+    }
+    if facts.model:
+        fields["model"] = facts.model
+    if sampling.stop:
+        fields["stop"] = list(sampling.stop)[:4]
+    if facts.kind is Kind.OLLAMA:  # it knows no variables of templates
+        fields["reasoning_effort"] = "low" if thinking else "none"
+        return fields
+    fields["chat_template_kwargs"] = {"enable_thinking": thinking > 0, "thinking": thinking > 0}
+    if facts.kind in (Kind.LLAMA, Kind.OTHER):
+        fields["cache_prompt"] = True
+    if facts.kind is Kind.LLAMA:
+        fields["reasoning_budget_tokens"] = thinking
+    return fields
+
+
+def forms(prompt: Prompt) -> Iterator[dict[str, object]]:
+    """Yield the ways to ask for the form of an answer, the usual one first; the last is none."""
+    grammar = prompt.grammar
+    if grammar is not None and grammar.schema:
+        schema = json.loads(grammar.schema)
+        named = {"name": "reply", "strict": True, "schema": schema}
+        yield {"response_format": {"type": "json_schema", "json_schema": named}}
+        yield {"response_format": {"type": "json_object", "schema": schema}}  # llama_cpp.server
+    elif grammar is not None:
+        yield {"grammar": grammar.gbnf}
+    yield {}
+
+
+#: Fields that an answer can be had without.
+_OPTIONAL = (
+    "response_format", "grammar", "chat_template_kwargs", "cache_prompt", "top_k", "min_p", "seed",
+    "reasoning_effort", "reasoning_budget_tokens", "n",
+)  # fmt: skip
+_FORM = {"json_schema": "response_format", "json_object": "response_format"}
+_OVERFLOW = re.compile(
+    r"exceed_context_size|context[ _](?:length|size|window)|maximum context|too many tokens|"
+    r"prompt is too long",
+    re.IGNORECASE,
+)
+
+
+def is_overflow(response: Response) -> bool:
+    """Whether a refusal says that the prompt is too long."""
+    return response.status in (400, 413, 422, 500) and bool(_OVERFLOW.search(response.text))
+
+
+def told_context(response: Response) -> int:
+    """Return the context that a refusal for length names, or 0."""
+    error = response.body.get("error") if isinstance(response.body, dict) else None
+    told = _integer(error.get("n_ctx")) if isinstance(error, dict) else 0
+    found = re.search(r"(?:context (?:length|size|window)\D{0,20})(\d{3,})", response.text)
+    return told or (int(found[1]) if found else 0)
+
+
+def named_field(response: Response, fields: Mapping[str, object]) -> str:
+    """Return the optional field that a refusal names, "" when it names none of those sent."""
+    if response.status not in (400, 422, 500, 501):
+        return ""
+    words = {_FORM.get(word, word) for word in re.findall(r"\w+", response.text)}
+    return next((name for name in _OPTIONAL if name in fields and name in words), "")
+
+
+def choices_of(response: Response) -> list[dict[str, Any]]:
+    """Return the answers in a response, none when it is no chat completion."""
+    found = response.body.get("choices") if isinstance(response.body, dict) else None
+    choices = found if isinstance(found, list) else []
+    whole = all(isinstance(c, dict) and isinstance(c.get("message"), dict) for c in choices)
+    return choices if whole else []
+
+
+def finish_of(choice: dict[str, Any]) -> Finish:
+    """Return why an answer ended."""
+    return Finish.LENGTH if choice.get("finish_reason") == "length" else Finish.STOP
+
+
+def text_of(content: Any) -> str:
+    """Return a message's text, which some servers send in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def number_of(usage: Any, name: str) -> int:
+    """Return a number of the server's account, 0 where it has none."""
+    value = usage.get(name) if isinstance(usage, dict) else 0
+    return value if isinstance(value, int) else 0
