@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Settings
