@@ -34,7 +34,7 @@ class Attempting:
         issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
         assert issue is not None, "keys are made from cases that have an issue"
         started = time.perf_counter()
-        meter = Meter()
+        meter = Meter(self.workbench.meter)
         strategy = self.plan.strategies[key.strategy]
 
         def found(attempt: Attempt) -> None:

@@ -93,7 +93,7 @@ class Repairing:
         """
         begin = time.perf_counter()
         bench = self._workbench
-        meter = Meter()
+        meter = Meter(bench.meter)
         editor = bench.editor
         # Found places may take a while, so they are shared; who pays for a model is not.
         site = replace(

@@ -47,6 +47,9 @@ from pytest_brt.store import add_spent, save_last_run, write_bytes
 from pytest_brt.summary import Summary
 from pytest_brt.types import Cost, RunRecord
 
+#: Exit code when a model was asked for, none answered, and something was not reached.
+NO_MODEL = 6
+
 
 def open_session(config: pytest.Config, mode: Mode) -> Session:
     """Read what the user gave and return the plugin that runs it.
@@ -98,6 +101,11 @@ class Session(OurFiles):
     def pytest_report_header(self) -> list[str]:
         """Say what runs, on what, and how it is isolated."""
         return self.summary.header(self.inputs)
+
+    @property
+    def unheard(self) -> str:
+        """Why no model ever answered though one was asked, else ""."""
+        return self.inputs.workbench.meter.unheard
 
     # -- collection ---------------------------------------------------------------------
 
@@ -228,6 +236,8 @@ class Session(OurFiles):
                 self.closing.append(str(error))
                 self.unreached = "not all that was asked for could be written"
                 session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
+        if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
+            session.exitstatus = NO_MODEL
         if self.config.get_verbosity() >= 0:
             self.closing += self._advice(interrupted=interrupted)
 
@@ -238,7 +248,9 @@ class Session(OurFiles):
         kept = interrupted and self.journal is not None
         yield f"go on with what is not finished: {command}" if kept else f"again: {command}"
         if not interrupted and self.unreached:
-            yield f"exit code 1: {self.unreached}"
+            model = f"no model answered: {self.unheard}" if self.unheard else ""
+            code = NO_MODEL if self.unheard else 1
+            yield f"exit code {code}: {'; '.join(filter(None, [self.unreached, model]))}"
         found = any(j.judgement.candidate for a in self.record.attempts for j in a.tests)
         if found and not self.record.ranks and not interrupted:
             yield "rank candidate fixes by these tests: pytest --rank-fixes DIR"

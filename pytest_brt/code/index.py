@@ -29,14 +29,24 @@ def open_index(root: Path, cache: Path | None = None) -> Index:
 
     Args:
         root: the project's folder.
-        cache: folder to keep the index in between runs; None keeps it in memory.
+        cache: folder to keep the index in between runs; None keeps it in memory, as does a
+            folder that cannot be written or is on a full disk.
 
     Raises:
-        StoreProblem: the cache cannot be used, or `root` is not a folder.
+        StoreProblem: `root` is not a folder, or cannot be read.
     """
     root = root.resolve()
     if not root.is_dir():
         raise StoreProblem(f"no such folder: {str(root)!r} (name the root of the project)")
+    try:
+        return _opened(root, cache)
+    except StoreProblem:
+        if cache is None:
+            raise
+        return _opened(root, None)
+
+
+def _opened(root: Path, cache: Path | None) -> Index:
     connection = connect(root, cache)
     try:
         stamps = refresh(connection, root)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
-from pytest_brt.errors import OutOfTime
+from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.model.base import Completion, Model, Prompt
 from pytest_brt.types import Cost
 
@@ -20,9 +21,24 @@ _GRACE = 10.0
 class Meter:
     """Adds up what several models cost; safe to use from many threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, above: Meter | None = None) -> None:
+        """Count from nothing; `above` is told everything too."""
         self._cost = Cost()
         self._lock = threading.Lock()
+        self._above = above
+        #: Why a model could not be asked, "" while all could.
+        self.problem = ""
+
+    @property
+    def unheard(self) -> str:
+        """Why no model ever answered though one was asked, else ""."""
+        return "" if self.cost.calls else self.problem
+
+    def fail(self, problem: str) -> None:
+        """Note that a model could not be asked."""
+        self.problem = problem
+        if self._above is not None:
+            self._above.fail(problem)
 
     @property
     def cost(self) -> Cost:
@@ -34,6 +50,8 @@ class Meter:
         """Add what one call cost."""
         with self._lock:
             self._cost += cost
+        if self._above is not None:
+            self._above.add(cost)
 
 
 class MeteredModel:
@@ -86,7 +104,8 @@ class MeteredModel:
             left = self.deadline - begin
             seconds = min(left, prompt.seconds) if prompt.seconds else left
             prompt = replace(prompt, seconds=max(0.1, seconds))
-        completions = self.model.complete(prompt)
+        with self._watched():
+            completions = self.model.complete(prompt)
         self.meter.add(
             Cost(
                 calls=1,
@@ -100,11 +119,23 @@ class MeteredModel:
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the model's count."""
-        return self.model.count(texts)
+        with self._watched():
+            return self.model.count(texts)
 
     def measure(self, prompt: Prompt) -> int:
         """Return the model's measure."""
-        return self.model.measure(prompt)
+        with self._watched():
+            return self.model.measure(prompt)
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Tell the meter of a model that fails; where none was chosen, none was asked for."""
+        try:
+            yield
+        except ModelProblem as problem:
+            if self.model.name != "none":
+                self.meter.fail(str(problem))
+            raise
 
     def close(self) -> None:
         """Leave the model open: it belongs to somebody else."""

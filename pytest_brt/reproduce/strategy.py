@@ -11,6 +11,7 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Model
+from pytest_brt.model.metered import Meter
 from pytest_brt.types import Attempt, Issue
 
 
@@ -31,6 +32,8 @@ class Workbench:
     found: Callable[[Attempt], None] = lambda _: None
     #: The model that writes code when another one thinks; None when `model` does both.
     editor: Model | None = None
+    #: Adds up what the models of the whole run cost, and knows whether one ever answered.
+    meter: Meter = field(default_factory=Meter)
     prompts: Prompts = field(default_factory=Prompts)
     #: Samples of one prompt, or runs, that the user wants; None leaves it to the strategy.
     samples: int | None = None

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.code import index as index_module
+from pytest_brt.code.database import refresh
 from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.tree import FileStamp
 from pytest_brt.code.words import words_of
 from pytest_brt.errors import StoreProblem
 
@@ -181,9 +184,23 @@ def test_damaged_cache_is_made_anew(tree: Path, tmp_path: Path) -> None:
 def test_problems_are_told(tmp_path: Path) -> None:
     with pytest.raises(StoreProblem, match=r"no such folder: .*nowhere"):
         open_index(tmp_path / "nowhere")
+
+
+def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StoreProblem, match="cannot keep the index"):
-        open_index(tmp_path, tmp_path / "file" / "cache")
+    with open_index(tree, tmp_path / "file" / "cache") as index:
+        assert index.definitions("area_of")
+
+    def full(connection: sqlite3.Connection, root: Path) -> dict[str, FileStamp]:
+        if connection.execute("pragma database_list").fetchone()[2]:  # a file
+            raise sqlite3.OperationalError("database or disk is full")
+        return refresh(connection, root)
+
+    monkeypatch.setattr(index_module, "refresh", full)
+    with open_index(tree, tmp_path / "cache") as index:
+        assert index.definitions("area_of")
 
 
 def test_several_processes_at_once(tree: Path, tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import OutOfTime
+from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.model.base import Message, Prompt, Role, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.model.opening import NoModel
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.model.server import ServerModel
 
 PROMPT = Prompt(messages=(Message(role=Role.USER, text="What is the bug?"),))
 
@@ -31,6 +33,20 @@ def test_the_cost_of_all_calls_is_added_up(tmp_path: Path) -> None:
     assert cost.tokens == 4 * one.tokens
     assert cost.prompt_tokens == 4 * one.prompt_tokens
     assert model.count(["abc"]) == model.model.count(["abc"])
+
+
+def test_a_model_that_never_answered_is_known_to_the_whole_run(tmp_path: Path) -> None:
+    run = Meter()
+    gone = MeteredModel(ServerModel("http://127.0.0.1:9", Settings(patience=0.1)), Meter(run))
+    with pytest.raises(ModelProblem):
+        gone.complete(PROMPT)
+    assert "is the server running" in run.unheard
+    MeteredModel(scripted(tmp_path), Meter(run)).complete(PROMPT)
+    assert run.unheard == ""
+    nobody = Meter()
+    with pytest.raises(ModelProblem):
+        MeteredModel(NoModel(), nobody).complete(PROMPT)
+    assert nobody.unheard == ""
 
 
 def test_nobody_is_asked_when_the_time_is_over(tmp_path: Path) -> None:
