@@ -16,7 +16,7 @@ from pytest_brt.model.base import Finish, Prompt
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.evaluation import NO_ROOM, STOPPED, Evaluation
-from pytest_brt.model.job import Deliver, Job, Workshop
+from pytest_brt.model.job import Deliver, Each, Job, Workshop
 from pytest_brt.model.prefixes import Prefixes
 from pytest_brt.model.seats import Seats
 from pytest_brt.model.sequences import Sequences, common
@@ -72,13 +72,24 @@ class Engine:
         """Tokens evaluated since the start, for figures."""
         return self.evaluation.tokens
 
-    def submit(self, key: int, prompt: Prompt, deliver: Deliver) -> None:
+    def submit(
+        self,
+        key: int,
+        prompt: Prompt,
+        deliver: Deliver,
+        each: Each | None = None,
+        numbers: tuple[int, ...] = (),
+    ) -> None:
         """Ask for the answers to `prompt`; `deliver` is called with them from within `step`.
+
+        `each` is called with the number of a sample and its answer as soon as that has ended;
+        `numbers` are those of the samples that are wanted when it is not all of them.
 
         Raises:
             ModelProblem: it does not fit into the context, or its grammar cannot be used.
         """
-        self.queue.append(self.workshop.job(key, prompt, deliver))
+        more = {} if each is None else {"each": each}
+        self.queue.append(self.workshop.job(key, prompt, deliver, numbers=numbers, **more))
 
     def drop(self, key: int) -> None:
         """Give a prompt up; may be called from another thread, also during an evaluation."""

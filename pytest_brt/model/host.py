@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
@@ -17,7 +19,7 @@ from typing import IO
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, ModelProblem, StoreProblem
-from pytest_brt.model.base import Prompt
+from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.wire import Answer, Order, Ready, Start
 
 #: Seconds that an answer may take beyond the time it was given, before the worker counts as hung.
@@ -36,6 +38,11 @@ _PLAIN_WEIGHTS = (
 class WorkerDied(ModelProblem):
     """The worker process ended in the middle; the text says how."""
 
+    def __init__(self, how: str, saved: Mapping[int, Completion] | None = None) -> None:
+        """Say `how`; `saved` are the samples that had been answered by then."""
+        super().__init__(how)
+        self.saved = dict(saved or {})
+
 
 class _Process:
     """One life of the worker."""
@@ -43,6 +50,8 @@ class _Process:
     def __init__(self, start: Start) -> None:
         self.started: Future[Answer] = Future()
         self.waiting: dict[int, Future[Answer]] = {0: self.started}
+        #: Order → number of a sample → its answer, while others of the order are to come.
+        self.parts: dict[int, dict[int, Completion]] = {}
         self.lock = threading.Lock()
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self.popen = subprocess.Popen(
@@ -91,7 +100,11 @@ class _Process:
             except StoreProblem:  # cut by the end of the process
                 break
             with self.lock:
+                if answer.part >= 0:
+                    self.parts.setdefault(answer.id, {})[answer.part] = answer.completions[0]
+                    continue
                 future = self.waiting.pop(answer.id, None)
+                self.parts.pop(answer.id, None)
             if future is not None:
                 _settle(future, answer)
         self.popen.kill()
@@ -231,29 +244,37 @@ class Host:
     ) -> tuple[Answer, tuple[str, ...]]:  # fmt: skip
         """Return the answer to an order, and remarks when it took more than one process.
 
+        Of a prompt that meets a crash only the samples that were lost are asked for again, in
+        the time that is left of its own.
+
         Raises:
             ModelProblem: the order failed, or killed the worker twice.
         """
-        seconds = prompt.seconds if prompt is not None else 0.0
+        order = Order(do=do, id=0, prompt=prompt, texts=texts, adapter=adapter)
+        begin = time.monotonic()
         try:
-            return self._once(do, prompt, texts, adapter, seconds), ()
+            return self._once(order), ()
         except WorkerDied as died:
-            first = str(died)
+            first = died
         if self._closed:
             raise ModelProblem("the model was closed")
+        if prompt is not None:
+            lost = tuple(n for n in range(prompt.samples) if n not in first.saved)
+            left = max(0.1, prompt.seconds - (time.monotonic() - begin)) if prompt.seconds else 0.0
+            order = replace(order, prompt=replace(prompt, seconds=left), numbers=lost)
         with self._again:
             try:
-                answer = self._once(do, prompt, texts, adapter, seconds)
+                answer = self._once(order)
             except WorkerDied as died:
                 raise ModelProblem(
                     f"the model's worker died twice over this prompt: {died} "
                     "(run 'pytest-brt models doctor')"
                 ) from died
+        found = {**first.saved, **dict(zip(order.numbers, answer.completions, strict=False))}
+        answer = replace(answer, completions=tuple(found[number] for number in sorted(found)))
         return answer, (f"the model's worker died ({first}); asked again",)
 
-    def _once(
-        self, do: str, prompt: Prompt | None, texts: tuple[str, ...], adapter: str, seconds: float
-    ) -> Answer:
+    def _once(self, order: Order) -> Answer:
         self.open()
         with self._lock:
             self._number += 1
@@ -261,17 +282,19 @@ class Host:
             process = self.process
         if process is None:
             raise WorkerDied("closed")
-        order = Order(do=do, id=number, prompt=prompt, texts=texts, adapter=adapter)
-        future = process.ask(order)
+        seconds = order.prompt.seconds if order.prompt is not None else 0.0
+        future = process.ask(replace(order, id=number))
         try:
             answer = future.result(seconds + _GRACE if seconds else None)
         except Late:
             process.end(f"no answer {_GRACE:.0f} s after its time was over")
-            raise WorkerDied(process.dead) from None
+            raise WorkerDied(process.dead, process.parts.get(number, {})) from None
+        except WorkerDied as died:
+            raise WorkerDied(str(died), process.parts.get(number, {})) from None
         except BrtError:
             raise
         except BaseException:  # Ctrl-C: let the worker stop what nobody waits for
-            process.tell(Order(do="drop", id=number, adapter=adapter))
+            process.tell(Order(do="drop", id=number, adapter=order.adapter))
             raise
         if answer.problem:
             raise ModelProblem(answer.problem)

@@ -15,6 +15,12 @@ from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.sequences import Sequence
 
 Deliver = Callable[[tuple[Completion, ...] | ModelProblem], None]
+#: Takes the number of a sample and its answer, as soon as that has ended.
+Each = Callable[[int, Completion], None]
+
+
+def _nobody(_number: int, _done: Completion) -> None:
+    """Leave the answer to the delivery of all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +31,7 @@ class Job:
     prompt: Prompt
     rendered: Rendered
     deliver: Deliver
+    each: Each
     lanes: list[Lane]
     #: Most tokens one lane can add.
     room: int
@@ -67,8 +74,15 @@ class Workshop:
             piece=weights.piece,
         )
 
-    def job(self, key: int, prompt: Prompt, deliver: Deliver) -> Job:
-        """Return the job for `prompt`.
+    def job(
+        self,
+        key: int,
+        prompt: Prompt,
+        deliver: Deliver,
+        each: Each = _nobody,
+        numbers: tuple[int, ...] = (),
+    ) -> Job:
+        """Return the job for `prompt`, or for the samples of it that `numbers` names.
 
         Raises:
             ModelProblem: it does not fit into the context, or its grammar cannot be used.
@@ -88,7 +102,10 @@ class Workshop:
             prompt=prompt,
             rendered=rendered,
             deliver=deliver,
-            lanes=[self._lane(prompt, rendered, number) for number in range(prompt.samples)],
+            each=each,
+            lanes=[
+                self._lane(prompt, rendered, number) for number in numbers or range(prompt.samples)
+            ],
             room=room,
         )
 
@@ -111,20 +128,21 @@ class Workshop:
         )
 
     def finish(self, job: Job) -> None:
-        """Deliver the answers if the last one has ended."""
-        if job.waiting or any(lane.finish is None for lane in job.lanes):
-            return
-        completions = []
+        """Hand over the answers that have ended; deliver all of them once the last one has."""
         for lane in job.lanes:
-            done = lane.completion(
-                prompt_tokens=len(job.ids), evaluated=job.evaluated if lane.number == 0 else 0
+            if lane.finish is None or lane.done is not None:
+                continue
+            lane.done = done = lane.completion(
+                prompt_tokens=len(job.ids), evaluated=job.evaluated if lane is job.lanes[0] else 0
             )
-            completions.append(done)
             ids = job.ids[:]
             ids.extend(lane.ids)
             self.conversations.learn(job.prompt.messages, done.text, ids)
             lane.picker.close()
-        job.deliver(tuple(completions))
+            job.each(lane.number, done)
+        answers = [lane.done for lane in job.lanes if lane.done is not None]
+        if len(answers) == len(job.lanes):
+            job.deliver(tuple(answers))
 
     def fail(self, job: Job, problem: ModelProblem) -> None:
         """Deliver the problem in place of answers."""

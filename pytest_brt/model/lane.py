@@ -73,6 +73,8 @@ class Lane:
     made: int = 0
     answered: int = 0
     finish: Finish | None = None
+    #: The answer, once it was handed over.
+    done: Completion | None = None
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:

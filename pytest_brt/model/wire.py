@@ -36,6 +36,8 @@ class Order:
     do: str
     id: int
     prompt: Prompt | None = None
+    #: Numbers of the samples that are wanted of the prompt; () for all.
+    numbers: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
     #: Path of the adapter to answer with, or "".
     adapter: str = ""
@@ -60,4 +62,6 @@ class Answer:
     problem: str = ""
     ready: Ready | None = None
     completions: tuple[Completion, ...] = ()
+    #: Number of the one sample in it, when others are still to come; -1 for the whole answer.
+    part: int = -1
     counts: tuple[int, ...] = ()

@@ -84,7 +84,7 @@ class Worker:
             return
         try:
             if order.do == "ask" and order.prompt is not None:
-                self.ask(engine, order.id, order.prompt)
+                self.ask(engine, order.id, order.prompt, order.numbers)
             elif order.do == "count":
                 sizes = tuple(len(engine.weights.tokenize(text)) for text in order.texts)
                 self.say(Answer(id=order.id, counts=sizes))
@@ -98,7 +98,7 @@ class Worker:
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
 
-    def ask(self, engine: Engine, number: int, prompt: Prompt) -> None:
+    def ask(self, engine: Engine, number: int, prompt: Prompt, wanted: tuple[int, ...]) -> None:
         """Submit a prompt; the engine delivers its answer in a later step."""
 
         def deliver(outcome: tuple[Completion, ...] | ModelProblem) -> None:
@@ -107,7 +107,11 @@ class Worker:
             else:
                 self.say(Answer(id=number, completions=outcome))
 
-        engine.submit(number, prompt, deliver)
+        def each(sample: int, done: Completion) -> None:
+            if prompt.samples > 1:
+                self.say(Answer(id=number, completions=(done,), part=sample))
+
+        engine.submit(number, prompt, deliver, each, wanted)
 
     def load(self, start: Start) -> Ready:
         """Load the model, and a context for it and for each adapter."""

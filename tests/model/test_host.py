@@ -12,13 +12,14 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
-from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.gguf_file import Value, write_gguf
 from pytest_brt.model.local import LocalModel, open_gguf, open_pair
 from tests.rounds import rounds
@@ -239,6 +240,28 @@ def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path) -> None:
         model.complete(prompt())
     assert "\n" not in str(caught.value)
     model.close()
+
+
+def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
+    """Half of the answers end at once, half would take seconds."""
+    grammar = Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}')
+    asked = prompt(samples=8, max_tokens=2000, grammar=grammar, seconds=60.0)
+    host = model.host
+    done: list[tuple[Completion, ...]] = []
+    asking = threading.Thread(target=lambda: done.append(model.complete(asked)))
+    asking.start()
+    while host.process is None or not host.process.parts:
+        time.sleep(0.001)
+    first = host.process
+    kill(host.pid)
+    asking.join()
+    (saved,) = first.parts.values()
+    assert 0 < len(saved) < 8
+    for number, answer in saved.items():
+        assert replace(done[0][number], notes=()) == answer
+    assert [answer.seed for answer in done[0]] == list(range(8))
+    assert [answer.text for answer in done[0]] == [a.text for a in model.complete(asked)]
+    assert all("asked again" in answer.notes[0] for answer in done[0])
 
 
 def test_a_weighty_question_gets_the_budget_and_no_other_one_does(tmp_path: Path) -> None:
