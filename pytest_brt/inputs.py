@@ -122,6 +122,7 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
         context=options.context,
         threads=options.threads,
         thinking=options.thinking,
+        engine=options.engine,
         state_dir=states,
     )
     # Where a plugin adds nothing, one file with two adapters is loaded once.

@@ -178,6 +178,14 @@ SPECS = (
         "it answers; 0 for none (default: 512)",
     ),
     Spec(
+        flag="--brt-engine",
+        metavar="NAME",
+        read=one_of("auto", "inprocess", "llama-server"),
+        default="auto",
+        help="what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private "
+        "llama-server, or what is installed and fits (auto, default)",
+    ),
+    Spec(
         flag="--brt-keep",
         metavar="N",
         read=at_least(1, int),

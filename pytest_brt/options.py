@@ -66,6 +66,8 @@ class Options:
     threads: int
     #: Tokens that a thinking model may spend on a question that deserves it.
     thinking: int
+    #: What runs a GGUF file.
+    engine: str
     #: The model that writes code, or "" when `model` does that too.
     edit_model: str
     #: Samples or runs, steps of a dialogue; None for what suits the strategy.
@@ -187,6 +189,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         context=int(str(values["brt_context"])),
         threads=int(str(values["brt_threads"])),
         thinking=int(str(values["brt_thinking"])),
+        engine=str(values["brt_engine"]),
         edit_model=str(values["brt_edit_model"]),
         samples=_number(values["brt_samples"], int),
         steps=_number(values["brt_steps"], int),

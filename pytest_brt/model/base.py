@@ -178,7 +178,9 @@ class Settings:
     thinking: int = 512
     #: Sequences that are continued at the same time; 0 takes what suits the device.
     lanes: int = 0
-    #: Layers put on the GPU; -1 all of them, when the build can.
+    #: What runs a GGUF file: "auto", "inprocess" or "llama-server".
+    engine: str = "auto"
+    #: Layers put on the GPU; -1 as many as fit, when the build can.
     gpu_layers: int = -1
     #: Where prefixes are kept for the next run, or "" for nowhere.
     state_dir: str = ""

@@ -41,6 +41,8 @@ class Facts:
     context: int = 0
     #: Whether the model is known to think.
     thinks: bool = False
+    #: Most answers that one request may ask for; 0 where that is not known.
+    slots: int = 0
 
     @property
     def together(self) -> bool:
@@ -73,25 +75,25 @@ def read_facts(server: Loopback, base: str, listed: Response, chosen: str, secon
     about = next((entry for entry in entries if entry["id"] == name), {})
     owner = str(about.get("owned_by", ""))
     kind = Kind(owner) if owner in tuple(Kind) else Kind.OTHER
-    context, thinks = _integer(about.get("max_model_len")), False
+    context, thinks, slots = _integer(about.get("max_model_len")), False, 0
     if kind is Kind.LLAMA:
         context = _integer((about.get("meta") or {}).get("n_ctx"))
-        context, thinks = _props(server, base, context, seconds)
+        context, thinks, slots = _props(server, base, context, seconds)
     elif kind is Kind.OLLAMA:
         context, thinks = _ollama(server, name, seconds)
     elif kind is Kind.LM_STUDIO:
         context = _lm_studio(server, name, seconds)
-    return Facts(kind=kind, model=name, context=context, thinks=thinks)
+    return Facts(kind=kind, model=name, context=context, thinks=thinks, slots=slots)
 
 
-def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[int, bool]:
-    """Ask llama-server for the context of a slot, and whether its template lets it think."""
+def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[int, bool, int]:
+    """Ask llama-server for a slot's context, whether its template lets it think, and its slots."""
     props = _get(server, f"{base.removesuffix('/v1')}/props", seconds)
     slot = _integer((props.get("default_generation_settings") or {}).get("n_ctx"))
     thinks = False
     with suppress(ModelProblem):
         thinks = Template(str(props.get("chat_template", "")), where=server.url).thinks
-    return slot or context, thinks
+    return slot or context, thinks, _integer(props.get("total_slots"))
 
 
 def _ollama(server: Loopback, name: str, seconds: float) -> tuple[int, bool]:
@@ -146,13 +148,19 @@ def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
         fields["cache_prompt"] = True
     if facts.kind is Kind.LLAMA:
         fields["reasoning_budget_tokens"] = thinking
+        if prompt.seconds:  # it ends answers in time, where a cut connection would lose them
+            fields["t_max_predict_ms"] = max(1, int(prompt.seconds * 900))
     return fields
 
 
-def forms(prompt: Prompt) -> Iterator[dict[str, object]]:
-    """Yield the ways to ask for the form of an answer, the usual one first; the last is none."""
+def forms(prompt: Prompt, kind: Kind) -> Iterator[dict[str, object]]:
+    """Yield the ways to ask for the form of an answer, the usual one first; the last is none.
+
+    llama-server gets the grammar even where there is a schema: it answers 500 when an answer to a
+    schema is cut by its limit.
+    """
     grammar = prompt.grammar
-    if grammar is not None and grammar.schema:
+    if grammar is not None and grammar.schema and kind is not Kind.LLAMA:
         schema = json.loads(grammar.schema)
         named = {"name": "reply", "strict": True, "schema": schema}
         yield {"response_format": {"type": "json_schema", "json_schema": named}}

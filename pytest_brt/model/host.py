@@ -59,7 +59,7 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.said,
-            env=_environment(),
+            env=environment(),
             start_new_session=True,  # Ctrl-C is for the parent, which ends this process itself
         )
         assert self.popen.stdin is not None
@@ -109,20 +109,13 @@ class _Process:
                 _settle(future, answer)
         self.popen.kill()
         code = self.popen.wait()
-        how = _how(code, self._last_words())
+        how = _how(code, last_line(self.said))
         with self.lock:
             self.dead = self.dead or how
             self.illegal = code == -signal.SIGILL
             lost, self.waiting = list(self.waiting.values()), {}
         for future in lost:
             _settle(future, WorkerDied(self.dead))
-
-    def _last_words(self) -> str:
-        """Return the last line it printed."""
-        size = self.said.seek(0, os.SEEK_END)
-        self.said.seek(max(0, size - _LAST_WORDS))
-        lines = self.said.read().decode("utf-8", "replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def end(self, why: str) -> None:
         """Kill the process and wait for it to be gone; what waits fails with `why`."""
@@ -164,7 +157,16 @@ def _how(code: int, said: str) -> str:
     return f"{name}, {hint}" if hint else name
 
 
-def _environment() -> dict[str, str]:
+def last_line(said: IO[bytes]) -> str:
+    """Return the last line that a process printed into the file `said`."""
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - _LAST_WORDS))
+    lines = said.read().decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a process that runs a model."""
     env = dict(os.environ)
     # Threads that wait must not spin: tests run on the same cores (3 to 5 times slower if so).
     env["OMP_WAIT_POLICY"] = "passive"

@@ -44,9 +44,9 @@ class LocalModel:
         """Remarks about the file, the memory, and how the worker had to be started."""
         return (*self._notes, *self.host.notes)
 
-    def remark(self, text: str) -> None:
-        """Add a remark."""
-        self._notes = (*self._notes, text)
+    def remark(self, *texts: str) -> None:
+        """Add remarks."""
+        self._notes = (*self._notes, *texts)
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the answers; a prompt that meets a crash is asked once more, and says so.
@@ -126,10 +126,10 @@ def open_pair(
 
 def _start(path: str, settings: Settings, template: str) -> tuple[Start, int, tuple[str, ...]]:
     """Return how the worker starts, the tokens that may be thought, and remarks."""
-    header = read_header(path)
     if importlib.util.find_spec("llama_cpp") is None:
         raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
-    source = _template(template) if template else header.chat_template
+    header = read_header(path)
+    source = template_text(template) if template else header.chat_template
     thinks = Template(source, where=template or path).thinks
     setup = plan(header, settings, available_bytes())
     start = Start(
@@ -148,7 +148,12 @@ def _start(path: str, settings: Settings, template: str) -> tuple[Start, int, tu
     return start, thinking, setup.notes
 
 
-def _template(path: str) -> str:
+def template_text(path: str) -> str:
+    """Return the chat template in the file at `path`.
+
+    Raises:
+        ModelProblem: it cannot be read.
+    """
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -25,6 +25,10 @@ _SPARE = 1 << 30
 _LANES, _LANES_RECURRENT = 16, 8
 
 
+class DoesNotFit(ModelProblem):
+    """A model, or the context that was asked for, is too large for the memory."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """How a model is to be set up."""
@@ -63,7 +67,7 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
     per_token = max(header.kv_bytes_per_token, 1)
     fit = max(0, (free - needed_bytes(header, 0)) // per_token)
     if fit < (settings.context or min(_LEAST, longest)):
-        raise ModelProblem(
+        raise DoesNotFit(
             f"{header.path!r} needs {_gib(needed_bytes(header, settings.context or _LEAST))} for "
             f"a context of {settings.context or _LEAST} tokens and {_gib(free)} can be had "
             f"({_advice(settings.context, fit)})"

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.catalogue import check_unchanged, find_model, model_files, models_folder
+from pytest_brt.model.launcher import find_server
 
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]
@@ -73,15 +74,12 @@ def parse_gguf(rest: str) -> GgufSpec:
 
 
 def _open_gguf(rest: str, settings: Settings) -> Model:
-    from pytest_brt.model.local import open_gguf
+    from pytest_brt.model.engines import open_file
 
     spec = parse_gguf(rest)
     path = find_model(spec.path, models_folder(settings.models_dir))
-    model = open_gguf(str(path), settings, template=spec.template, adapter=spec.lora)
-    changed = check_unchanged(path)
-    if changed:
-        model.remark(changed)
-    return model
+    notes = tuple(filter(None, [check_unchanged(path)]))
+    return open_file(str(path), settings, template=spec.template, adapter=spec.lora, notes=notes)
 
 
 def _open_server(rest: str, settings: Settings) -> Model:
@@ -111,8 +109,8 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     files = model_files(folder)
     if not files:
         return "none", ""
-    if find_spec("llama_cpp") is None:
-        return "none", f"no model: {str(folder)!r} has one, and llama-cpp-python is not installed"
+    if find_spec("llama_cpp") is None and not find_server():
+        return "none", f"no model: {str(folder)!r} has one, and nothing to run it is installed"
     if len(files) > 1:
         names = ", ".join(file.stem for file in files)
         return "none", f"no model: {names} are there (--brt-model gguf:NAME takes one)"
@@ -156,7 +154,8 @@ def open_models(
         one, two = parse_gguf(first), parse_gguf(second)
         folder = models_folder(settings.models_dir)
         path = find_model(one.path, folder)
-        if path == find_model(two.path, folder) and one.template == two.template:
+        same = path == find_model(two.path, folder) and one.template == two.template
+        if same and settings.engine != "llama-server" and find_spec("llama_cpp") is not None:
             from pytest_brt.model.local import open_pair
 
             return open_pair(

@@ -111,7 +111,7 @@ class ServerModel:
         if prompt.samples == 1:
             return (self._sample(prompt, 0),)
         start = time.monotonic()
-        together = self._together(prompt) if facts.together and "n" not in self._refused else []
+        together = self._together(prompt, facts) if facts.together else []
         pool = ThreadPoolExecutor(min(self.settings.lanes or _AT_ONCE, prompt.samples))
 
         def one(number: int) -> Completion:
@@ -138,22 +138,25 @@ class ServerModel:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def _together(self, prompt: Prompt) -> list[Completion]:
-        """Ask for all answers in one request, which reads the prompt once."""
+    def _together(self, prompt: Prompt, facts: Facts) -> list[Completion]:
+        """Ask for many answers in one request, which reads the prompt once."""
         start = time.monotonic()
-        seconds = prompt.seconds or _LONGEST
-        try:
-            response = self._post(prompt, prompt.sampling.seed, seconds, n=prompt.samples)
-        except TooLate:
-            if not prompt.seconds:
-                raise
-            return []
-        found = self._read(response, prompt)
-        if len(found) < prompt.samples:
-            self._refused.add("n")
-        spent = time.monotonic() - start
-        seed = prompt.sampling.seed
-        return [replace(done, seed=seed + i, seconds=spent) for i, done in enumerate(found)]
+        done: list[Completion] = []
+        while len(done) < prompt.samples and "n" not in self._refused:
+            asked = min(prompt.samples - len(done), facts.slots or prompt.samples)
+            seed = prompt.sampling.seed + len(done)
+            left = _left(prompt, start)
+            try:
+                found = self._read(self._post(left, seed, left.seconds or _LONGEST, asked), prompt)
+            except TooLate:
+                if not prompt.seconds:
+                    raise
+                break
+            if len(found) < asked:
+                self._refused.add("n")
+            spent = time.monotonic() - start
+            done += [replace(one, seed=seed + i, seconds=spent) for i, one in enumerate(found)]
+        return done
 
     def _sample(self, prompt: Prompt, number: int, done: Completion | None = None) -> Completion:
         """Ask until the reply has the form asked for, a few times; `done` is one that has not."""
@@ -201,7 +204,8 @@ class ServerModel:
         end = begin + seconds
         lost, failures, pause = 0.0, 0, 0.1
         while True:
-            fields = self._fields(prompt, seed, n)
+            # What a server fails over with one seed it may do with another.
+            fields = self._fields(prompt, seed + 7919 * failures, n)
             left = end - time.monotonic()
             if left <= 0:
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
@@ -273,11 +277,12 @@ class ServerModel:
 
     def _fields(self, prompt: Prompt, seed: int, n: int) -> dict[str, object]:
         """Return the request, without the fields that this server refused."""
-        fields = request(prompt, self._facts or Facts(), prompt.thinking)
+        facts = self._facts or Facts()
+        fields = request(prompt, facts, prompt.thinking)
         fields["seed"] = seed & 0x7FFFFFFF
         if n > 1:
             fields["n"] = n
-        ways = list(forms(prompt))
+        ways = list(forms(prompt, facts.kind))
         fields |= ways[min(self._form, len(ways) - 1)] if len(ways) > 2 else ways[0]
         return {name: value for name, value in fields.items() if name not in self._refused}
 

@@ -1,0 +1,176 @@
+"""A llama-server of our own: it starts when asked, is nobody else's, and ends with us."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model import engines, launcher
+from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.engines import open_file
+from pytest_brt.model.grammar import choice_grammar, grammar_for
+from pytest_brt.model.launcher import Launch, arguments
+from pytest_brt.model.local import LocalModel
+from pytest_brt.model.private import PrivateModel
+from pytest_brt.model.reply import read_reply
+from tests import real
+from tests.llama import needs_llama
+from tests.model.actions import JUDGE, Verdict
+from tests.real import needs_server
+
+SERVED = Settings(threads=1, context=1024, engine="llama-server")
+
+
+def prompt(text: str = "hello", *, max_tokens: int = 16, **how: object) -> Prompt:
+    return Prompt(
+        messages=(Message(role=Role.USER, text=text),),
+        sampling=Sampling(max_tokens=max_tokens),
+        **how,  # type: ignore[arg-type]  # test shorthand
+    )
+
+
+@pytest.fixture
+def model(weights: Path) -> Iterator[PrivateModel]:
+    opened = open_file(str(weights / "llama.gguf"), SERVED)
+    assert isinstance(opened, PrivateModel)
+    yield opened
+    opened.close()
+
+
+@needs_server
+def test_it_answers_counts_and_measures(model: PrivateModel, weights: Path) -> None:
+    assert (model.name, model.exact, model.context) == ("llama.gguf", True, 1024)
+    assert model.count(["hello", ""]) == (5, 0)
+    done = model.complete(prompt(samples=20))
+    assert [answer.seed for answer in done] == list(range(20))
+    assert len({answer.text for answer in done}) > 10
+    assert done[0].prompt_tokens == model.measure(prompt())
+    assert sum(answer.evaluated for answer in done) <= 2 * done[0].prompt_tokens
+
+
+@needs_server
+def test_answers_have_the_form_that_was_asked_for(model: PrivateModel) -> None:
+    chosen = model.complete(prompt(samples=4, grammar=choice_grammar(["yes", "no"])))
+    assert {answer.text for answer in chosen} <= {"yes", "no"}
+    judged = model.complete(prompt(max_tokens=900, samples=3, grammar=grammar_for(*JUDGE)))
+    assert [read_reply(a.text, Verdict) for a in judged if a.complete]
+
+
+@needs_server
+def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
+    model.complete(prompt())
+    first = model.process.pid
+    os.killpg(first, signal.SIGKILL)
+    assert model.complete(prompt())[0].tokens
+    assert model.process.pid != first
+    assert model.notes[-1].startswith("the model's server died (SIGKILL")
+
+
+@needs_server
+def test_only_who_has_the_key_is_answered(model: PrivateModel) -> None:
+    model.complete(prompt())
+    url = f"{model.server.url}/v1/chat/completions"
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(urllib.request.Request(url, b'{"messages": []}'))
+    commands = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(model.process.pid)],
+                              capture_output=True, text=True, check=True)  # fmt: skip
+    assert model.process.launch.key not in commands.stdout
+
+
+@needs_server
+def test_it_ends_with_its_parent(weights: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from pytest_brt.model.base import *\n"
+        "from pytest_brt.model.engines import open_file\n"
+        "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
+        "model.count(['a']); print(model.process.pid, flush=True); time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(weights / "llama.gguf")], stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    end = time.monotonic() + 10
+    while time.monotonic() < end and Path(f"/proc/{pid}").exists():
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+@needs_server
+def test_what_cannot_be_served_is_one_line(tmp_path: Path, weights: Path) -> None:
+    data = bytearray((weights / "llama.gguf").read_bytes())
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(data.replace(b"general.architecture", b"general.architectur_"))
+    with pytest.raises(ModelProblem) as caught:
+        open_file(str(broken), SERVED).complete(prompt())
+    assert "\n" not in str(caught.value)
+
+
+@needs_llama
+@needs_server
+def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(weights / "llama.gguf")
+    auto = Settings(threads=1, context=512)
+    model = open_file(path, auto)
+    assert isinstance(model, LocalModel)
+    assert model.notes == (
+        "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)",
+    )
+    monkeypatch.setattr("pytest_brt.model.local.available_bytes", lambda: 1 << 20)
+    small = open_file(path, auto)
+    assert isinstance(small, PrivateModel)
+    assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
+    monkeypatch.setattr(engines, "find_server", lambda: "")
+    with pytest.raises(ModelProblem, match="can be had"):
+        open_file(path, auto)
+    with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
+        open_file(path, SERVED)
+    small.close()
+
+
+def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = Launch(
+        path="m.gguf", key="secret", program="/bin/llama-server", cells=4096, slots=8, threads=2,
+        gpu_layers=12, cpu_experts=4, cache_type="q8_0", flash="on", adapter="a.gguf",
+    )  # fmt: skip
+    words = arguments(launch, 4711, "t.jinja")
+    assert "secret" not in words
+    pairs = dict(itertools.pairwise(words))
+    assert pairs["--port"] == "4711"
+    assert pairs["--host"] == "127.0.0.1"
+    assert pairs["--n-gpu-layers"] == "12"
+    assert pairs["--n-cpu-moe"] == "4"
+    assert pairs["--cache-type-v"] == "q8_0"
+    assert pairs["--lora"] == "a.gguf"
+    monkeypatch.setattr(launcher.shutil, "which", lambda _: "/bin/llama-server")  # type: ignore[attr-defined]
+    assert launcher.find_server() == "/bin/llama-server"
+
+
+@needs_server
+@needs_llama
+def test_both_engines_count_the_tokens_of_a_real_model_alike() -> None:
+    path = str(real.model("smollm2"))
+    texts = ["def f(x):\n    return x + 1\n", "ünïcödé 日本", "<|im_end|>"]
+    ours, theirs = (
+        open_file(path, Settings(threads=1, context=512, engine=engine))
+        for engine in ("inprocess", "llama-server")
+    )
+    try:
+        assert ours.count(texts) == theirs.count(texts)
+        assert ours.measure(prompt()) == theirs.measure(prompt())
+    finally:
+        ours.close()
+        theirs.close()
