@@ -182,6 +182,10 @@ class Settings:
     engine: str = "auto"
     #: Layers put on the GPU; -1 as many as fit, when the build can.
     gpu_layers: int = -1
+    #: Layers whose experts stay in the computer's memory (llama-server only); 0 for none.
+    cpu_experts: int = 0
+    #: How the context is kept: "f16", "q8_0" or "q4_0".
+    cache_type: str = "f16"
     #: Where prefixes are kept for the next run, or "" for nowhere.
     state_dir: str = ""
     #: Folder that names of models are looked up in; "" takes the user's.

@@ -12,6 +12,8 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.llama import Weights
 
 Floats = NDArray[np.float32]
+#: Numbers that ggml gives to types.
+_CACHE_TYPES = {"q8_0": 8, "q4_0": 2}
 
 
 class Context:
@@ -26,6 +28,7 @@ class Context:
         outputs: int,
         threads: int,
         batch: int = 512,
+        cache_type: str = "f16",
         adapter: str = "",
     ) -> None:
         """Make room for `cells` tokens in up to `sequences` sequences.
@@ -45,9 +48,13 @@ class Context:
             params.n_outputs_max_per_seq = 1
         params.n_threads = params.n_threads_batch = threads
         params.kv_unified = True
-        params.flash_attn_type = (
-            lib.LLAMA_FLASH_ATTN_TYPE_AUTO if weights.gpu else lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        )
+        if cache_type != "f16":  # which only flash attention can read
+            params.type_k = params.type_v = _CACHE_TYPES[cache_type]
+            params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        elif weights.gpu:
+            params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_AUTO
+        else:
+            params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.no_perf = True
         self.context = lib.llama_init_from_model(weights.model, params)
         if not self.context:

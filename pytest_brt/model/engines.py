@@ -41,6 +41,10 @@ def open_file(
     if not ours and (not server or settings.engine == "inprocess"):
         raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({_INSTALL})")
     why = "llama-cpp-python is not installed"
+    if settings.cpu_experts and settings.engine == "inprocess":
+        raise ModelProblem("--brt-cpu-experts needs --brt-engine llama-server")
+    if settings.cpu_experts and server:
+        ours, why = False, "it can keep experts in the computer's memory"
     if ours and settings.engine != "llama-server":
         try:
             model = open_gguf(path, settings, template=template, adapter=adapter)
@@ -74,5 +78,8 @@ def _served(
         slots=setup.lanes,
         threads=setup.threads,
         gpu_layers=settings.gpu_layers,
+        cpu_experts=settings.cpu_experts,
+        cache_type=settings.cache_type,
+        flash="auto" if settings.cache_type == "f16" else "on",
     )
     return open_private(launch, settings, found=found, notes=notes)

@@ -24,6 +24,8 @@ _KEEP = 4096
 _MOST_KEYS = 65_536
 _MOST_TENSORS = 1_000_000
 _STRING, _ARRAY, _BOOL = 8, 9, 7
+#: Architectures of which each n-th layer attends even where the file does not say so.
+_FULL_ATTENTION: Mapping[str, int] = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 4}
 _SCALARS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f",
     7: "<?", 10: "<Q", 11: "<q", 12: "<d",
@@ -60,6 +62,8 @@ class Header:
     types: tuple[tuple[str, int], ...]
     #: Bytes the file must have at least.
     expected: int
+    #: Tokens of the vocabulary, 0 when it does not say.
+    vocabulary: int = 0
 
     @property
     def architecture(self) -> str:
@@ -117,17 +121,58 @@ class Header:
         return (int(value),) * self.layers if isinstance(value, int) else ()
 
     @property
+    def recurrent_layers(self) -> int:
+        """Number of layers that keep a running state."""
+        if not self.recurrent:
+            return 0
+        told = self.keys.get(f"{self.architecture}.attention.recurrent_layers")
+        if isinstance(told, tuple):
+            return sum(1 for flag in told if flag)
+        heads = self.per_layer("attention.head_count_kv")
+        every = self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
+        if every > 1:
+            return self.layers - self.layers // every
+        zeros = heads.count(0)
+        inner = self.per_layer("feed_forward_length")
+        if zeros < len(heads) and len(set(inner)) > 1:  # layers of experts only have neither
+            zeros = sum(1 for h, i in zip(heads, inner, strict=True) if not h and not i)
+        return zeros or self.layers
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the running state that each sequence has, whatever its length."""
+        embedding = self.number("embedding_length")
+        if self.number("wkv.head_size"):
+            values = embedding * (
+                self.number("wkv.head_size") + self.number("token_shift_count", 2)
+            )
+        elif self.number("shortconv.l_cache"):
+            values = embedding * (self.number("shortconv.l_cache") - 1)
+        else:
+            inner, state = self.number("ssm.inner_size"), self.number("ssm.state_size")
+            groups = self.number("ssm.group_count")
+            kept = max(0, self.number("ssm.conv_kernel") - 1)
+            values = kept * (inner + 2 * groups * state) + state * inner
+        return self.recurrent_layers * values * 4
+
+    @property
     def kv_bytes_per_token(self) -> int:
         """Bytes of memory each token of context takes, at 16 bits per value."""
         heads = self.per_layer("attention.head_count_kv") or self.per_layer("attention.head_count")
-        every = self.number("full_attention_interval")
+        every = self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
         if every > 1:  # hybrids that store one number: only each n-th layer attends
             heads = tuple(n if (i + 1) % every == 0 else 0 for i, n in enumerate(heads))
+        heads = heads[: len(heads) - self.number("attention.shared_kv_layers")]
         most = max(self.per_layer("attention.head_count"), default=0)
         head = self.number("embedding_length") // most if most else 0
-        width = self.number("attention.key_length", head) + self.number(
-            "attention.value_length", head
-        )
+        width = self.number("attention.key_length", head)
+        if not self.number("attention.kv_lora_rank"):  # there the values are part of the keys
+            width += self.number("attention.value_length", head)
+        sliding = self.keys.get(f"{self.architecture}.attention.sliding_window_pattern")
+        narrow = self.number("attention.key_length_swa") + self.number("attention.value_length_swa")
+        if isinstance(sliding, tuple) and narrow:
+            slides = zip(heads, sliding, strict=False)
+            return 2 * sum(n * (narrow if flag else width) for n, flag in slides)
         return sum(heads) * width * 2
 
 
@@ -138,6 +183,8 @@ class _Reader:
         self.data = data
         self.at = 0
         self.path = path
+        #: Values of the array that was read last.
+        self.count = 0
 
     def unpack(self, form: str) -> int | float | bool:
         try:
@@ -173,6 +220,7 @@ class _Reader:
 
     def array(self) -> Value | None:
         kind, count = self.integer("<I"), self.integer("<Q")
+        self.count = count
         if kind in _SCALARS and count > _KEEP:
             self.skip(count * struct.calcsize(_SCALARS[kind]))
             return None
@@ -256,9 +304,12 @@ def _parse(reader: _Reader, path: Path) -> Header:
     if count > _MOST_KEYS or tensors > _MOST_TENSORS:
         raise _broken(path, f"{count} keys and {tensors} tensors")
     keys: dict[str, Value] = {}
+    vocabulary = 0
     for _ in range(count):
         key = reader.string()
         value = reader.value(reader.integer("<I"))
+        if key == "tokenizer.ggml.tokens":
+            vocabulary = reader.count
         if value is not None:
             keys[key] = value
     sizes, parameters, end = _tensors(reader, tensors, path)
@@ -274,6 +325,7 @@ def _parse(reader: _Reader, path: Path) -> Header:
         parameters=parameters,
         types=tuple(sorted(sizes.items(), key=lambda item: -item[1])),
         expected=start + end if tensors else reader.at,
+        vocabulary=vocabulary,
     )
 
 

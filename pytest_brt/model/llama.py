@@ -105,6 +105,9 @@ class Weights:
         params.n_gpu_layers = (gpu_layers if gpu_layers >= 0 else 999) if self.gpu else 0
         if hasattr(params, "use_extra_bufts"):
             params.use_extra_bufts = rearrange
+        if hasattr(params, "load_mode") and rearrange:
+            # Rearranged weights are copies: mapping the file too would take its size twice.
+            params.load_mode = lib.LLAMA_LOAD_MODE_NONE
         self.model = lib.llama_model_load_from_file(path.encode(), params)
         if not self.model:
             reason = self.log.take() or "no reason given"

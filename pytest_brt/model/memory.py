@@ -1,7 +1,13 @@
-"""Decides how much context a model gets: what fits the memory, said before anything is loaded."""
+"""Decides how a model is set up: what fits the memory, said before anything is loaded.
+
+What llama.cpp allocates follows from the file's header: the weights, the cells of the context, a
+running state for each sequence (hybrids), the logits of each answer, and the buffers of one pass,
+which are mostly the attention of its tokens to every cell.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_brt.errors import ModelProblem
@@ -13,16 +19,20 @@ from pytest_brt.model.machine import cores
 _USUAL = 16_384
 #: Less than this holds no useful prompt.
 _LEAST = 1024
-#: Quantised weights are rearranged for the CPU when they are loaded, which copies most of them.
-_WEIGHTS = 1.1
-#: Buffers of an evaluation, measured for models of 0.5B to 7B with 152k tokens of vocabulary.
-_BUFFERS = 400 << 20
 #: Share of the free memory that may be used; the tests need some too.
 _SHARE = 0.8
 #: Bytes for prefixes that had to leave the context.
 _SPARE = 1 << 30
-#: A running state per sequence is large: fewer lanes there.
-_LANES, _LANES_RECURRENT = 16, 8
+#: Answers at the same time, and where each has a running state of its own.
+_LANES, _LANES_RECURRENT, _LEAST_LANES = 16, 8, 2
+#: Sequences beyond the lanes: kept prefixes cost nothing but where they have a running state.
+_MORE, _MORE_RECURRENT = 16, 4
+#: Share of what the weights leave that running states may take.
+_STATES = 0.25
+#: Tokens of one pass, and bytes of its buffers from which on it gets fewer.
+_PASSES, _LARGE_PASS = (512, 256, 128), 512 << 20
+#: Bytes of a value in the memory of the context, relative to 16 bits.
+_WIDTHS = {"f16": 1.0, "q8_0": 34 / 64, "q4_0": 18 / 64}
 
 
 class DoesNotFit(ModelProblem):
@@ -38,54 +48,116 @@ class Plan:
     #: Tokens all of them may have together.
     cells: int
     lanes: int
+    #: Lanes, prefixes that are kept and prompts that are being read.
+    sequences: int
+    #: Tokens of one pass.
+    batch: int
     threads: int
+    #: What llama.cpp will allocate.
+    needed: int
     spare_bytes: int
     notes: tuple[str, ...] = ()
 
 
-def needed_bytes(header: Header, cells: int) -> int:
+def needed_bytes(
+    header: Header, cells: int, *, sequences: int = 0, batch: int = 0, cache_type: str = "f16"
+) -> int:
     """Return the memory that a model takes with `cells` tokens of context."""
-    return int(header.size * _WEIGHTS) + _BUFFERS + cells * header.kv_bytes_per_token
+    sequences = sequences or _sequences(header, _lanes(header, 0, 0))
+    batch = batch or _batch(header, cells)
+    context = cells * header.kv_bytes_per_token * _WIDTHS[cache_type]
+    states = sequences * header.state_bytes
+    logits = sequences * header.vocabulary * 4
+    return header.size + int(context) + states + logits + _pass(header, cells, batch)
+
+
+def _pass(header: Header, cells: int, batch: int) -> int:
+    """Return the bytes of the buffers of one pass: scores and mask of each cell, activations."""
+    heads = max(header.per_layer("attention.head_count"), default=0)
+    scores = cells * (heads + 1) if header.kv_bytes_per_token else 0
+    inner = max(header.per_layer("feed_forward_length"), default=0)
+    active = max(inner, header.number("ssm.inner_size")) + 2 * header.number("embedding_length")
+    return 4 * batch * (scores + active)
+
+
+def _batch(header: Header, cells: int) -> int:
+    """Return the tokens of one pass: fewer where its buffers would be large."""
+    fitting = (batch for batch in _PASSES if _pass(header, cells, batch) <= _LARGE_PASS)
+    return next(fitting, _PASSES[-1])
+
+
+def _lanes(header: Header, asked: int, free: int) -> int:
+    """Return the answers at the same time, as many as their running states leave room for."""
+    if asked or not header.state_bytes:
+        return asked or _LANES
+    lanes = _LANES_RECURRENT
+    while free and lanes > _LEAST_LANES:
+        left = max(0, free - header.size)
+        if _sequences(header, lanes) * header.state_bytes <= left * _STATES:
+            break
+        lanes -= 1
+    return lanes
+
+
+def _sequences(header: Header, lanes: int) -> int:
+    return lanes + (_MORE_RECURRENT if header.state_bytes else _MORE)
 
 
 def plan(header: Header, settings: Settings, available: int) -> Plan:
     """Return how to set `header`'s model up in `available` bytes (0: not known).
 
     Raises:
-        ModelProblem: the context asked for, or any useful one, does not fit.
+        DoesNotFit: the context asked for, or any useful one, is too large.
+        ModelProblem: the model was not trained for that much context.
     """
     notes: list[str] = []
-    lanes = settings.lanes or (_LANES_RECURRENT if header.recurrent else _LANES)
     trained = header.context or _USUAL
-    longest = settings.context or min(trained, _USUAL)
     if settings.context > trained:
         raise ModelProblem(
             f"--brt-context {settings.context}: {header.path!r} was trained for {trained} tokens "
             f"(use --brt-context {trained} or less)"
         )
-    free = int(available * _SHARE) if available else needed_bytes(header, 1 << 30)
-    per_token = max(header.kv_bytes_per_token, 1)
-    fit = max(0, (free - needed_bytes(header, 0)) // per_token)
+    free = int(available * _SHARE)
+    lanes = _lanes(header, settings.lanes, free)
+    sequences = _sequences(header, lanes)
+
+    def needs(cells: int) -> int:
+        return needed_bytes(header, cells, sequences=sequences, cache_type=settings.cache_type)
+
+    longest = settings.context or min(trained, _USUAL)
+    wanted = longest + max(lanes * 512, longest)
+    fit = _most(needs, wanted, free) if available else wanted
     if fit < (settings.context or min(_LEAST, longest)):
         raise DoesNotFit(
-            f"{header.path!r} needs {_gib(needed_bytes(header, settings.context or _LEAST))} for "
-            f"a context of {settings.context or _LEAST} tokens and {_gib(free)} can be had "
+            f"{header.path!r} needs {_gib(needs(settings.context or _LEAST))} for a context of "
+            f"{settings.context or _LEAST} tokens and {_gib(free)} can be had "
             f"({_advice(settings.context, fit)})"
         )
     if longest > fit:
-        longest = fit // 256 * 256
+        longest = fit
         notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory can be had")
-    wanted = longest + max(lanes * 512, longest)
-    cells = max(longest, min(wanted, fit) // 256 * 256)
-    left = free - needed_bytes(header, cells)
+    cells = max(longest, min(wanted, fit))
+    left = free - needs(cells) if available else _SPARE
     return Plan(
         longest=longest,
         cells=cells,
         lanes=lanes,
+        sequences=sequences,
+        batch=_batch(header, cells),
         threads=settings.threads or cores(),
+        needed=needs(cells),
         spare_bytes=max(0, min(_SPARE, left // 2)),
         notes=tuple(notes),
     )
+
+
+def _most(needs: Callable[[int], int], wanted: int, free: int) -> int:
+    """Return the most cells, of `wanted` and in steps of 256, that need no more than `free`."""
+    low, high = 0, wanted // 256 + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if needs(middle * 256) <= free else (low, middle)
+    return min(wanted, low * 256) if low else 0
 
 
 def _gib(size: int) -> str:
@@ -94,5 +166,5 @@ def _gib(size: int) -> str:
 
 def _advice(context: int, fit: int) -> str:
     if context and fit >= _LEAST:
-        return f"use --brt-context {fit // 256 * 256} or a smaller quantisation"
+        return f"use --brt-context {fit} or a smaller quantisation"
     return "use a smaller model or quantisation, or free some memory"

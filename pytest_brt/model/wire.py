@@ -17,6 +17,10 @@ class Start:
     cells: int
     longest: int
     lanes: int
+    sequences: int
+    #: Tokens of one pass.
+    batch: int = 512
+    cache_type: str = "f16"
     threads: int
     gpu_layers: int = -1
     #: Let llama.cpp rearrange the weights for this CPU.

@@ -26,9 +26,6 @@ from pytest_brt.model.llama import Weights
 from pytest_brt.model.states import StateFolder
 from pytest_brt.model.wire import Answer, Order, Ready, Start
 
-#: Sequences beyond the lanes: prefixes that are kept, and prompts being read.
-_MORE_SEQUENCES = 34
-
 
 class Worker:
     """Loads a model and does what it is told until its input ends."""
@@ -124,22 +121,23 @@ class Worker:
             eos=weights.name(weights.eos),
         )
         conversations = Conversations(weights, template)
-        sequences = start.lanes + _MORE_SEQUENCES
         version = str(getattr(weights.lib, "__version__", "?"))
         for adapter in ("", *start.adapters):
             context = Context(
                 weights,
                 cells=start.cells,
-                sequences=sequences,
-                outputs=sequences,
+                sequences=start.sequences,
+                outputs=start.sequences,
                 threads=start.threads,
+                batch=start.batch,
+                cache_type=start.cache_type,
                 adapter=adapter,
             )
             self.engines[adapter] = Engine(
                 context,
                 conversations if not adapter else Conversations(weights, template),
                 lanes=start.lanes,
-                sequences=sequences,
+                sequences=start.sequences,
                 longest=start.longest,
                 states=StateFolder(start.state_dir, _state_key(header, adapter, version)),
                 spare_bytes=start.spare_bytes,

@@ -55,7 +55,7 @@ def test_a_context_that_was_asked_for_is_had_or_refused(header: Header) -> None:
     with pytest.raises(ModelProblem, match="trained for 32768"):
         plan(header, Settings(context=40_000), 64 * GIB)
     with pytest.raises(ModelProblem, match="use a smaller model"):
-        plan(header, Settings(), GIB // 4)
+        plan(header, Settings(), GIB // 16)
 
 
 def test_the_model_gets_the_physical_cores(header: Header) -> None:
