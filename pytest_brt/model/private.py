@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
@@ -37,7 +38,7 @@ class PrivateServer:
         self.deaths: list[str] = []
         self._popen: subprocess.Popen[bytes] | None = None
         self._loopback: Loopback | None = None
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the server
+        self._said: IO[bytes] | None = None
         self._lock = threading.Lock()
         self._closed = False
 
@@ -69,6 +70,8 @@ class PrivateServer:
             return self._loopback
 
     def _start(self) -> Loopback:
+        if self._said is None:
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115  # for all lives of the server
         self._popen = popen = subprocess.Popen(
             [sys.executable, "-P", "-m", "pytest_brt.model.launcher"],
             stdin=subprocess.PIPE,
@@ -119,7 +122,7 @@ class PrivateServer:
         how = "it hangs" if code is None else f"exit status {code}"
         if code is not None and code < 0:
             how = signal.Signals(-code).name
-        said = last_line(self._said)
+        said = last_line(self._said) if self._said else ""
         return f"{how}: {said[-200:]}" if said else how
 
     def _end(self) -> None:
@@ -140,7 +143,8 @@ class PrivateServer:
         if loopback is not None:
             loopback.close()
         self._end()
-        self._said.close()
+        if self._said is not None:
+            self._said.close()
 
 
 class PrivateModel(ServerModel):

@@ -113,10 +113,12 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
 def test_what_cannot_be_served_is_one_line(tmp_path: Path, weights: Path) -> None:
     data = bytearray((weights / "llama.gguf").read_bytes())
     broken = tmp_path / "broken.gguf"
-    broken.write_bytes(data.replace(b"general.architecture", b"general.architectur_"))
-    with pytest.raises(ModelProblem) as caught:
-        open_file(str(broken), SERVED).complete(prompt())
+    broken.write_bytes(data.replace(b"llama.block_count", b"llama.block_coun_"))
+    model = open_file(str(broken), SERVED)
+    with pytest.raises(ModelProblem, match=r"llama-server cannot serve .*broken.gguf") as caught:
+        model.complete(prompt())
     assert "\n" not in str(caught.value)
+    model.close()
 
 
 @needs_llama
