@@ -26,7 +26,7 @@ from pytest_brt.types import Block
 def read_output(reading: Reading, block: Block) -> None:
     """Text below code is what it displayed, or should display."""
     role, sentence = announced_output(reading)
-    reading.recent = []
+    reading.place = reading.place.without_words()
     if not reading.latest:
         return
     lines = [line for line in block.text.split("\n") if line.strip()]
@@ -91,7 +91,7 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
     raised = final_exception(block.text)
     added = _add_lines_of(reading, block)
     if raised is None or not reading.latest:
-        reading.recent = []
+        reading.place = reading.place.without_words()
         return
     said = Claim(
         kind=ClaimKind.RAISES,
@@ -112,7 +112,7 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
     place = shown[-1] if shown else reading.latest[-1]
     say(reading, place, said)
     _give_wishes(reading, place)
-    reading.recent = []
+    reading.place = reading.place.without_words()
 
 
 def _give_wishes(reading: Reading, place: int) -> None:

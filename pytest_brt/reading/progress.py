@@ -7,19 +7,22 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.issue.prose import Sentence
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reading.mend import Statement
 from pytest_brt.reading.names import names_of
-from pytest_brt.reading.roles import role_of
 from pytest_brt.reading.steps import Claim, ClaimKind, Role, Step
+from pytest_brt.reading.walk import Stretch
 from pytest_brt.syntax import parse
+from pytest_brt.types import Block, BlockKind
 
 _BOTH = re.compile(
     r"\b(?:before|old|previous)\b.{0,20}\b(?:vs|versus|and|then)\b.{0,20}\b(?:after|new|current)\b"
     r"|\b(?:after|new|current)\b.{0,20}\b(?:vs|versus|and)\b.{0,20}\b(?:before|old|previous)\b",
     re.IGNORECASE,
 )
+
+
+_NOWHERE = Stretch(block=Block(kind=BlockKind.PROSE, text="", line=1), number=0)
 
 
 def _unknown(_path: str) -> bool:
@@ -34,11 +37,8 @@ class Reading:
     steps: list[Step] = field(default_factory=list)
     inline: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    #: Role that the section's heading gives.
-    section: Role = Role.SHOWN
-    heading: str = ""
-    #: Sentences since the last block of code.
-    recent: list[Sentence] = field(default_factory=list)
+    #: The block that is being read.
+    place: Stretch = _NOWHERE
     #: Claims about the code that comes next.
     ahead: list[Claim] = field(default_factory=list)
     #: Variables of the report so far.
@@ -49,7 +49,6 @@ class Reading:
     both: str = ""
     #: What was announced of that block.
     latest_role: Role = Role.SHOWN
-    block: int = 0
     #: Says whether a path in a traceback is that of a file of the project.
     is_project: Callable[[str], bool] = _unknown
 
@@ -98,16 +97,9 @@ def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]
 
 def announced(reading: Reading) -> tuple[Role, str]:
     """Return the role of the block that comes now, and the sentence that gives it."""
-    if any(claim.ordinal for claim in reading.ahead):
-        return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
-    if reading.recent:
-        last = reading.recent[-1]
-        role = role_of(last.text)
-        if role is not Role.SHOWN:
-            return role, last.text
-    if reading.section is not Role.SHOWN:
-        return reading.section, reading.heading
-    return Role.SHOWN, reading.recent[-1].text if reading.recent else reading.heading
+    role, sentence = reading.place.announced
+    # What is said of the first of its results, and of the second, is not said of all.
+    return (Role.SHOWN if any(claim.ordinal for claim in reading.ahead) else role), sentence
 
 
 def announced_output(reading: Reading) -> tuple[Role, str]:
@@ -117,9 +109,9 @@ def announced_output(reading: Reading) -> tuple[Role, str]:
     one is not said with that; the tree tells.
     """
     role, sentence = announced(reading)
-    if reading.recent and _BOTH.search(sentence):
+    if reading.place.recent and _BOTH.search(sentence):
         reading.both = sentence
-    elif reading.recent or not reading.both:
+    elif reading.place.recent or not reading.both:
         reading.both = ""
         return role, sentence
     return Role.SHOWN, reading.both
@@ -136,7 +128,7 @@ def add_step(
             Step(
                 source=source,
                 line=line,
-                block=reading.block,
+                block=reading.place.number,
                 claims=said if number == len(sources) - 1 else (),
                 session=session,
                 mended=statement.mended,
@@ -152,7 +144,8 @@ def close_block(reading: Reading, added: list[int]) -> None:
     reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
     ahead, reading.ahead = reading.ahead, []
     reading.latest_role = announced(reading)[0]
-    reading.recent, reading.latest, reading.both = [], added, ""
+    reading.place = reading.place.without_words()
+    reading.latest, reading.both = added, ""
     for claim in ahead:
         several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS) and not claim.ordinal
         for index in added if several else [meant(reading, claim)]:

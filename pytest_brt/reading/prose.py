@@ -16,7 +16,6 @@ from pytest_brt.reading.progress import (
     meant,
     say,
 )
-from pytest_brt.reading.roles import heading_role
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
@@ -28,9 +27,6 @@ _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", r
 
 def read_heading(reading: Reading, block: Block, *, title: bool) -> None:
     """Read a heading: it names a section, and may say something itself."""
-    role = Role.SHOWN if title else heading_role(block.text)
-    reading.section, reading.heading = role, block.text
-    reading.recent = []
     for sentence in sentences(block):
         for claim in claims(sentence, reading.bound):
             _give(reading, claim, sentence, ahead=title or bool(claim.subject))
@@ -43,20 +39,19 @@ def read_prose(reading: Reading, block: Block) -> None:
     for position, sentence in enumerate(every):
         ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
         last = position == len(every) - 1
-        for found in claims(sentence, reading.bound, reading.section):
+        for found in claims(sentence, reading.bound, reading.place.section):
             claim = _in_section(reading, found)
             if subject and not claim.subject and _OF_THAT.match(sentence.text):
                 claim = replace(claim, subject=subject)
             subject = claim.subject
             _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
         _mention(reading, sentence)
-    reading.recent.extend(every)
 
 
 def _in_section(reading: Reading, claim: Claim) -> Claim:
     """A section named "Expected" turns what is plainly stated in it into what should be."""
     stated = claim.kind is ClaimKind.VALUE or (claim.kind is ClaimKind.RAISES and not claim.raised)
-    if reading.section is Role.EXPECTED and claim.role is Role.OBSERVED and stated:
+    if reading.place.section is Role.EXPECTED and claim.role is Role.OBSERVED and stated:
         return replace(claim, role=Role.EXPECTED)
     return claim
 

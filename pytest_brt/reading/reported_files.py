@@ -10,8 +10,9 @@ from pytest_brt.issue.prose import sentences
 from pytest_brt.issue.shells import read_shell
 from pytest_brt.reading.command import NAME, Command, read_command
 from pytest_brt.reading.mend import parses
-from pytest_brt.reading.roles import heading_role, role_of
+from pytest_brt.reading.roles import role_of
 from pytest_brt.reading.steps import Role
+from pytest_brt.reading.walk import Stretch, walk
 from pytest_brt.types import Block, BlockKind, Issue
 
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{NAME})\s*(?:-->)?:?\s*$")
@@ -69,8 +70,8 @@ class World:
 def read_world(issue: Issue, names: Collection[str]) -> World:
     """Read the files, commands (those in `names`) and outputs of a report."""
     reader = _Reader(names=names)
-    for block in issue.blocks:
-        reader.read(block)
+    for place in walk(issue.blocks):
+        reader.read(place)
     return reader.world()
 
 
@@ -87,19 +88,16 @@ class _Reader:
         self._expected: list[str] = []
         self._documents: list[Quote] = []
         self._targets: set[str] = set()
-        self._section = Role.SHOWN
-        self._last = ""
         self._named = ""
 
-    def read(self, block: Block) -> None:
+    def read(self, place: Stretch) -> None:
+        self._place, block = place, place.block
         if block.kind is BlockKind.HEADING:
-            self._section, self._last = heading_role(block.text), block.text
             self._named = _name_in(block.text)
             self._sentences(block)
         elif block.kind is BlockKind.PROSE:
             self._sentences(block)
-            self._last = block.text.strip().split("\n")[-1]
-            name = _name_in(self._last)
+            name = _name_in(block.text.strip().split("\n")[-1])
             # What follows a command on a file is what came of it, and not that file.
             run = name and any(name in c.arguments for c in self._commands.values())
             self._named = "" if run and name in self._files else name
@@ -124,15 +122,11 @@ class _Reader:
             documents=tuple(self._documents),
         )
 
-    def _role(self) -> Role:
-        role = role_of(self._last)
-        return role if role is not Role.SHOWN else self._section
-
     def _sentences(self, block: Block) -> None:
         for sentence in sentences(block):
             role = role_of(sentence.text)
             if role is Role.SHOWN:
-                role = self._section
+                role = self._place.section
             if role is Role.OBSERVED:
                 self._observed.append(sentence.text)
             elif role is Role.EXPECTED:
@@ -151,7 +145,7 @@ class _Reader:
             shown = _CAT.match(exchange.source)
             if shown and exchange.output and ".." not in shown["name"]:
                 self._show(shown["name"], exchange.output, after=known)
-            elif self._command(exchange.source, self._role()):
+            elif self._command(exchange.source, self._place.announced[0]):
                 self._quote(pending)
                 target = _TARGET.search(exchange.source)
                 self._targets |= {target["name"]} if target else set()
@@ -161,7 +155,6 @@ class _Reader:
             elif known and not exchange.output:
                 pending.append(exchange.source)
         self._quote(pending)
-        self._last = ""
 
     def _show(self, name: str, text: str, *, after: bool) -> None:
         """Take the content of a file that a session shows, `after` a command of the project."""
@@ -173,7 +166,7 @@ class _Reader:
     def _quote(self, lines: list[str]) -> None:
         text = "\n".join(lines).strip("\n")
         if text.strip():
-            self._quotes.append(Quote(text=text, role=self._role()))
+            self._quotes.append(Quote(text=text, role=self._place.announced[0]))
 
     def _command(self, text: str, role: Role) -> bool:
         """Take `text` as a command when it is one of the project's."""
@@ -185,7 +178,7 @@ class _Reader:
     def _content(self, block: Block) -> None:
         first, _, rest = block.text.partition("\n")
         marked = _FIRST_LINE.match(first)
-        role = self._role()
+        role = self._place.announced[0]
         name = marked["name"] if marked else self._named
         text = rest if marked else block.text
         self._named = ""
@@ -205,7 +198,6 @@ class _Reader:
             result = role in (Role.OBSERVED, Role.EXPECTED) and (self._files or self._unnamed)
             if not result:
                 self._unnamed.append(block)
-        self._last = ""
 
     def _name_unnamed(self) -> None:
         """Name the files that the report shows without one: as commands and outputs do."""

@@ -18,6 +18,7 @@ from pytest_brt.reading.progress import (
 )
 from pytest_brt.reading.prose import read_heading, read_prose
 from pytest_brt.reading.steps import ClaimKind, Role, Script, Step
+from pytest_brt.reading.walk import walk
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 
 #: Statements of one report that are looked at; more is a program, not a report.
@@ -39,10 +40,10 @@ def read_script(issue: Issue, is_project: Callable[[str], bool] | None = None) -
     reading = Reading()
     if is_project is not None:
         reading.is_project = is_project
-    for number, block in enumerate(issue.blocks):
-        reading.block = number
+    for reading.place in walk(issue.blocks):
+        block = reading.place.block
         if block.kind is BlockKind.HEADING:
-            read_heading(reading, block, title=number == 0)
+            read_heading(reading, block, title=reading.place.number == 0)
         elif block.kind is BlockKind.PROSE:
             read_prose(reading, block)
         elif block.kind is BlockKind.REPL:
