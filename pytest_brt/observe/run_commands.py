@@ -47,6 +47,8 @@ class Played:
     written: tuple[tuple[str, str], ...] = ()
     #: The report shows the command itself; else it was worked out from its files.
     given: bool = True
+    #: All that the same command prints where its files are empty: banners, nothing of the bug.
+    control: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,11 @@ def _run(
     if seen is None:
         return None
     status, printed, output, written = seen
+    empty = tuple(replace(file, content="") for file in files if file.path.endswith(".py"))
+    others = tuple(file for file in files if not file.path.endswith(".py"))
+    control = _observe(statement, (*others, *empty), engine) if empty else None
     return Played(
+        control=control[2] if control else "",
         command=command,
         entry=entry,
         files=files,

@@ -149,7 +149,12 @@ def _try(
             break
         source = statements[number]
         step = Step(
-            source=source, line=base.step.line, block=base.step.block, claims=(said,), inline=True
+            source=source,
+            line=base.step.line,
+            block=base.step.block,
+            claims=(said,),
+            inline=True,
+            wrapped=True,
         )
         seen = Seen(step=step, names=names_of(source), did=observed[number])
         if _is_as_said(seen, said):

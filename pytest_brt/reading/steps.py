@@ -74,6 +74,8 @@ class Step:
     last: bool = False
     #: Repaired before it parsed.
     mended: bool = False
+    #: Put through a function of the project's that the report does not call.
+    wrapped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

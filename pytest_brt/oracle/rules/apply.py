@@ -19,6 +19,8 @@ from pytest_brt.types import OracleKind
 _LEAST = 0.15
 #: Taken off where what a statement is about had to be guessed.
 _GUESSED = 0.1
+#: The most that is believed of a value put through a function that had to be guessed.
+_WRAPPED = 0.55
 _RULES = (
     no_raise,
     must_raise,
@@ -46,6 +48,9 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
 
 def _weighed(view: View, draft: Draft) -> Draft:
     """Take off for an object that the report does not tell of."""
+    if draft.index is not None and view.seen[draft.index].step.wrapped:
+        reason = "the report does not say by which function the value is shown"
+        return replace(draft, score=min(draft.score, _WRAPPED), reasons=(*draft.reasons, reason))
     names = view.seen[draft.index].names.used if draft.index is not None else frozenset()
     guessed = sorted(names & view.replayed.resolver.guessed)
     if not guessed:

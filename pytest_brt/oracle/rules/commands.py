@@ -160,6 +160,8 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
         for fragment in _common(quote, played):
             if squeezed(fragment) in wanted or not _is_telling(fragment):
                 continue
+            if fragment in played.control:
+                continue  # it comes out whatever the files hold
             weight = 1.0 if _BAD.search(fragment) else 0.0
             weight += 0.2 * len(title & set(_WORD.findall(fragment.lower())))
             found[fragment] = max(found.get(fragment, 0.0), weight)
@@ -213,7 +215,12 @@ def _complained(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     best: tuple[int, str] = (0, "")
     for line in played.output.split("\n"):
         text = re.sub(r"\s+in \d+\.\d+.*$|^[=\s-]+|[=\s-]+$", "", line).strip()
-        if len(text) < 6 or _UNSTEADY.search(text) or not re.search(r"\d+ [a-z]", text):
+        if (
+            text in played.control
+            or len(text) < 6
+            or _UNSTEADY.search(text)
+            or not re.search(r"\d+ [a-z]", text)
+        ):
             continue
         score = len(words & set(_WORD.findall(text.lower())))
         best = max(best, (score, text))

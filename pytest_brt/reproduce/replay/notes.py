@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.oracle.rules.view import View
+from pytest_brt.observe.display import displays
+from pytest_brt.observe.watch import Seen
+from pytest_brt.oracle.rules.view import View, simple
+from pytest_brt.reading.compare import quoted_in
 from pytest_brt.reading.steps import ClaimKind, Role
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
@@ -72,6 +75,11 @@ def _unused(view: View) -> list[str]:
         for line, one in said
         if one.kind is ClaimKind.VALUE and one.role is Role.EXPECTED and one.text.strip()
     }
+    if not stated and _came_out(view):
+        return [
+            "what the report shows comes out here too, but it does not say which of it is wrong",
+            "add to the report: the right value, as in 'should return 3', or 'Expected:' with it",
+        ]
     if not stated:
         return [
             "nothing that the report shows as wrong came out, and it names no expected "
@@ -89,6 +97,24 @@ def _unused(view: View) -> list[str]:
         "add to the report: an expression whose value is the expected one, written as Python "
         "shows it",
     ]
+
+
+def _came_out(view: View) -> bool:
+    """Say whether a statement did something that the report shows of it."""
+    return any(
+        (
+            claim.kind is ClaimKind.VALUE
+            and any(quoted_in(d.text, claim.text) for d in displays(seen))
+        )
+        or (claim.raised and _raised(seen) == simple(claim.raised.type))
+        for seen in view.seen
+        for claim in seen.step.claims
+    )
+
+
+def _raised(seen: Seen) -> str:
+    """Return the simple name of the exception that a statement ended in, "" for none."""
+    return simple(seen.did.raised.type) if seen.did and seen.did.raised else ""
 
 
 def _failed(view: View) -> list[str]:

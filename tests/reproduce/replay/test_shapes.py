@@ -1,0 +1,85 @@
+"""Shapes in which people show code and results, each as a whole report."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.issue import read_issue
+from pytest_brt.types import BlockKind
+from tests.reproduce.replay.test_replay import attempt, candidates
+
+SHAPES = {
+    "session in a fence of another language": (
+        "```sql\n>>> from pkg import double\n>>> double(2)\n5\n```\n",
+        "assert double(2) != 5",
+    ),
+    "short prompts": ("```\n>> from pkg import double\n>> double(2)\n5\n```\n", "double(2) != 5"),
+    "prompts of PyPy": (
+        "```\n>>>> from pkg import double\n>>>> double(2)\n5\n```\n",
+        "assert double(2) != 5",
+    ),
+    "IPython input that is only indented": (
+        "```\nIn [1]: from pkg import double\n\nIn [2]: def twice(x):\n    return double(x)\n\n"
+        "In [3]: twice(2)\nOut[3]: 5\n```\n",
+        "assert twice(2) != 5",
+    ),
+    "a result in a language of its own": (
+        "```python\nfrom pkg.core import encode\nprint(encode('select 1'))\n```\n\nprints\n\n"
+        "```sql\nSELECT 1\n```\n",
+        "assert str(encode('select 1')) != \"SELECT 1\"",
+    ),
+    "bold in an output": (
+        "```python\nfrom pkg.core import encode\nprint(encode('a b c'))\n```\n\nprints\n\n"
+        "```\nA **B** C\n```\n",
+        "assert str(encode('a b c')) != \"A B C\"",
+    ),
+    "a result in a comment below": (
+        "```python\nfrom pkg.core import encode\nencode('a b c')\n# A B C\n```\n",
+        "assert encode('a b c') != 'A B C'",
+    ),
+    "an exception and what was expected": (
+        "```python\nfrom pkg import first\nfirst([])  # IndexError, expected None\n```\n",
+        "assert first([]) is None",
+    ),
+    "an assignment that raises": (
+        "```python\nfrom pkg.core import Shelf\nshelf = Shelf()\nshelf['a'] = 1\n```\n"
+        '```\nTraceback (most recent call last):\n  File "x.py", line 3, in <module>\n'
+        "KeyError: 'no room for a'\n```\n",
+        "shelf['a'] = 1",
+    ),
+    "a quoted wish": (
+        'The result of `encode("a b")` says "A B". We would expect to see "A-B".\n\n'
+        "```python\nfrom pkg.core import encode\nprint(encode('a b'))\n```\n",
+        "assert str(encode('a b')) == \"A-B\"",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_shapes_of_reports(engine: Engine, shape: str) -> None:
+    text, ends = SHAPES[shape]
+    made = attempt(engine, f"It is wrong\n\n{text}")
+    sources = [(item.test.source or "").rstrip() for item in candidates(made)]
+    assert any(source.endswith(ends) for source in sources), (sources, made.notes)
+
+
+def test_banners_of_pytest_are_no_prompts() -> None:
+    issue = read_issue("x\n\n```\n$ pytest a.py\n>>>>> traceback >>>>>\nE  KeyError: 1\n```\n", "x")
+    assert [block.kind for block in issue.blocks][1:] == [BlockKind.SHELL]
+
+
+def test_strings_of_several_lines_stay_as_they_are(engine: Engine) -> None:
+    report = (
+        "lines\n\n```python\nfrom pkg.core import encode\nencode('''a\n  b\n''')\n```\nreturns\n"
+        "```\n'A\\n  B\\n'\n```\n"
+    )
+    (found,) = candidates(attempt(engine, report))
+    assert "encode('''a\n  b\n''')" in (found.test.source or "")
+
+
+def test_a_miss_does_not_deny_what_came_out(engine: Engine) -> None:
+    report = "first\n\nThis works fine:\n```\n>>> from pkg import first\n>>> first([7])\n7\n```\n"
+    notes = "; ".join(attempt(engine, report).notes)
+    assert "comes out here too" in notes
+    assert "came out, and it names" not in notes
