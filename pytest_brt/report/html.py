@@ -138,6 +138,7 @@ def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
         "kind": test.oracle.kind,
         "sentence": test.oracle.sentence,
         "confidence": judged.judgement.confidence,
+        "is_possible": not judged.judgement.reproduces,
         "source": test.source or f"in the tree: {test.path}",
         "before": _failure(runs[0]) if runs else judged.judgement.reason,
         "after": [f"{name}: {cell.verdict}, {cell.reason}" for name, cell in cells],

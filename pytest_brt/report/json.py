@@ -186,6 +186,7 @@ def _test_json(judged: JudgedTest) -> Json:
         "host": test.host,
         "source": test.source,
         "candidate": judgement.candidate,
+        "reproduces": judgement.reproduces,
         "verdict": judgement.verdict,
         "reason": judgement.reason,
         "confidence": round(judgement.confidence, 3),

@@ -62,7 +62,7 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], be
     result: Json = {
         "ruleId": test.oracle.kind,
         "ruleIndex": kinds.index(test.oracle.kind),
-        "level": "error",
+        "level": "error" if judgement.reproduces else "note",
         "message": {"text": text},
         "locations": [_location(*_place(judged), below)],
         "partialFingerprints": {"brtTest/v1": test.id},

@@ -21,7 +21,7 @@ _LEAST = 0.15
 _GUESSED = 0.1
 #: The most that is believed of a value put through a function that had to be guessed.
 _WRAPPED = 0.55
-_RULES = (
+RULES = (
     no_raise,
     must_raise,
     must_end,
@@ -34,7 +34,7 @@ _RULES = (
 def apply_rules(view: View) -> tuple[Draft, ...]:
     """Return the drafts of all rules, best first, without doubles."""
     found: dict[tuple[object, ...], Draft] = {}
-    for rule in _RULES:
+    for rule in RULES:
         for draft in rule(view):
             key = (draft.kind, draft.index, draft.body)
             if key not in found or found[key].score < draft.score:
