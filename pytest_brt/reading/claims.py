@@ -7,9 +7,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence, sentence
-from pytest_brt.reading.claim import raises_claim, value_claim
-from pytest_brt.reading.general import general_claims
-from pytest_brt.reading.lexicon import hidden_quotes, plain
+from pytest_brt.reading.claim import ORDINALS, raises_claim, value_claim
+from pytest_brt.reading.lexicon import hidden_quotes, misses_exception, must_fail, must_work, plain
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import (
     EXCEPTION,
@@ -20,13 +19,24 @@ from pytest_brt.reading.mentions import (
     masked,
     object_at,
 )
-from pytest_brt.reading.steps import Claim, Role
+from pytest_brt.reading.roles import is_complaint, role_of
+from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.reading.verbs import in_a_row, verb_claims
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
     r"|result|(?:expected|actual|observed|current) (?:result|output|value|behaviou?r))"
     r"(?:\*\*)?\s*(?::|=|is)(?:\*\*)?\s*",
+    re.IGNORECASE,
+)
+_FAILS = re.compile(
+    r"\b(?:does(?:n't| not) work|fail(?:s|ed)?|crash(?:es)?|errors?(?: out)?|breaks?|hangs?"
+    r"|raises an? (?:error|exception)|gives? an? error)\b",
+    re.IGNORECASE,
+)
+_FINE_ONE = re.compile(
+    r"\bthe (?P<which>first|second|third|fourth|last|former|latter)\b[^,;.]{0,30}"
+    r"\b(?:is|works?|gives?) (?:all )?(?:right|correct|fine|ok(?:ay)?|good|as expected|expected)",
     re.IGNORECASE,
 )
 
@@ -77,3 +87,26 @@ def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim
             claim = value_claim("", text, role, given)
             found += in_a_row(claim, given.text, codes, end) if is_literal(text) else [claim]
     return found
+
+
+def general_claims(sentence: Sentence, subject: str, found: list[Claim]) -> list[Claim]:
+    """Return the claim of a sentence about `subject`, where `found` has no exception already."""
+    text = sentence.text
+    exception = EXCEPTION.search(text)
+    if any(claim.kind is ClaimKind.RAISES for claim in found):
+        return []
+    fine = _FINE_ONE.search(text)
+    if fine:
+        ordinal = ORDINALS[fine["which"].lower()]
+        return [Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST, sentence=text, ordinal=ordinal)]
+    if must_fail(text) or (exception and misses_exception(text)):
+        return [raises_claim(subject, exception, Role.EXPECTED, sentence)]
+    if must_work(text):
+        return [Claim(kind=ClaimKind.WORKS, role=Role.EXPECTED, sentence=text, subject=subject)]
+    if exception and role_of(text) in (Role.OBSERVED, Role.SHOWN):
+        return [raises_claim(subject, exception, Role.OBSERVED, sentence)]
+    if _FAILS.search(text) and role_of(text) is not Role.CONTRAST:
+        return [raises_claim(subject, None, Role.OBSERVED, sentence)]
+    if is_complaint(text) and not found:
+        return [Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, subject=subject)]
+    return []

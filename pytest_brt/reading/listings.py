@@ -1,4 +1,4 @@
-"""Blocks of code and sessions → statements, with what is shown and said right there."""
+"""Blocks of code, interactive and shell sessions → statements, with what is shown right there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import re
 from dataclasses import replace
 
 from pytest_brt.issue.sessions import read_session
+from pytest_brt.issue.shells import read_shell
+from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reading.comments import comment_said, printed_said
 from pytest_brt.reading.compound import may_print
 from pytest_brt.reading.expectations import announces_result
 from pytest_brt.reading.mend import Statement, statements
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.names import names_of
-from pytest_brt.reading.outputs import read_output
+from pytest_brt.reading.outputs import read_output, read_traceback_block
 from pytest_brt.reading.progress import (
     Reading,
     add_step,
@@ -25,10 +27,12 @@ from pytest_brt.reading.progress import (
 )
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.syntax import parse
-from pytest_brt.types import Block
+from pytest_brt.types import Block, BlockKind
 
 #: What a comment below a statement may say of it.
 _RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
+_PYTHON_CODE = re.compile(r"^(?:python[\d.]*|py) -c (?P<quote>[\"'])(?P<code>.*)(?P=quote)$")
+_SHOWS_FILE = re.compile(r"^(?:cat|type|more) \S+\.py$")
 
 
 def read_repl(reading: Reading, block: Block) -> None:
@@ -165,3 +169,22 @@ def _comments(statement: Statement) -> tuple[Claim, ...]:
     elif may_print(statement.source) and not said:
         said += printed_said(statement.below)
     return tuple(said)
+
+
+def read_shell_block(reading: Reading, block: Block) -> None:
+    """Python that a shell session shows (`cat a.py`, `python -c`), and what running it printed."""
+    for exchange in read_shell(block.text):
+        line = block.line + exchange.line
+        code = _PYTHON_CODE.match(exchange.source)
+        if code:
+            text = code["code"].replace('\\"', '"')
+            read_python(reading, Block(kind=BlockKind.PYTHON, text=text, line=line))
+        elif _SHOWS_FILE.match(exchange.source) and exchange.output:
+            read_python(reading, Block(kind=BlockKind.PYTHON, text=exchange.output, line=line + 1))
+            continue
+        elif not re.match(r"(?:python[\d.]*|py) [\w./-]+\.py\b", exchange.source):
+            continue
+        if exchange.output and final_exception(exchange.output):
+            read_traceback_block(reading, replace(block, text=exchange.output))
+        elif exchange.output:
+            read_output(reading, replace(block, text=exchange.output))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.reading.consoles import read_shell_block
 from pytest_brt.reading.expectations import settled
-from pytest_brt.reading.listings import read_python, read_repl
+from pytest_brt.reading.listings import read_python, read_repl, read_shell_block
 from pytest_brt.reading.mentions import EXCEPTION
 from pytest_brt.reading.outputs import read_output, read_traceback_block
 from pytest_brt.reading.progress import (

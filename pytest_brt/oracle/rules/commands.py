@@ -16,8 +16,7 @@ from pytest_brt.oracle.rules.crashes import (
     passes_through_tool,
     raised_by,
 )
-from pytest_brt.oracle.rules.file_contents import CommandClaim, run_of, written
-from pytest_brt.oracle.rules.formatted import formatted
+from pytest_brt.oracle.rules.file_contents import CommandClaim, formatted, run_of, written
 from pytest_brt.oracle.rules.view import simple
 from pytest_brt.oracle.write import quoted
 from pytest_brt.reading.compare import squeezed

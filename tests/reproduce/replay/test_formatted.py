@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.oracle.rules.formatted import applied
+from pytest_brt.oracle.rules.file_contents import applied
 from pytest_brt.types import OracleKind
 from tests.reproduce.replay.test_rewritten import claims
 
