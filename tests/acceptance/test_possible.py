@@ -1,0 +1,56 @@
+"""A report that only hints at its bug: what is shown, written, and told to scripts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import CLAMP
+
+REPORT = "# clamp is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    package = pytester.mkpydir("interval")
+    package.joinpath("__init__.py").write_text(
+        f"def clamp(value, low, high):\n    {CLAMP}\n", encoding="utf-8"
+    )
+    pytester.path.joinpath("issue.md").write_text(REPORT, encoding="utf-8")
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest_subprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
+
+
+def test_it_is_listed_as_possible_and_not_written(project: pytest.Pytester) -> None:
+    result = run(project, "--brt-write=new")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*1 test considered, 0 fail for the reported reason",
+            "*possible: 1 failing test that may not be about the report's bug",
+            "*not_as_reported*observed-gone*",
+            "exit code 1: a report has only tests that may not be about its bug",
+        ]
+    )
+    (test,) = json.loads(project.path.joinpath("out.json").read_text("utf-8"))["tests"]
+    assert (test["candidate"], test["reproduces"]) == (True, False)
+    assert not list(project.path.glob("test_*.py"))
+
+
+def test_it_is_shown_and_written_when_that_is_asked_for(project: pytest.Pytester) -> None:
+    shown = run(project)
+    shown.stdout.fnmatch_lines(["*not written (--brt-write new --brt-write-unsure writes it)*"])
+    result = run(project, "--brt-write=new", "--brt-write-unsure")
+    result.stdout.fnmatch_lines(["written: *"])
+    assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_is_odd.py"]
+
+
+def test_what_should_come_out_makes_the_difference(project: pytest.Pytester) -> None:
+    project.path.joinpath("issue.md").write_text(REPORT + "\nIt should be `5`.\n", "utf-8")
+    result = run(project, "--brt-write=new")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*fails for the reported reason", "written: *"])
