@@ -8,6 +8,7 @@ from enum import Enum
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.observe.run_commands import Played, Stage
 from pytest_brt.oracle.rules.view import messages_agree, simple
+from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.script import named_exceptions
 from pytest_brt.reading.steps import Role
 from pytest_brt.types import Issue, Raised
@@ -15,7 +16,7 @@ from pytest_brt.types import Issue, Raised
 CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
 _SAYS = re.compile(
     r"(?<!no )(?<!without )\b(?:crash(?:es|ed|ing)?|traceback|stack ?trace|internal ?error"
-    r"|(?:uncaught|unhandled) (?:error|exception)|blows? up|dies|rais(?:es|ed)|throws?)\b",
+    r"|(?:uncaught|unhandled) (?:error|exception)|blows? up|dies|rais(?:es|ed))\b",
     re.IGNORECASE,
 )
 #: Words that a crash is one way of, where the report does not show another.
@@ -59,7 +60,8 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
     if shown or named:
         return Crash.OTHER
     others = any(quote.role is not Role.EXPECTED for quote in stage.world.quotes)
-    said = _SAYS.search(issue.text) or (not others and _FAILS.search(issue.text))
+    text = plain(issue.text)
+    said = _SAYS.search(text) or (not others and _FAILS.search(text))
     return Crash.SAID if said else Crash.OTHER
 
 

@@ -11,12 +11,13 @@ from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, quote, short
 from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
+from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mentions import is_runnable
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.types import BlockKind, OracleKind
 
 _SUSPECT = (Role.OBSERVED, Role.SHOWN)
-_ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|throw|threw|exception|traceback)", re.IGNORECASE)
+_ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)
 #: Reasons for which a result counts also where the report is about a crash.
 SPOKEN = "the report complains about this result"
 MARKED = "it is marked as wrong where it stands"
@@ -128,7 +129,7 @@ def _gone_score(
     if said is None:
         score -= 0.15
         reasons.append("the report has this result in its text")
-    elif said.direct and _ABOUT_A_CRASH.search(said.sentence):
+    elif said.direct and _ABOUT_A_CRASH.search(plain(said.sentence)):
         # What the sentence above the code complains of is another of its lines.
         score -= 0.15
         reasons.append("the report shows this result")

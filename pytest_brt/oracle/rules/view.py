@@ -10,11 +10,12 @@ from keyword import iskeyword
 from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.reading.claims import claims
+from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script
 from pytest_brt.types import BlockKind, Issue, Raised
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
-_RAISES = re.compile(r"\b(?:rais|throw|threw|error|exception|fail|crash|got|get)", re.IGNORECASE)
+_RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORECASE)
 #: Blocks in which an exception is spoken of, or comes out.
 _SHOWN = (BlockKind.PROSE, BlockKind.HEADING, BlockKind.OUTPUT, BlockKind.TRACEBACK)
 _COMMON = frozenset(
@@ -84,7 +85,7 @@ class View:
         texts = [self.issue.title, *(b.text for b in self.issue.blocks if b.kind in _SHOWN)]
         for line in (line for text in texts for line in text.split("\n")):
             match = named.search(line)
-            if match and (match["message"] or _RAISES.search(line)):
+            if match and (match["message"] or _RAISES.search(plain(line))):
                 return Raised(type=name, message=match["message"] or "")
         return None
 
