@@ -10,6 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 
+from pytest_brt.reading.compare import Likeness, likeness
 from pytest_brt.syntax import parse
 from pytest_brt.types import Raised
 
@@ -31,6 +32,9 @@ class Facts:
     context: str
     #: Values, and simple names of exceptions, that the report complains about.
     wrong: tuple[str, ...] = ()
+    #: Values that it shows, complained about or without a word, and those that it wants.
+    shown: tuple[str, ...] = ()
+    wanted: tuple[str, ...] = ()
     raised: tuple[str, ...] = ()
 
 
@@ -49,10 +53,30 @@ def matches(facts: Facts, source: str, raised: Raised | None) -> str:
     if missing:
         wanted = simple(missing[1])
         return f"the report asks for {wanted}" if wanted in facts.text and not facts.crash else ""
+    if stated := states(facts, raised):
+        return stated
     value = actual_value(first, source)
     if value and is_quoted(value, facts.text):
         return f"the report quotes the value {value[:60]}"
     return ""
+
+
+def states(facts: Facts, raised: Raised | None) -> str:
+    """Say that a failed comparison saw a value that the report shows, and asked for one it wants.
+
+    "" where it did not.
+    """
+    sides = _SIDES.match(raised.message.strip().split("\n")[0]) if raised else None
+    if sides is None or " == " not in sides[0]:
+        return ""
+    for seen, asked in ((sides[1], sides[2]), (sides[2], sides[1])):
+        if _is_among(seen, facts.shown) and _is_among(asked, facts.wanted):
+            return f"the report wants {asked.strip()[:60]} in place of {seen.strip()[:60]}"
+    return ""
+
+
+def _is_among(value: str, values: tuple[str, ...]) -> bool:
+    return any(likeness(value, other) >= Likeness.SQUEEZED for other in values)
 
 
 def catches_named(facts: Facts, source: str) -> bool:

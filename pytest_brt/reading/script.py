@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import read_tracebacks
@@ -121,4 +121,16 @@ def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]
     return (
         tuple(text for text in values if text not in wanted),
         tuple(name for name in raised if name not in wanted),
+    )
+
+
+def values_of(steps: Iterable[Step], roles: Collection[Role]) -> tuple[str, ...]:
+    """Return the values that the report says its statements have, in one of `roles`."""
+    return tuple(
+        dict.fromkeys(
+            claim.text
+            for step in steps
+            for claim in step.claims
+            if claim.kind is ClaimKind.VALUE and claim.role in roles
+        )
     )

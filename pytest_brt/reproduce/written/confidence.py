@@ -20,6 +20,8 @@ BASE = 0.315
 AGREEMENT = ((1, 0.12), (3, 0.22), (9, 0.37), (19, 0.48), (10_000, 0.61))
 #: The failure is the reported one; it is not.
 MATCH, NO_MATCH = 0.50, 0.26
+#: It saw a value that the report shows where it asks for one that the report wants.
+STATED = 0.75
 #: The report is about a wrong value, and the test crashes.
 OTHER_KIND = 0.18
 #: The same text was written this often → share.
@@ -46,6 +48,8 @@ class Signs:
     same: int = 1
     #: How the failure matches the report, in words; "" when it does not.
     match: str = ""
+    #: It asks for a value that the report wants in place of one that the report shows.
+    stated: bool = False
     #: It crashes, though the report is about a wrong value.
     other_kind: bool = False
     #: The failure comes from calling the project wrongly.
@@ -78,7 +82,8 @@ def _shares(signs: Signs) -> Sequence[tuple[float, str]]:
     if signs.samples > 1:
         words = f"{signs.agree} of {signs.samples} samples fail alike"
         found.append((agreement_share(signs.agree, signs.samples), words))
-    found.append((MATCH, signs.match) if signs.match else (NO_MATCH, ""))
+    share = STATED if signs.stated else MATCH
+    found.append((share, signs.match) if signs.match else (NO_MATCH, ""))
     if signs.same >= REPEATED:
         found.append((REPEATED_SHARE, f"written {signs.same} times alike"))
     if signs.other_kind:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.reading.lexicon import misses_exception, must_fail
-from pytest_brt.reading.script import complained, read_script
+from pytest_brt.reading.script import complained, read_script, values_of
+from pytest_brt.reading.steps import Role
 from pytest_brt.types import BlockKind, Issue
 
 _CRASH = re.compile(
@@ -45,6 +46,8 @@ def read_facts(issue: Issue) -> Facts:
         context="\n".join([*(line for line in lines if _CRASH.search(line)), *ends]),
         # A bare word of a sentence is no value that could be told from others.
         wrong=tuple(value for value in wrong if not value.isidentifier() or value in _VALUES),
+        shown=values_of(script.steps, (Role.OBSERVED, Role.SHOWN)),
+        wanted=values_of(script.steps, (Role.EXPECTED,)),
         raised=raised,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_brt.execute.reports import API_MISMATCH
-from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple
+from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
 from pytest_brt.oracle.judge import Rating, is_misuse, judge
 from pytest_brt.reproduce.written.confidence import Signs, confidence, count_tokens
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
@@ -41,6 +41,7 @@ def signs_of(test: CandidateTest, run: TestRun, facts: Facts, signs: Signs) -> S
         same=signs.same,
         opinion=signs.opinion,
         match=match,
+        stated=bool(states(facts, raised)),
         other_kind=crashed and not facts.crash and not match,
         mismatch=run.reason.startswith(API_MISMATCH),
         tokens=count_tokens(test.source or ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.oracle.facts import Facts, actual_value, catches_named, is_quoted, matches
+from pytest_brt.oracle.facts import Facts, actual_value, catches_named, is_quoted, matches, states
 from pytest_brt.reproduce.written.facts import read_facts
 from pytest_brt.types import Raised
 
@@ -114,3 +114,16 @@ def test_words_of_a_sentence_are_no_wrong_values() -> None:
     assert "both" not in facts(text).wrong
     quoted = "# f()\n\n```python\nf(1)\n```\n\n`f(1)` returns `'a-b'`, but it should be `'ab'`."
     assert facts(quoted).wrong == ("'a-b'",)
+
+
+def test_asking_for_the_wanted_value_in_place_of_the_shown_one_is_stated() -> None:
+    found = facts("# f is off\n\n```\n>>> f(5, 0)\n0\n```\n\nIt should be `5`.\n")
+
+    def failed(message: str) -> Raised:
+        return Raised(type="AssertionError", message=message)
+
+    assert states(found, failed("assert 0 == 5")) == "the report wants 5 in place of 0"
+    assert states(found, failed("assert 5 == 0")) == "the report wants 5 in place of 0"
+    assert matches(found, "assert f(5, 0) == 5", failed("assert 0 == 5"))
+    for message in ("assert 0 == 6", "assert 1 == 5", "assert 0 != 5", "no comparison"):
+        assert states(found, failed(message)) == ""
