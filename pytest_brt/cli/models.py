@@ -7,9 +7,12 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import BrtError
+
+if TYPE_CHECKING:
+    from pytest_brt.model.header import Header
 
 _GIB = 1 << 30
 
@@ -30,8 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=run, action=_list)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     for name, action, text in (
-        ("list", _list, "models you have and models worth having"),
-        ("add", _add, "check a GGUF file and put it into the model folder"),
+        ("list", _list, "models you have, also in other programs' caches, and models worth having"),
+        ("add", _add, "check GGUF files and put them into the model folder"),
+        ("remove", _remove, "delete a model from the model folder"),
+        ("default", _default, "take a model when none is named"),
+        ("alias", _alias, "give a model a short name"),
         ("verify", _verify, "compare a model with the digest it had when it was added"),
         ("info", _info, "what a model is and what it needs, without loading it"),
         ("doctor", _doctor, "whether local models work on this machine, and why not"),
@@ -40,10 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub = actions.add_parser(name, help=text, description=text)
         sub.set_defaults(command=run, action=action)
         if action is _add:
-            sub.add_argument("file", metavar="FILE", type=Path)
-            sub.add_argument("--link", action="store_true", help="link it instead of copying it")
-        elif action in (_verify, _info, _bench):
-            sub.add_argument("model", metavar="MODEL", help="a file, or a name in the folder")
+            sub.add_argument("files", metavar="FILE", type=Path, nargs="+")
+            sub.add_argument("--link", action="store_true", help="link them instead of copying")
+        elif action is _alias:
+            sub.add_argument("alias", metavar="NAME", help="the short name")
+        if action in (_verify, _info, _bench, _remove, _default, _alias):
+            sub.add_argument("model", metavar="MODEL", help="a file, or the name of a model")
         if action in (_info, _bench):
             sub.add_argument("--context", type=int, metavar="N", default=0, help="tokens")
 
@@ -70,35 +78,101 @@ def _find(arguments: argparse.Namespace) -> Path:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.catalogue import check_unchanged, model_files, read_catalogue
-    from pytest_brt.model.gguf import read_header
+    from pytest_brt.model.caches import cached_models
+    from pytest_brt.model.catalogue import check_unchanged, model_files, read_names
 
     folder = _folder(arguments)
-    files = model_files(folder)
+    files, names = model_files(folder), read_names(folder)
     print(f"models in {folder}:" if files else f"no models in {folder} yet")
     for file in files:
-        try:
-            header = read_header(file)
-        except BrtError as problem:
-            print(f"  {file.stem}: {problem}")
-            continue
-        facts = f"{header.architecture}, {header.quantisation}, {_size(header.size)}"
         changed = check_unchanged(file)
-        print(f"  {file.stem}: {facts}" + (f"; {changed}" if changed else ""))
+        default = "; the default" if names.default == file.stem else ""
+        print(f"  {file.stem}: {_facts(file)}{default}" + (f"; {changed}" if changed else ""))
+    for alias, target in sorted(names.aliases.items()):
+        print(f"  {alias}: another name of {target}")
+    others = cached_models()
+    if others:
+        print("\nof other programs (read where they are: --brt-model gguf:NAME):")
+    for found in others:
+        print(f"  {found.name}: {_facts(found.path)}; {found.owner}")
+    _print_catalogue()
+    return 0
+
+
+def _facts(file: Path) -> str:
+    from pytest_brt.model.gguf import read_header
+
+    try:
+        header = read_header(file)
+    except BrtError as problem:
+        return str(problem)
+    return f"{header.architecture}, {header.quantisation}, {_size(header.size)}"
+
+
+def _print_catalogue() -> None:
+    from pytest_brt.model.catalogue import read_catalogue
+
     print("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
     for entry in read_catalogue():
-        print(f"  {entry.tier}  {entry.name}: {entry.parameters}; {entry.licence}; {entry.size}")
-    return 0
+        place = f"; {entry.repository} {entry.file}".rstrip() if entry.repository else ""
+        facts = f"{entry.parameters}; {entry.size}; {entry.licence}"
+        print(f"  {entry.tier:<9} {entry.name}: {facts}; thinks: {entry.thinks}{place}")
 
 
 def _add(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.catalogue import add_model, known_facts
+    from pytest_brt.model.gguf import is_later_part, parts_of
 
-    target = add_model(arguments.file, _folder(arguments), link=arguments.link)
-    facts = known_facts(target)
-    print(f"added {target}" + (f"\nSHA-256 {facts.sha256}" if facts else ""))
-    print(f"use it: pytest --brt-model gguf:{target.stem} …")
+    # A pattern names all parts of a model, of which the first brings the others.
+    given = set(arguments.files)
+    for file in arguments.files:
+        if is_later_part(file) and parts_of(file)[0] in given:
+            continue
+        target = add_model(file, _folder(arguments), link=arguments.link)
+        facts = known_facts(target)
+        print(f"added {target}" + (f"\nSHA-256 {facts.sha256}" if facts else ""))
+        print(f"use it: pytest --brt-model gguf:{target.stem} …")
     return 0
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    from pytest_brt.model.catalogue import remove_model
+
+    for path in remove_model(_find(arguments), _folder(arguments)):
+        print(f"removed {path}")
+    return 0
+
+
+def _default(arguments: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from pytest_brt.model.catalogue import read_names, write_names
+
+    folder, name = _folder(arguments), _called(arguments)
+    write_names(folder, replace(read_names(folder), default=name))
+    print(f"{name} is taken when no model is named (--brt-model none for none)")
+    return 0
+
+
+def _alias(arguments: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from pytest_brt.model.catalogue import read_names, write_names
+
+    folder, name = _folder(arguments), _called(arguments)
+    names = read_names(folder)
+    write_names(folder, replace(names, aliases={**names.aliases, arguments.alias: name}))
+    print(f"{arguments.alias} is another name of {name}")
+    return 0
+
+
+def _called(arguments: argparse.Namespace) -> str:
+    """Return how a model that there is will be found again: its name here, else its path."""
+    from pytest_brt.model.gguf import read_header
+
+    file = _find(arguments)
+    read_header(file)
+    return file.stem if file.parent == _folder(arguments) else str(file.absolute())
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -115,7 +189,7 @@ def _info(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.base import Settings
     from pytest_brt.model.gguf import read_header
     from pytest_brt.model.machine import available_bytes
-    from pytest_brt.model.memory import needed_bytes, plan
+    from pytest_brt.model.memory import DoesNotFit, needed_bytes, plan
 
     header = read_header(_find(arguments))
     print(f"file          {header.path} ({_size(header.size)})")
@@ -124,18 +198,34 @@ def _info(arguments: argparse.Namespace) -> int:
     weights = ", ".join(f"{kind} {_size(size)}" for kind, size in header.types[:4])
     print(f"weights       {weights}")
     print(f"context       trained for {header.context or 'an unknown number of'} tokens")
-    state = ", and a fixed state: prefixes are continued, not cut" if header.recurrent else ""
+    fixed = f", and {_size(header.state_bytes)} for each answer at a time"
+    state = fixed if header.state_bytes else ""
     print(f"per token     {header.kv_bytes_per_token} bytes of context memory{state}")
     print(f"template      {_template(header.chat_template)}")
     chosen = (arguments.context,) if arguments.context else (4096, 8192, 16384, 32768)
     for context in chosen:
         if context <= (header.context or context):
             print(f"memory        {_size(needed_bytes(header, context))} with {context} tokens")
-    setup = plan(header, Settings(context=arguments.context), available_bytes())
-    print(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time")
+    try:
+        setup = plan(header, Settings(context=arguments.context), available_bytes())
+    except DoesNotFit as problem:
+        print(f"here          does not fit: {problem}")
+        return 0
+    print(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time,")
+    print(f"              {_size(setup.needed)} in all, {setup.threads} threads")
+    print(f"speed         {_speed(header)}")
     for note in setup.notes:
         print(f"              {note}")
     return 0
+
+
+def _speed(header: Header) -> str:
+    """Say how fast one answer is at most: each token reads the weights that are active once."""
+    from pytest_brt.model.speed import bandwidth
+
+    read = bandwidth()
+    most = read / header.active_bytes
+    return f"at most {most:.1f} tokens/s for one answer: memory is read at {read / 1e9:.0f} GB/s"
 
 
 def _template(source: str) -> str:

@@ -8,17 +8,20 @@ import shutil
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
-from pytest_brt.model.gguf import read_header
+from pytest_brt.model.caches import cached_models
+from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 
 #: Names the folder with models.
 VARIABLE = "PYTEST_BRT_MODELS"
+#: The file in it that holds the names the user gave.
+_NAMES = "names.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,12 @@ class Entry:
     licence: str
     parameters: str
     context: int
-    #: As a source states it, with the quantisation.
+    #: Where a file of it is, what that is called and how large it is; "" where no page said.
+    repository: str
+    file: str
     size: str
-    template: str
+    #: "no", "yes" (can be switched) or "always".
+    thinks: str
     notes: str
     #: Pages the facts were read on.
     sources: tuple[str, ...]
@@ -61,67 +67,145 @@ def models_folder(chosen: str = "", env: Mapping[str, str] = os.environ) -> Path
 
 
 def model_files(folder: Path) -> tuple[Path, ...]:
-    """Return the GGUF files in `folder`, by name."""
-    return tuple(sorted(folder.glob("*.gguf"))) if folder.is_dir() else ()
+    """Return the models in `folder`, by name; of one in several parts the first."""
+    files = sorted(folder.glob("*.gguf")) if folder.is_dir() else []
+    return tuple(file for file in files if not is_later_part(file))
 
 
-def find_model(name: str, folder: Path) -> Path:
-    """Return the file that `name` means: a path, or a name in `folder`, whole or its beginning.
+def find_model(name: str, folder: Path, env: Mapping[str, str] = os.environ) -> Path:
+    """Return the file that `name` means.
+
+    A path; an alias; the name of a model in `folder` or in another program's cache, whole or its
+    beginning, in that order.
 
     Raises:
         ModelProblem: nothing is called so, or more than one file.
     """
+    name = read_names(folder).aliases.get(name, name)
     path = Path(name).expanduser()
-    if path.exists() or os.sep in name or (path.suffix == ".gguf" and not (folder / name).exists()):
+    if path.exists() or (path.suffix == ".gguf" and not (folder / name).exists()):
         return path  # read_header says what is wrong with it
-    files = model_files(folder)
-    exact = [file for file in files if name in (file.name, file.stem)]
-    found = exact or [file for file in files if file.name.lower().startswith(name.lower())]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(file.stem for file in found or files) or "none yet"
-    what = "more than one model is" if found else "no model is"
+    own = {file: file.stem for file in model_files(folder)}
+    others = {found.path: found.name for found in cached_models(env)}
+    for known in (own, others):
+        wanted = name.lower().removesuffix(".gguf")
+        exact = [file for file, called in known.items() if called.lower() == wanted]
+        starts = [file for file, called in known.items() if called.lower().startswith(wanted)]
+        found = exact or starts
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(known[file] for file in found)
+            raise ModelProblem(f"more than one model is called {name!r}: {names} (say more of it)")
+    if os.sep in name:
+        return path
+    names = ", ".join([*own.values(), *others.values()]) or "none yet"
     raise ModelProblem(
-        f"{what} called {name!r} in {str(folder)!r}: {known} "
+        f"no model is called {name!r} in {str(folder)!r}: {names} "
         "(run 'pytest-brt models add FILE', or name a file)"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What the user calls models: kept in the model folder."""
+
+    #: Taken when no model is named; "" for none.
+    default: str = ""
+    #: Short name → name or path.
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_names(folder: Path) -> Names:
+    """Return the names that were given in `folder`."""
+    try:
+        return from_json((folder / _NAMES).read_bytes(), Names)
+    except (OSError, StoreProblem):
+        return Names()
+
+
+def write_names(folder: Path, names: Names) -> None:
+    """Keep `names` in `folder`.
+
+    Raises:
+        ModelProblem: the folder cannot be written.
+    """
+    part = folder / f"{_NAMES}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part.write_text(to_json(names, indent=2) + "\n", encoding="utf-8")
+        part.replace(folder / _NAMES)
+    except OSError as error:
+        raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
+
+
+def remove_model(file: Path, folder: Path) -> tuple[Path, ...]:
+    """Delete a model that is in `folder`, with its parts and notes; return what went.
+
+    Raises:
+        ModelProblem: it is another program's, or cannot be deleted.
+    """
+    if file.parent.resolve() != folder.resolve():
+        raise ModelProblem(f"not in {str(folder)!r}: {str(file)!r} (its owner removes it)")
+    gone = [path for part in parts_of(file) for path in (part, _notes(part))]
+    gone = [path for path in gone if path.exists() or path.is_symlink()]
+    try:
+        for path in gone:
+            path.unlink()
+    except OSError as error:
+        raise ModelProblem(f"cannot delete {str(file)!r}: {error.strerror}") from error
+    names = read_names(folder)
+    kept = {name: target for name, target in names.aliases.items() if target != file.stem}
+    if kept != dict(names.aliases) or names.default == file.stem:
+        default = "" if names.default == file.stem else names.default
+        write_names(folder, Names(default=default, aliases=kept))
+    return tuple(gone)
 
 
 def add_model(file: Path, folder: Path, *, link: bool) -> Path:
     """Put the model `file` into `folder`, copied or linked, with its digest beside it.
 
+    Of a model in several parts the first is named, and all are taken.
+
     Raises:
         ModelProblem: it is no whole model, there is one of that name, or no room.
     """
     header = read_header(file)
-    if header.keys.get("split.count", 1) not in (0, 1):
+    parts = parts_of(file)
+    targets = [folder / part.name for part in parts]
+    taken = next((target for target in targets if target.exists() or target.is_symlink()), None)
+    if taken is not None:
         raise ModelProblem(
-            f"{str(file)!r} is one of several parts (join them first: "
-            "llama-gguf-split --merge FIRST-PART OUT.gguf)"
+            f"there is a model of that name already: {str(taken)!r} (pytest-brt models remove "
+            f"{taken.stem})"
         )
-    target = folder / file.name
-    if target.exists() or target.is_symlink():
-        raise ModelProblem(f"there is a model of that name already: {str(target)!r} (remove it)")
-    part = target.with_name(f"{target.name}.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if link:
-            target.symlink_to(file.resolve())
-        else:
-            free = shutil.disk_usage(folder).free
-            if free < header.size:
-                raise ModelProblem(
-                    f"{str(folder)!r} has {free} bytes free and the model needs {header.size} "
-                    "(use --link, or another folder: PYTEST_BRT_MODELS)"
-                )
-            shutil.copyfile(file, part)
-            part.replace(target)
+        free = shutil.disk_usage(folder).free
+        if not link and free < header.size:
+            raise ModelProblem(
+                f"{str(folder)!r} has {free} bytes free and the model needs {header.size} "
+                "(use --link, or another folder: PYTEST_BRT_MODELS)"
+            )
+        for part, target in zip(parts, targets, strict=True):
+            _put(part, target, link=link)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
-    _remember(target, _digest(target))
-    return target
+    for target in targets:
+        _remember(target, _digest(target))
+    return targets[0]
+
+
+def _put(file: Path, target: Path, *, link: bool) -> None:
+    if link:
+        target.symlink_to(file.resolve())
+        return
+    part = target.with_name(f"{target.name}.part")
+    try:
+        shutil.copyfile(file, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def verify_model(file: Path) -> tuple[str, bool]:

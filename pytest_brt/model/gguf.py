@@ -8,24 +8,23 @@ shapes and offsets of the tensors say how long the file must be.
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
-
-Scalar = str | int | float | bool
-Value = Scalar | tuple[Scalar, ...]
+from pytest_brt.model.header import Header, Value
 
 _MAGIC = b"GGUF"
+#: How the parts of one model are called.
+_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 #: Arrays longer than this (vocabularies) are stepped over.
 _KEEP = 4096
 _MOST_KEYS = 65_536
 _MOST_TENSORS = 1_000_000
 _STRING, _ARRAY, _BOOL = 8, 9, 7
-#: Architectures of which each n-th layer attends even where the file does not say so.
-_FULL_ATTENTION: Mapping[str, int] = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 4}
 _SCALARS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f",
     7: "<?", 10: "<Q", 11: "<q", 12: "<d",
@@ -43,137 +42,6 @@ _TYPES: Mapping[int, tuple[str, int, int]] = {
     30: ("BF16", 1, 2), 34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66), 39: ("MXFP4", 32, 17),
     40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """What a GGUF file says about itself."""
-
-    path: str
-    #: Bytes on disk.
-    size: int
-    version: int
-    #: Every key but long arrays.
-    keys: Mapping[str, Value]
-    tensors: int
-    #: Parameters, from the shapes.
-    parameters: int
-    #: Bytes of weights by quantisation, largest first, as in (("Q4_0", 3_900_000_000), …).
-    types: tuple[tuple[str, int], ...]
-    #: Bytes the file must have at least.
-    expected: int
-    #: Tokens of the vocabulary, 0 when it does not say.
-    vocabulary: int = 0
-
-    @property
-    def architecture(self) -> str:
-        """The name llama.cpp loads it by, as in "qwen2"."""
-        return self.text("general.architecture")
-
-    @property
-    def name(self) -> str:
-        """The name its maker gave it, or ""."""
-        return self.text("general.name")
-
-    @property
-    def context(self) -> int:
-        """Tokens of context it was trained for; 0 when it does not say."""
-        return self.number("context_length")
-
-    @property
-    def layers(self) -> int:
-        """Number of blocks."""
-        return self.number("block_count")
-
-    @property
-    def quantisation(self) -> str:
-        """The type that most bytes of its weights have."""
-        return self.types[0][0] if self.types else "?"
-
-    @property
-    def chat_template(self) -> str:
-        """The jinja2 source, or ""."""
-        return self.text("tokenizer.chat_template")
-
-    @property
-    def recurrent(self) -> bool:
-        """Whether some layers keep a running state instead of one entry per token."""
-        prefix = f"{self.architecture}."
-        return any(key.startswith((prefix + "ssm.", prefix + "wkv")) for key in self.keys) or (
-            f"{prefix}shortconv.l_cache" in self.keys
-        )
-
-    def text(self, key: str) -> str:
-        """Return the string under `key`, or ""."""
-        value = self.keys.get(key, "")
-        return value if isinstance(value, str) else ""
-
-    def number(self, key: str, default: int = 0) -> int:
-        """Return the integer under the architecture's `key`, or `default`."""
-        value = self.keys.get(f"{self.architecture}.{key}", default)
-        return value if isinstance(value, int) else default
-
-    def per_layer(self, key: str) -> tuple[int, ...]:
-        """Return the architecture's `key` per layer, also where it is stored once for all."""
-        value = self.keys.get(f"{self.architecture}.{key}", 0)
-        if isinstance(value, tuple):
-            return tuple(int(v) for v in value)
-        return (int(value),) * self.layers if isinstance(value, int) else ()
-
-    @property
-    def recurrent_layers(self) -> int:
-        """Number of layers that keep a running state."""
-        if not self.recurrent:
-            return 0
-        told = self.keys.get(f"{self.architecture}.attention.recurrent_layers")
-        if isinstance(told, tuple):
-            return sum(1 for flag in told if flag)
-        heads = self.per_layer("attention.head_count_kv")
-        every = self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
-        if every > 1:
-            return self.layers - self.layers // every
-        zeros = heads.count(0)
-        inner = self.per_layer("feed_forward_length")
-        if zeros < len(heads) and len(set(inner)) > 1:  # layers of experts only have neither
-            zeros = sum(1 for h, i in zip(heads, inner, strict=True) if not h and not i)
-        return zeros or self.layers
-
-    @property
-    def state_bytes(self) -> int:
-        """Bytes of the running state that each sequence has, whatever its length."""
-        embedding = self.number("embedding_length")
-        if self.number("wkv.head_size"):
-            values = embedding * (
-                self.number("wkv.head_size") + self.number("token_shift_count", 2)
-            )
-        elif self.number("shortconv.l_cache"):
-            values = embedding * (self.number("shortconv.l_cache") - 1)
-        else:
-            inner, state = self.number("ssm.inner_size"), self.number("ssm.state_size")
-            groups = self.number("ssm.group_count")
-            kept = max(0, self.number("ssm.conv_kernel") - 1)
-            values = kept * (inner + 2 * groups * state) + state * inner
-        return self.recurrent_layers * values * 4
-
-    @property
-    def kv_bytes_per_token(self) -> int:
-        """Bytes of memory each token of context takes, at 16 bits per value."""
-        heads = self.per_layer("attention.head_count_kv") or self.per_layer("attention.head_count")
-        every = self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
-        if every > 1:  # hybrids that store one number: only each n-th layer attends
-            heads = tuple(n if (i + 1) % every == 0 else 0 for i, n in enumerate(heads))
-        heads = heads[: len(heads) - self.number("attention.shared_kv_layers")]
-        most = max(self.per_layer("attention.head_count"), default=0)
-        head = self.number("embedding_length") // most if most else 0
-        width = self.number("attention.key_length", head)
-        if not self.number("attention.kv_lora_rank"):  # there the values are part of the keys
-            width += self.number("attention.value_length", head)
-        sliding = self.keys.get(f"{self.architecture}.attention.sliding_window_pattern")
-        narrow = self.number("attention.key_length_swa") + self.number("attention.value_length_swa")
-        if isinstance(sliding, tuple) and narrow:
-            slides = zip(heads, sliding, strict=False)
-            return 2 * sum(n * (narrow if flag else width) for n, flag in slides)
-        return sum(heads) * width * 2
 
 
 class _Reader:
@@ -247,14 +115,58 @@ def _broken(path: Path, what: str) -> ModelProblem:
     )
 
 
+def parts_of(path: Path) -> tuple[Path, ...]:
+    """Return the files of the model that begins with `path`: only that one, or all its parts.
+
+    >>> [part.name for part in parts_of(Path("m-00001-of-00002.gguf"))]
+    ['m-00001-of-00002.gguf', 'm-00002-of-00002.gguf']
+    """
+    named = _PART.fullmatch(path.name)
+    if named is None:
+        return (path,)
+    count = int(named[3])
+    names = (f"{named[1]}-{number:05}-of-{count:05}.gguf" for number in range(1, count + 1))
+    return tuple(path.with_name(name) for name in names)
+
+
+def is_later_part(path: Path) -> bool:
+    """Whether `path` is a part of a model, and not its first."""
+    named = _PART.fullmatch(path.name)
+    return named is not None and int(named[2]) != 1
+
+
 def read_header(path: str | Path) -> Header:
-    """Return what the GGUF file at `path` says about itself; reads no weights.
+    """Return what the model at `path` says about itself; reads no weights.
+
+    Of a model in several parts it is the first that is named; the others stand beside it.
 
     Raises:
         ModelProblem: no such file, not a GGUF file, a version or quantisation that is not
             known, or a file that is shorter than its header says.
     """
     path = Path(path)
+    if is_later_part(path):
+        raise ModelProblem(
+            f"{str(path)!r} is a later part of a model (name its first: {parts_of(path)[0].name!r})"
+        )
+    first, *rest = (_read_one(part) for part in parts_of(path))
+    types = dict(first.types)
+    for part in rest:
+        for name, size in part.types:
+            types[name] = types.get(name, 0) + size
+    whole = (first, *rest)
+    return replace(
+        first,
+        size=sum(part.size for part in whole),
+        expected=sum(part.expected for part in whole),
+        tensors=sum(part.tensors for part in whole),
+        parameters=sum(part.parameters for part in whole),
+        expert_bytes=sum(part.expert_bytes for part in whole),
+        types=tuple(sorted(types.items(), key=lambda item: -item[1])),
+    )
+
+
+def _read_one(path: Path) -> Header:
     _check_start(path)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         header = _parse(_Reader(data, path), path)
@@ -312,7 +224,7 @@ def _parse(reader: _Reader, path: Path) -> Header:
             vocabulary = reader.count
         if value is not None:
             keys[key] = value
-    sizes, parameters, end = _tensors(reader, tensors, path)
+    sizes, parameters, end, experts = _tensors(reader, tensors, path)
     alignment = keys.get("general.alignment", 32)
     step = alignment if isinstance(alignment, int) and alignment > 0 else 32
     start = -(-reader.at // step) * step
@@ -326,13 +238,14 @@ def _parse(reader: _Reader, path: Path) -> Header:
         types=tuple(sorted(sizes.items(), key=lambda item: -item[1])),
         expected=start + end if tensors else reader.at,
         vocabulary=vocabulary,
+        expert_bytes=experts,
     )
 
 
-def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], int, int]:
-    """Read the table of tensors: bytes by type, parameters, and where the last one ends."""
+def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], int, int, int]:
+    """Read the table of tensors: bytes by type, parameters, the last one's end, experts' bytes."""
     sizes: dict[str, int] = {}
-    parameters = end = 0
+    parameters = end = experts = 0
     for _ in range(count):
         name = reader.string()
         dims = reader.integer("<I")
@@ -350,4 +263,5 @@ def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], i
         size = -(-values // block) * width
         sizes[label] = sizes.get(label, 0) + size
         end = max(end, offset + size)
-    return sizes, parameters, end
+        experts += size if "_exps." in name else 0
+    return sizes, parameters, end, experts

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Settings
-from pytest_brt.model.gguf import Header
+from pytest_brt.model.header import Header
 from pytest_brt.model.machine import cores
 
 #: Context that is taken when nobody asks for another and the memory allows it.

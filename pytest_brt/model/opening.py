@@ -9,7 +9,13 @@ from importlib.util import find_spec
 
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
-from pytest_brt.model.catalogue import check_unchanged, find_model, model_files, models_folder
+from pytest_brt.model.catalogue import (
+    check_unchanged,
+    find_model,
+    model_files,
+    models_folder,
+    read_names,
+)
 from pytest_brt.model.launcher import find_server
 
 #: Makes a model out of what follows "scheme:".
@@ -100,20 +106,24 @@ def builtin_factories() -> dict[str, Factory]:
 
 
 def default_model(models_dir: str = "") -> tuple[str, str]:
-    """Return the spec when none is given, the only GGUF in the model folder, and a remark.
+    """Return the spec when none is given, the default or the only GGUF there is, and a remark.
 
     The spec is "none" where there are several, or nothing can load them: a run that needs no
     model is not to fail for that. The remark says so then, and is "" else.
     """
     folder = models_folder(models_dir)
     files = model_files(folder)
-    if not files:
+    named = read_names(folder).default
+    if not files and not named:
         return "none", ""
     if find_spec("llama_cpp") is None and not find_server():
         return "none", f"no model: {str(folder)!r} has one, and nothing to run it is installed"
+    if named:
+        return f"gguf:{named}", ""
     if len(files) > 1:
         names = ", ".join(file.stem for file in files)
-        return "none", f"no model: {names} are there (--brt-model gguf:NAME takes one)"
+        how = "--brt-model gguf:NAME takes one, 'pytest-brt models default NAME' for good"
+        return "none", f"no model: {names} are there ({how})"
     return f"gguf:{files[0]}", ""
 
 

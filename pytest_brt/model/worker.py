@@ -21,7 +21,8 @@ from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.gguf import Header, read_header
+from pytest_brt.model.gguf import read_header
+from pytest_brt.model.header import Header
 from pytest_brt.model.llama import Weights
 from pytest_brt.model.states import StateFolder
 from pytest_brt.model.wire import Answer, Order, Ready, Start

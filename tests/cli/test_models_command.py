@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -11,8 +13,11 @@ from pytest_brt.cli import models
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Settings
+from pytest_brt.model.catalogue import find_model, read_names
 from pytest_brt.model.doctor import Check, State, examine, sound
+from pytest_brt.model.gguf_file import Tensor, Value, write_gguf
 from pytest_brt.model.local import open_gguf
+from pytest_brt.model.opening import default_model
 from tests.llama import needs_llama
 
 
@@ -73,6 +78,135 @@ def test_a_broken_model_in_the_folder_does_not_hide_the_others(
     out = capsys.readouterr().out
     assert "broken: the model file ends too early" in out
     assert "tiny: llama" in out
+
+
+def split(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Write one model in two parts, as llama-gguf-split does: the second has one tensor."""
+    told: list[tuple[dict[str, Value], list[Tensor]]] = []
+
+    def take(path: Path, keys: dict[str, Value], tensors: list[Tensor]) -> Path:
+        told.append((keys, tensors))
+        return path
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tiny, "write_gguf", take)
+        tiny.write_llama(folder / "whole.gguf")
+    ((keys, tensors),) = told
+    paths = []
+    for number, part in enumerate((tensors[:-1], tensors[-1:])):
+        path = folder / f"big-0000{number + 1}-of-00002.gguf"
+        more = {"split.no": number, "split.count": 2, "split.tensors.count": len(tensors)}
+        write_gguf(path, {"general.note": "", **keys, **more}, part)
+        data = path.read_bytes()
+        # These are numbers of 16 bits; what that saves is filled up elsewhere.
+        for name, value in (("split.no", number), ("split.count", 2)):
+            wide, narrow = struct.pack("<II", 4, value), struct.pack("<IH", 2, value)
+            data = data.replace(name.encode() + wide, name.encode() + narrow)
+        note = b"general.note" + struct.pack("<IQ", 8, 0)
+        data = data.replace(note, note[:-8] + struct.pack("<Q", 4) + b"four")
+        total = b"split.tensors.count"
+        data = data.replace(total + struct.pack("<I", 4), total + struct.pack("<I", 5))
+        path.write_bytes(data)
+        paths.append(path)
+    return paths
+
+
+@needs_llama
+def test_a_model_in_several_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = split(tmp_path, monkeypatch)
+    folder = tmp_path / "models"
+    assert call(folder, "add", str(first), str(second)) == 0
+    assert capsys.readouterr().out.count("added ") == 1
+    assert {path.name for path in folder.glob("*.gguf")} == {first.name, second.name}
+    assert call(folder, "list") == 0
+    assert capsys.readouterr().out.count("big-00001-of-00002: llama") == 1
+    model = open_gguf(str(folder / first.name), Settings(threads=1, context=512))
+    assert model.count(["hello"]) == (5,)
+    model.close()
+    with pytest.raises(ModelProblem, match="a later part of a model"):
+        call(folder, "info", str(folder / second.name))
+    (folder / second.name).unlink()
+    with pytest.raises(ModelProblem, match=r"no such model file: .*big-00002"):
+        call(folder, "info", "big")
+
+
+def test_names_default_and_removal(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "models"
+    other = tiny.write_llama(tmp_path / "tiny2.gguf")
+    call(folder, "add", str(file), str(other))
+    assert default_model(str(folder))[0] == "none"
+    assert call(folder, "default", "tiny2") == 0
+    assert default_model(str(folder)) == ("gguf:tiny2", "")
+    assert call(folder, "alias", "small", "tiny") == 0
+    assert find_model("small", folder) == folder / "tiny.gguf"
+    capsys.readouterr()
+    call(folder, "list")
+    out = capsys.readouterr().out
+    assert "tiny2: llama, F32, 0.4 MiB; the default" in out
+    assert "small: another name of tiny" in out
+    assert call(folder, "remove", "tiny") == 0
+    assert not list(folder.glob("tiny.gguf*"))
+    assert read_names(folder).aliases == {}
+    assert call(folder, "remove", "tiny2") == 0
+    assert default_model(str(folder)) == ("none", "")
+    with pytest.raises(ModelProblem, match=r"not in .*models.*its owner removes it"):
+        call(folder, "remove", str(file))
+
+
+def test_the_caches_of_others_are_found_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    for name in ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME", "OLLAMA_MODELS", "LLAMA_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    hub = home / ".cache/huggingface/hub/models--owner--Small-GGUF"
+    blob = hub / "blobs" / "abc"
+    snapshot = hub / "snapshots" / "123" / "Small-Q4_K_M.gguf"
+    studio = home / ".lmstudio/models/someone/Other-GGUF/other-q8.gguf"
+    ollama = home / ".ollama/models"
+    manifest = ollama / "manifests/registry.ollama.ai/library/qwen3/8b"
+    for path in (blob, snapshot, studio, manifest, ollama / "blobs" / "x"):
+        path.parent.mkdir(parents=True)
+    tiny.write_llama(blob)
+    snapshot.symlink_to(blob)
+    tiny.write_llama(studio)
+    tiny.write_llama(studio.with_name("mmproj-other.gguf"))
+    tiny.write_llama(ollama / "blobs" / "sha256-ffff")
+    layers = [
+        {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:0", "size": 1},
+        {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:ffff", "size": 1},
+    ]
+    manifest.write_text(json.dumps({"schemaVersion": 2, "layers": layers}), encoding="utf-8")
+    (manifest.parent / "torn").write_text("{", encoding="utf-8")
+    before = sorted(str(path) for path in home.rglob("*"))
+    folder = tmp_path / "models"
+    assert call(folder, "list") == 0
+    out = capsys.readouterr().out
+    found = re.findall(r"^  (\S+): llama, .*; (Hugging Face|LM Studio|Ollama)$", out, re.MULTILINE)
+    assert found == [
+        ("Small-Q4_K_M", "Hugging Face"), ("other-q8", "LM Studio"), ("qwen3:8b", "Ollama")
+    ]  # fmt: skip
+    assert find_model("qwen3:8b", folder) == ollama / "blobs" / "sha256-ffff"
+    assert find_model("small", folder) == snapshot
+    assert call(folder, "default", "other") == 0
+    assert default_model(str(folder))[0] == f"gguf:{studio}"
+    assert sorted(str(path) for path in home.rglob("*")) == before
+
+
+def test_info_says_that_a_model_does_not_fit(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pytest_brt.model.machine.available_bytes", lambda: 1000)
+    assert call(tmp_path, "info", str(file)) == 0
+    assert "here          does not fit" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert call(tmp_path, "info", str(file)) == 0
+    assert re.search(r"speed         at most [\d.]+ tokens/s", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("action", ["info", "verify", "bench"])

@@ -8,8 +8,9 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import machine
 from pytest_brt.model.base import Settings
-from pytest_brt.model.gguf import Header, read_header
+from pytest_brt.model.gguf import read_header
 from pytest_brt.model.gguf_file import Value, write_gguf
+from pytest_brt.model.header import Header
 from pytest_brt.model.machine import available_bytes, cores
 from pytest_brt.model.memory import needed_bytes, plan
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.launcher import find_server
 from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
 from tests.llama import INSTALLED, needs_llama
 
@@ -90,9 +91,10 @@ def test_the_only_model_is_the_default(folder: Path, tmp_path: Path) -> None:
     spec, remark = default_model(str(folder))
     assert spec == "none"
     assert remark == (
-        "no model: llama, qwen are there (--brt-model gguf:NAME takes one)"
-        if INSTALLED
-        else f"no model: {str(folder)!r} has one, and llama-cpp-python is not installed"
+        "no model: llama, qwen are there (--brt-model gguf:NAME takes one, 'pytest-brt models "
+        "default NAME' for good)"
+        if INSTALLED or find_server()
+        else f"no model: {str(folder)!r} has one, and nothing to run it is installed"
     )
     (folder / "qwen.gguf").unlink()
     spec, remark = default_model(str(folder))
@@ -167,9 +169,12 @@ def test_the_folder_comes_from_option_environment_or_user(tmp_path: Path) -> Non
     assert catalogue.models_folder("", {}).name == "models"
 
 
+TIERS = {"cpu-8gb", "cpu-16gb", "cpu-32gb", "gpu-8gb", "gpu-12gb", "gpu-24gb"}
+
+
 def test_the_catalogue_states_its_sources() -> None:
     entries = catalogue.read_catalogue()
-    assert {entry.tier for entry in entries} == {"cpu-16gb", "gpu-24gb"}
+    assert {entry.tier for entry in entries} == TIERS
     for entry in entries:
         assert entry.licence
         assert entry.context > 0
