@@ -7,6 +7,7 @@ models cannot be): what may be needed again stays untouched, and work goes on in
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 
 import numpy as np
@@ -26,6 +27,8 @@ from pytest_brt.model.states import StateFolder
 _WORTH_WAITING = 32
 #: Tokens of prompts evaluated between two tokens of the lanes.
 _CHUNK = 256
+#: Prompts that are remembered, and prefixes kept of one on the way, where states cannot be rewound.
+_RECENT, _MARKS = 16, 2
 
 
 class Engine:
@@ -61,6 +64,8 @@ class Engine:
         self.queue: deque[Job] = deque()
         #: Jobs whose prompts are being evaluated.
         self.reading: list[Job] = []
+        #: Prompts of late, to see where others part from them.
+        self.recent: deque[array[int]] = deque(maxlen=_RECENT)
 
     @property
     def busy(self) -> bool:
@@ -176,10 +181,26 @@ class Engine:
             job.trunk = self.prefixes.beginning(job.ids, None, 0)
         assert job.trunk is not None
         if job.left:
+            if self.weights.recurrent:
+                job.marks = self._marks(job)
             self.reading.append(job)
         else:
             self.seats.add(job, -1)
         return True
+
+    def _marks(self, job: Job) -> list[int]:
+        """Return where to keep the prefix of `job` on the way, for prompts that will share it.
+
+        At the end of its last message, and where it parts from a prompt of late: the next one
+        of that kind will part there too.
+        """
+        assert job.trunk is not None
+        start = len(job.trunk.ids)
+        parted = {common(job.ids, other) for other in self.recent}
+        self.recent.append(job.ids)
+        parted = {n for n in parted if start + _WORTH_WAITING <= n < len(job.ids)}
+        stable = {job.rendered.stable} if start < job.rendered.stable < len(job.ids) else set()
+        return sorted({*sorted(parted)[-_MARKS:], *stable})
 
     # -- evaluating prompts ----------------------------------------------------------------
 
@@ -192,7 +213,8 @@ class Engine:
         for job in self.reading:
             assert job.trunk is not None
             start = len(job.trunk.ids)
-            tokens = job.ids[start : start + budget].tolist()
+            end = min([start + budget, *job.marks[:1]])
+            tokens = job.ids[start:end].tolist()
             if tokens:
                 chunk.append((job, tokens))
                 budget -= len(tokens)
@@ -212,6 +234,9 @@ class Engine:
             row += len(tokens)
             self.sequences.extend(job.trunk, tokens)
             job.evaluated += len(tokens)
+            if job.marks[:1] == [len(job.trunk.ids)]:
+                del job.marks[0]
+                self.sequences.keep_copy(job.trunk)
             if not job.left:
                 self.reading.remove(job)
                 job.trunk.logits = np.array(self.context.logits(row))

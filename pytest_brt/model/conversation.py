@@ -32,6 +32,9 @@ class Rendered:
     thought: Thought | None
     #: Tokens of the prefill that follow the thinking; without thinking they are in `ids`.
     prefill: tuple[int, ...]
+    #: Tokens up to the end of the last message: what a conversation that goes on begins with,
+    #: whatever the template puts before an answer.
+    stable: int = 0
 
 
 class Conversations:
@@ -64,12 +67,18 @@ class Conversations:
         ids.extend(self.encode(rest))
         if self.weights.add_bos and (not ids or ids[0] != self.weights.bos):
             ids.insert(0, self.weights.bos)
+        stable = 0
+        if rest and rest[-1].message < 0:
+            before = self.encode(rest[:-1])
+            shift = len(ids) - len(self.encode(rest))
+            if ids[shift : shift + len(before)].tolist() == before:
+                stable = shift + len(before)
         prefill = tuple(self.weights.tokenize(prompt.prefill))
         bound = prompt.grammar is not None or prompt.prefill != ""
         marks, begins = rendering.marks, rendering.begins
         if marks is None or begins is Begins.ANSWER or (bound and begins is Begins.EITHER):
             ids.extend(prefill)
-            return Rendered(ids=ids, thought=None, prefill=())
+            return Rendered(ids=ids, thought=None, prefill=(), stable=stable)
         thought = Thought(
             open=marks.open.encode(),
             close=marks.close.encode(),
@@ -78,7 +87,7 @@ class Conversations:
             budget=prompt.thinking,
             begun=begins is Begins.THOUGHTS,
         )
-        return Rendered(ids=ids, thought=thought, prefill=prefill)
+        return Rendered(ids=ids, thought=thought, prefill=prefill, stable=stable)
 
     def learn(self, messages: Sequence[Message], reply: str, ids: array[int]) -> None:
         """Remember that `ids` are the conversation `messages` with `reply` at its end."""

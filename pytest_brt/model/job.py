@@ -38,6 +38,8 @@ class Job:
     #: The evaluated prompt; lanes are forks of it.
     trunk: Sequence | None = None
     evaluated: int = 0
+    #: Lengths at which its prefix is kept on the way, ascending: a running state cannot be rewound.
+    marks: list[int] = field(default_factory=list)
     waiting: list[Lane] = field(default_factory=list)
     seated: int = 0
     started: float = field(default_factory=time.monotonic)

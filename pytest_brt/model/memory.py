@@ -26,7 +26,7 @@ _SPARE = 1 << 30
 #: Answers at the same time, and where each has a running state of its own.
 _LANES, _LANES_RECURRENT, _LEAST_LANES = 16, 8, 2
 #: Sequences beyond the lanes: kept prefixes cost nothing but where they have a running state.
-_MORE, _MORE_RECURRENT = 16, 4
+_MORE, _MORE_RECURRENT = 16, 6
 #: Share of what the weights leave that running states may take.
 _STATES = 0.25
 #: Tokens of one pass, and bytes of its buffers from which on it gets fewer.

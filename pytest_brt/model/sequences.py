@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pytest_brt.model.context import Context, Floats
@@ -165,6 +166,15 @@ class Sequences:
                 ):
                     self.drop(other)
         self.kept.append(sequence)
+
+    def keep_copy(self, sequence: Sequence) -> None:
+        """Keep what `sequence` holds now, unless that is kept or there is no number for it."""
+        if any(kept.ids == sequence.ids for kept in self.kept):
+            return
+        sequence.pins += 1
+        with suppress(LookupError):
+            self.kept.append(self.fork(sequence, len(sequence.ids)))
+        sequence.pins -= 1
 
     def touch(self, sequence: Sequence) -> None:
         """Note that a kept `sequence` was used just now."""

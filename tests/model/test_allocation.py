@@ -95,7 +95,7 @@ def test_running_states_are_counted_and_lanes_are_as_many_as_fit(tmp_path: Path)
     more = needed_bytes(header, 4096, sequences=42) - needed_bytes(header, 4096, sequences=12)
     assert more == 30 * (header.state_bytes + 4 * header.vocabulary)
     rich, poor = (plan(header, Settings(), size << 30) for size in (64, 14))
-    assert (rich.lanes, rich.sequences) == (8, 12)
+    assert (rich.lanes, rich.sequences) == (8, 14)
     assert 2 <= poor.lanes < 8
 
 

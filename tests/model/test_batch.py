@@ -275,6 +275,30 @@ def test_markers_that_the_tokenizer_knows_in_text_are_torn_apart(
     assert "a <think> b </think>" in b"".join(map(engine.weights.piece, ids)).decode()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_prompts_that_differ_at_their_ends_share_their_beginning(make: Make, kind: str) -> None:
+    """As those of an agent that is shown its notes anew at each step."""
+    engine = make(kind, more=6)
+    head = "the report says that it fails and this is the code of it\n" * 12
+    read = evaluated = 0
+    for step in range(8):
+        (done,) = ask(engine, prompt(f"{head}step {step}: {'xyz ' * step}", max_tokens=2))[0]
+        if step > 1:  # the first two show where they part
+            read, evaluated = read + done.prompt_tokens, evaluated + done.evaluated
+    assert evaluated < 0.15 * read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_conversation_that_goes_on_evaluates_what_is_new(make: Make, kind: str) -> None:
+    engine = make(kind, more=6)
+    messages = [user("the report says that it fails " * 8)]
+    for step in range(10):
+        (done,) = ask(engine, Prompt(messages=tuple(messages), sampling=Sampling(max_tokens=24)))[0]
+        messages += [Message(role=Role.ASSISTANT, text=done.text), user(f"step {step}: it failed")]
+    length = done.prompt_tokens + done.tokens - (done.finish is Finish.LENGTH)
+    assert engine.evaluated / length <= (1.15 if kind == "mamba.gguf" else 1.0)
+
+
 # -- grammar ------------------------------------------------------------------------------------
 
 
