@@ -123,6 +123,9 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
         threads=options.threads,
         thinking=options.thinking,
         engine=options.engine,
+        gpu_layers=options.gpu_layers,
+        cpu_experts=options.cpu_experts,
+        cache_type=options.cache_type,
         state_dir=states,
     )
     # Where a plugin adds nothing, one file with two adapters is loaded once.

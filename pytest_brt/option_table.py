@@ -186,6 +186,30 @@ SPECS = (
         "llama-server, or what is installed and fits (auto, default)",
     ),
     Spec(
+        flag="--brt-gpu-layers",
+        metavar="N",
+        read=at_least(-1, int),
+        default=-1,
+        help="layers of a GGUF file put on the GPU, 0 for none (default: all, or with llama-server "
+        "what fits)",
+    ),
+    Spec(
+        flag="--brt-cpu-experts",
+        metavar="N",
+        read=at_least(0, int),
+        default=0,
+        help="layers whose experts stay in the computer's memory when the rest is on the GPU "
+        "(llama-server on PATH only; default: 0)",
+    ),
+    Spec(
+        flag="--brt-cache-type",
+        metavar="{f16,q8_0,q4_0}",
+        read=one_of("f16", "q8_0", "q4_0"),
+        default="f16",
+        help="how the context of a GGUF file is kept: smaller types leave room for more, and want "
+        "flash attention, which is slower on a CPU (default: f16)",
+    ),
+    Spec(
         flag="--brt-keep",
         metavar="N",
         read=at_least(1, int),

@@ -68,6 +68,11 @@ class Options:
     thinking: int
     #: What runs a GGUF file.
     engine: str
+    #: Layers on the GPU (-1: all or what fits), those whose experts are not, and how the
+    #: context is kept.
+    gpu_layers: int
+    cpu_experts: int
+    cache_type: str
     #: The model that writes code, or "" when `model` does that too.
     edit_model: str
     #: Samples or runs, steps of a dialogue; None for what suits the strategy.
@@ -190,6 +195,9 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         threads=int(str(values["brt_threads"])),
         thinking=int(str(values["brt_thinking"])),
         engine=str(values["brt_engine"]),
+        gpu_layers=int(str(values["brt_gpu_layers"])),
+        cpu_experts=int(str(values["brt_cpu_experts"])),
+        cache_type=str(values["brt_cache_type"]),
         edit_model=str(values["brt_edit_model"]),
         samples=_number(values["brt_samples"], int),
         steps=_number(values["brt_steps"], int),

@@ -41,9 +41,12 @@ def open_file(
     if not ours and (not server or settings.engine == "inprocess"):
         raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({_INSTALL})")
     why = "llama-cpp-python is not installed"
-    if settings.cpu_experts and settings.engine == "inprocess":
-        raise ModelProblem("--brt-cpu-experts needs --brt-engine llama-server")
-    if settings.cpu_experts and server:
+    if settings.cpu_experts and (settings.engine == "inprocess" or server in {"", PACKAGE}):
+        raise ModelProblem(
+            f"--brt-cpu-experts {settings.cpu_experts}: only llama-server on PATH can do that "
+            "(install llama.cpp, and leave --brt-engine at auto)"
+        )
+    if settings.cpu_experts:
         ours, why = False, "it can keep experts in the computer's memory"
     if ours and settings.engine != "llama-server":
         try:

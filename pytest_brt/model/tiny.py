@@ -124,6 +124,7 @@ def write_llama(
     context: int = 4096,
     words: Mapping[str, Value] | None = None,
     layers: int = 2,
+    width: int = 64,
     quantised: bool = False,
 ) -> Path:
     """Write an attention model ("llama" or "qwen2") to `path`, about 430 kB with two layers.
@@ -131,7 +132,7 @@ def write_llama(
     More layers repeat the weights of the second: they cost time, which some tests want.
     `quantised` weights go other ways in the processor than full ones: Q4_0 in every layer.
     """
-    width, heads, kv_heads, inner = 64, 4, 2, 128
+    heads, kv_heads, inner = 4, 2, 128
     head = width // heads
     words = vocabulary() if words is None else words
     tokens = words["tokenizer.ggml.tokens"]

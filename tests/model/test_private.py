@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import engines, launcher
+from pytest_brt.model import engines, launcher, tiny
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.engines import open_file
 from pytest_brt.model.grammar import choice_grammar, grammar_for
@@ -141,6 +141,32 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
         open_file(path, SERVED)
     small.close()
+
+
+def test_experts_stay_in_memory_only_where_the_program_is(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, settings = str(weights / "llama.gguf"), Settings(context=512, cpu_experts=3)
+    monkeypatch.setattr(engines, "find_server", lambda: launcher.PACKAGE)
+    with pytest.raises(ModelProblem, match="--brt-cpu-experts 3: only llama-server on PATH"):
+        open_file(path, settings)
+    monkeypatch.setattr(engines, "find_server", lambda: "/bin/llama-server")
+    model = open_file(path, settings)
+    assert isinstance(model, PrivateModel)
+    assert model.process.launch.cpu_experts == 3
+
+
+@needs_llama
+@pytest.mark.parametrize("engine", ["inprocess", "llama-server"])
+def test_the_context_may_be_kept_in_fewer_bits(weights: Path, engine: str) -> None:
+    if engine == "llama-server" and not launcher.find_server():
+        pytest.skip("wants the extra server")
+    settings = Settings(threads=1, context=512, cache_type="q8_0", engine=engine)
+    # Blocks of 32 values: heads must be as wide.
+    path = tiny.write_llama(weights / "wide.gguf", width=128)
+    model = open_file(str(path), settings)
+    assert model.complete(prompt(samples=3))[2].tokens
+    model.close()
 
 
 def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
