@@ -1,13 +1,16 @@
 """What the batch engine gains over llama-cpp-python's own completions, and what it costs.
 
-    python bench/model.py [0.5b 1.5b]
+    python bench/model.py [smollm2 gemma3 0.5b 1.5b mamba]
 
-Random weights of true shapes, one thread, CPU seconds, everything side by side in one process.
-The last line is JSON, the worse of the shapes:
+Small real models (fetched once, see examples/weights.py) and random weights of true shapes, one
+thread, CPU seconds, side by side. The last line is JSON, the worst of the models:
 
 * parallel: CPU seconds per token of 16 x `create_completion` / of 16 samples in one batch, 48
   tokens each from one prompt of 512; parallel_grammar: the same with a JSON grammar;
+* server, server_grammar: the same of llama-server's `n=16`, where there is one;
 * reeval: tokens evaluated / tokens that are new in a conversation of 10 steps;
+* first: wall-clock seconds to the first token of a prompt of 2,048 with all cores / of nothing but
+  llama.cpp's evaluation of as many;
 * reload: CPU seconds to have a prompt's prefix from disk / to evaluate it;
 * overhead: CPU seconds of decoding with the engine / with a bare loop over llama.cpp, less 1.
 """
@@ -17,31 +20,41 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
+import importlib.util
 import json
 import os
+import sys
 import tempfile
 import time
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from shapes import SHAPES, write_shape
 
-from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling
+from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
+from pytest_brt.model.engines import open_file
+from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import Shape, grammar_for
+from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import Weights
+from pytest_brt.model.machine import cores
 from pytest_brt.model.picker import Candidates, Picker
+from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.states import StateFolder
-from pytest_brt.model.tiny import CHATML
+from pytest_brt.model.tiny import CHATML, write_mamba
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10
-SAMPLING = Sampling(max_tokens=TOKENS, top_k=40)
+REAL = ("smollm2", "gemma3")
+#: What the strategies draw with, but for the length.
+SAMPLING = Sampling(max_tokens=TOKENS)
 
 
 class Cat(msgspec.Struct, tag="cat", tag_field="action"):
@@ -76,13 +89,15 @@ class Done(msgspec.Struct, tag="finish", tag_field="action"):
 ACTIONS = (Cat, Search, Run, Done)
 
 
-def engine_of(weights: Weights, states: str = "") -> Engine:
+def engine_of(weights: Weights, states: str = "", threads: int = 1) -> Engine:
     """Return an engine with one thread."""
     sequences = SAMPLES + 8
-    context = Context(weights, cells=4096, sequences=sequences, outputs=sequences, threads=1)
+    context = Context(weights, cells=4096, sequences=sequences, outputs=sequences, threads=threads)
+    source = read_header(weights.path).chat_template or CHATML
+    names = {"bos": weights.name(weights.bos), "eos": weights.name(weights.eos)}
     return Engine(
         context,
-        Conversations(weights, Template(CHATML, where="bench")),
+        Conversations(weights, Template(source, where="bench", **names)),
         lanes=SAMPLES,
         sequences=sequences,
         longest=4096,
@@ -132,6 +147,65 @@ def completions(llama: Any, ids: list[int], grammar: Any) -> int:
         )  # fmt: skip
         made += reply["usage"]["completion_tokens"]
     return made
+
+
+def served(path: Path, prompt: Prompt) -> tuple[float, int]:
+    """Return the CPU seconds of a private llama-server over `prompt`, and the tokens made."""
+    settings = Settings(threads=1, context=4096, engine="llama-server", gpu_layers=0)
+    model = open_file(str(path), settings)
+    assert isinstance(model, PrivateModel)
+    try:
+        model.complete(Prompt(messages=(Message(role=Role.USER, text="warm"),), sampling=SAMPLING))
+        before = cpu_of_group(model.process.pid)
+        done = model.complete(prompt)
+        seconds = cpu_of_group(model.process.pid) - before
+        return seconds, sum(model.count([answer.text for answer in done]))
+    finally:
+        model.close()
+
+
+def against_server(
+    path: Path, prompts: dict[str, Prompt], per_token: dict[str, float]
+) -> dict[str, float]:
+    """Return llama-server's CPU seconds per token / ours, for each kind of prompt."""
+    result = {}
+    for kind, prompt in prompts.items() if find_server() else ():
+        seconds, made = served(path, prompt)
+        result[f"server{kind}"] = seconds / made / per_token[kind]
+        print(f"{path.stem} llama-server{kind}: {seconds:.2f} s for {made} tokens")
+    return result
+
+
+def cpu_of_group(group: int) -> float:
+    """Return the CPU seconds of all processes of a process group."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:  # it ended meanwhile
+            continue
+        if int(fields[2]) == group:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def first_token(weights: Weights) -> float:
+    """Return seconds to a first token / seconds of evaluating as many tokens bare; best of 3."""
+    ours, bare = [], []
+    for _ in range(3):
+        engine = engine_of(weights, threads=cores())
+        prompt = prompt_of(engine, 2048)
+        ids = engine.conversations.render(prompt).ids.tolist()
+        start = time.monotonic()
+        for at in range(0, len(ids), 512):
+            engine.context.decode([(ids[at : at + 512], at, 0, at + 512 >= len(ids))])
+        bare.append(time.monotonic() - start)
+        engine.context.remove(0)
+        start = time.monotonic()
+        ask(engine, replace(prompt, sampling=Sampling(max_tokens=1)))
+        ours.append(time.monotonic() - start)
+        engine.context.close()
+    return min(ours) / min(bare)
 
 
 def bare_loop(engine: Engine, ids: array[int]) -> float:
@@ -187,14 +261,48 @@ def conversation_of(engine: Engine) -> float:
     return (engine.evaluated - before) / length
 
 
+def weights_of(name: str, folder: Path) -> Path:
+    """Return the file of a model: fetched, or written into `folder`."""
+    if name in REAL:
+        return Path(load_weights().fetch_model(name))
+    path = folder / f"{name}.gguf"
+    if not path.exists():
+        if name == "mamba":
+            write_mamba(path)
+        else:
+            write_shape(name, path)
+    return path
+
+
+def load_weights() -> Any:
+    """Return the module that fetches real weights."""
+    path = Path(__file__).parents[1] / "examples" / "weights.py"
+    spec = importlib.util.spec_from_file_location("brt_examples_weights", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def rereading(folder: Path) -> dict[str, float]:
+    """Return what a hybrid evaluates again in a conversation; its speed says nothing."""
+    weights = Weights(str(weights_of("mamba", folder)), gpu_layers=0)
+    engine = engine_of(weights)
+    result = {"reeval_hybrid": conversation_of(engine)}
+    engine.context.close()
+    weights.close()
+    print(f"mamba: {result}")
+    return result
+
+
 def measure(name: str, folder: Path) -> dict[str, float]:
     """Measure one shape."""
     llama_cpp: Any = importlib.import_module("llama_cpp")
     quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)
     llama_cpp.llama_log_set(quiet, None)
-    path = folder / f"{name}.gguf"
-    if not path.exists():
-        write_shape(name, path)
+    path = weights_of(name, folder)
     llama = llama_cpp.Llama(str(path), n_ctx=1024, n_threads=1, n_threads_batch=1, verbose=False)
     weights = Weights(str(path), gpu_layers=0)
     states = str(folder / f"states-{os.getpid()}")
@@ -209,6 +317,7 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     ours, done = cpu(lambda: ask(engine, prompt))
     count = sum(d.tokens for d in done)
     result["parallel"] = theirs / made * count / ours
+    result["ours"] = ours / count
     print(f"{name} free: {theirs:.2f} s for {made} tokens; batch {ours:.2f} s for {count}")
 
     grammar = grammar_for(*(Shape(header=kind) for kind in ACTIONS), lead=("thought",))
@@ -223,6 +332,9 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     count = sum(d.tokens for d in done)
     result["parallel_grammar"] = theirs / made * count / ours
     print(f"{name} JSON: {theirs:.2f} s for {made} tokens; batch {ours:.2f} s for {count}")
+    per_token = {"": result.pop("ours"), "_grammar": ours / count}
+    result |= against_server(path, {"": prompt, "_grammar": limited}, per_token)
+    result["first"] = first_token(weights)
 
     result["overhead"] = overhead_of(engine, prompt)
     fresh = engine_of(weights)
@@ -249,19 +361,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"of {', '.join(SHAPES)}")
+    known = (*REAL, *SHAPES, "mamba")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(known)}")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the weights in DIR")
     arguments = parser.parse_args()
-    names = arguments.shapes or ["0.5b", "1.5b"]
-    for name in set(names) - set(SHAPES):
-        parser.error(f"no such shape: {name!r} (of {', '.join(SHAPES)})")
+    names = arguments.models or ["smollm2", "0.5b", "mamba"]
+    for name in set(names) - set(known):
+        parser.error(f"no such model: {name!r} (of {', '.join(known)})")
     with tempfile.TemporaryDirectory(prefix="brt-bench-") as folder:
-        results = [measure(name, arguments.keep or Path(folder)) for name in names]
-    worst = {
-        "parallel": min(r["parallel"] for r in results),
-        "parallel_grammar": min(r["parallel_grammar"] for r in results),
-        **{key: max(r[key] for r in results) for key in ("reeval", "reload", "overhead")},
-    }
+        place = arguments.keep or Path(folder)
+        results = [rereading(place) if name == "mamba" else measure(name, place) for name in names]
+    gains = ("parallel", "parallel_grammar", "server", "server_grammar")
+    worst = {}
+    for key in sorted({key for result in results for key in result}):
+        values = [result[key] for result in results if key in result]
+        worst[key] = (min if key in gains else max)(values)
     print(json.dumps({key: round(value, 3) for key, value in worst.items()}))
 
 
