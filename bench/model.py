@@ -164,14 +164,12 @@ def served(path: Path, prompt: Prompt) -> tuple[float, int]:
         model.close()
 
 
-def against_server(
-    path: Path, prompts: dict[str, Prompt], per_token: dict[str, float]
-) -> dict[str, float]:
-    """Return llama-server's CPU seconds per token / ours, for each kind of prompt."""
+def against_server(path: Path, asked: dict[str, tuple[Prompt, float]]) -> dict[str, float]:
+    """Return llama-server's CPU seconds per token / ours, for each prompt and what it cost us."""
     result = {}
-    for kind, prompt in prompts.items() if find_server() else ():
+    for kind, (prompt, ours) in asked.items() if find_server() else ():
         seconds, made = served(path, prompt)
-        result[f"server{kind}"] = seconds / made / per_token[kind]
+        result[f"server{kind}"] = seconds / made / ours
         print(f"{path.stem} llama-server{kind}: {seconds:.2f} s for {made} tokens")
     return result
 
@@ -332,8 +330,8 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     count = sum(d.tokens for d in done)
     result["parallel_grammar"] = theirs / made * count / ours
     print(f"{name} JSON: {theirs:.2f} s for {made} tokens; batch {ours:.2f} s for {count}")
-    per_token = {"": result.pop("ours"), "_grammar": ours / count}
-    result |= against_server(path, {"": prompt, "_grammar": limited}, per_token)
+    asked = {"": (prompt, result.pop("ours")), "_grammar": (limited, ours / count)}
+    result |= against_server(path, asked)
     result["first"] = first_token(weights)
 
     result["overhead"] = overhead_of(engine, prompt)

@@ -7,6 +7,7 @@ package's code is kept here: its source distribution is fetched once, with the p
     python examples/run.py --list
     python examples/run.py tabulate-maxcolwidths
     python examples/run.py tabulate-maxcolwidths --keep /tmp/tree -- -v -n 2
+    python examples/run.py humanize-precisedelta --model smollm2
 
 The exit status is pytest's, or 4 when the example cannot be set up.
 """
@@ -26,6 +27,9 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where this file is imported
+from weights import FetchError, fetch_model
 
 EXAMPLES = Path(__file__).resolve().parent
 
@@ -210,7 +214,7 @@ def main(argv: Sequence[str]) -> int:
     split = argv.index("--") if "--" in argv else len(argv)
     parser = argparse.ArgumentParser(
         prog="run.py",
-        usage="%(prog)s NAME [--keep DIR] [--cache DIR] [-- PYTEST ARGUMENTS]\n"
+        usage="%(prog)s NAME [--keep DIR] [--cache DIR] [--model NAME] [-- PYTEST ARGUMENTS]\n"
         "       %(prog)s --list",
         description="Run pytest-brt on a real bug: failing tests from its report, then a ranking "
         "of the patches in its folder.",
@@ -222,6 +226,9 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--cache", metavar="DIR", type=Path, help="keep downloads in DIR, not in the user's cache"
+    )
+    parser.add_argument(
+        "--model", metavar="NAME", help="fetch this small model and use it (see weights.py)"
     )
     arguments = parser.parse_args(argv[:split])
     if arguments.list:
@@ -236,8 +243,12 @@ def main(argv: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="brt-example-") as name:
             into = (arguments.keep or Path(name)).resolve()
             into.mkdir(parents=True, exist_ok=True)
-            return run(example, unpack(example, into, arguments.cache), argv[split + 1 :])
-    except (ExampleError, OSError) as error:
+            extra = [*argv[split + 1 :]]
+            if arguments.model:
+                model = fetch_model(arguments.model, arguments.cache)
+                extra += [f"--brt-model=gguf:{model}", "--brt-strategy=libro"]
+            return run(example, unpack(example, into, arguments.cache), extra)
+    except (ExampleError, FetchError, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 4
     except KeyboardInterrupt:
