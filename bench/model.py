@@ -244,8 +244,9 @@ def overhead_of(engine: Engine, prompt: Prompt) -> float:
     return float(min(ours) / min(bare) - 1)
 
 
-def conversation_of(engine: Engine) -> float:
+def conversation_of(weights: Weights) -> float:
     """Return tokens evaluated / tokens there are, over a conversation of ten steps."""
+    engine = engine_of(weights)
     messages = [Message(role=Role.USER, text="the report says that it fails " * 8)]
     before = engine.evaluated
     for step in range(STEPS):
@@ -256,6 +257,7 @@ def conversation_of(engine: Engine) -> float:
         ]
     # The last token of an answer that was cut would be evaluated with the next prompt.
     length = done.prompt_tokens + done.tokens - (done.finish is Finish.LENGTH)
+    engine.context.close()
     return (engine.evaluated - before) / length
 
 
@@ -287,9 +289,7 @@ def load_weights() -> Any:
 def rereading(folder: Path) -> dict[str, float]:
     """Return what a hybrid evaluates again in a conversation; its speed says nothing."""
     weights = Weights(str(weights_of("mamba", folder)), gpu_layers=0)
-    engine = engine_of(weights)
-    result = {"reeval_hybrid": conversation_of(engine)}
-    engine.context.close()
+    result = {"reeval_hybrid": conversation_of(weights)}
     weights.close()
     print(f"mamba: {result}")
     return result
@@ -335,9 +335,7 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     result["first"] = first_token(weights)
 
     result["overhead"] = overhead_of(engine, prompt)
-    fresh = engine_of(weights)
-    result["reeval"] = conversation_of(fresh)
-    fresh.context.close()
+    result["reeval"] = conversation_of(weights)
     first = Prompt(messages=prompt.messages, sampling=Sampling(max_tokens=1, top_k=40))
     fresh = engine_of(weights)
     prefill, _ = cpu(lambda: ask(fresh, first))

@@ -148,8 +148,8 @@ def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
         fields["cache_prompt"] = True
     if facts.kind is Kind.LLAMA:
         fields["reasoning_budget_tokens"] = thinking
-        if prompt.seconds:  # it ends answers in time, where a cut connection would lose them
-            fields["t_max_predict_ms"] = max(1, int(prompt.seconds * 900))
+        if prompt.seconds:  # half of it for reading; a connection that is cut loses all answers
+            fields["t_max_predict_ms"] = max(1, int(prompt.seconds * 500))
     return fields
 
 
