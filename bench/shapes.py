@@ -9,7 +9,7 @@ from array import array
 from pathlib import Path
 
 from pytest_brt.model.gguf_file import Tensor, Value, write_gguf
-from pytest_brt.model.tiny import Q4_0, Q8_0, random_blocks, vocabulary
+from pytest_brt.model.tiny import Q4_0, Q8_0, random_blocks, words
 
 #: name → layers, width, inner width, heads, key/value heads
 SHAPES = {
@@ -17,25 +17,6 @@ SHAPES = {
     "1.5b": (28, 1536, 8960, 12, 2),
 }
 TOKENS = 151_936
-
-
-def words(count: int) -> dict[str, Value]:
-    """Return a vocabulary of `count` tokens: bytes, and words made by merging two of them."""
-    letters = [*"etaoinsrhldcumfpgwybvkxjqz_", "\u0120"]
-    merges: list[str] = []
-    seen: set[str] = set()
-    level = list(letters)
-    specials = 3
-    while len(merges) < count - 256 - specials:
-        grown = []
-        for head in level:
-            for letter in letters:
-                if head + letter not in seen and len(merges) < count - 256 - specials:
-                    seen.add(head + letter)
-                    merges.append(f"{head} {letter}")
-                    grown.append(head + letter)
-        level = grown
-    return vocabulary(merges)
 
 
 def _constant(name: str, length: int, value: float) -> Tensor:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 
-from pytest_brt.errors import BrtError
+from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import model_files
+from pytest_brt.model.engines import open_file
+from pytest_brt.model.grammar import choice_grammar
+from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import INSTALL
-from pytest_brt.model.local import LocalModel, open_gguf
+from pytest_brt.model.local import open_gguf
 from pytest_brt.model.machine import available_bytes, cores
-from pytest_brt.model.tiny import write_llama
+from pytest_brt.model.tiny import words, write_llama, write_mamba
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.
 _FLAGS = ("avx2", "fma", "f16c", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "sve")
 _GIB = 1 << 30
+#: Tokens of a vocabulary as today's models have it.
+_VOCABULARY = 100_000
 _REBUILD = (
     "for full speed: CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON "
     "-DGGML_BMI2=ON' pip install --force-reinstall --no-cache-dir --no-binary llama-cpp-python "
@@ -51,7 +58,7 @@ class Check:
 
 def examine(folder: Path) -> Iterator[Check]:
     """Look at everything, one check at a time; `folder` is the one with the models."""
-    yield _package()
+    yield from _package()
     yield from _generation()
     yield _processor()
     yield _tools()
@@ -65,51 +72,80 @@ def sound(checks: Iterable[Check]) -> bool:
     return all(check.state is not State.FAIL for check in checks)
 
 
-def _package() -> Check:
-    try:
+def _package() -> Iterator[Check]:
+    """Say what there is to run a GGUF file with."""
+    ours = find_spec("llama_cpp") is not None
+    if ours:
         version = importlib.metadata.version("llama-cpp-python")
-    except importlib.metadata.PackageNotFoundError:
-        return Check(name="llama-cpp-python", state=State.FAIL, text=f"not installed ({INSTALL})")
-    return Check(name="llama-cpp-python", state=State.OK, text=version)
+        yield Check(name="llama-cpp-python", state=State.OK, text=version)
+    server = find_server()
+    if server:
+        yield Check(name="llama-server", state=State.OK, text=server)
+    if not ours:
+        state = State.NOTE if server else State.FAIL
+        yield Check(name="llama-cpp-python", state=state, text=f"not installed ({INSTALL})")
 
 
 def _generation() -> Iterator[Check]:
-    """Generate a few tokens with a tiny model of random weights, in a process of their own."""
+    """Generate a few tokens with tiny models of random weights, in processes of their own."""
+    models: tuple[tuple[str, Callable[[Path], Path]], ...] = (
+        ("generation", functools.partial(write_llama, quantised=True)),
+        ("hybrid", write_mamba),
+        (
+            "vocabulary",
+            lambda path: write_llama(path, words=words(_VOCABULARY), quantised=True),
+        ),
+    )
     with tempfile.TemporaryDirectory(prefix="brt-doctor-") as folder:
-        path = write_llama(Path(folder) / "tiny.gguf", quantised=True)
-        try:
-            model = open_gguf(str(path), Settings(threads=1, context=1024, gpu_layers=0))
-            speed = _say_something(model)
-        except BrtError as problem:
-            yield Check(name="generation", state=State.FAIL, text=str(problem))
-            return
-        state, text = State.OK, f"works, in a child process, {speed}"
-        if model.host.notes:
-            state, text = State.NOTE, f"works; {'; '.join(model.host.notes)} ({_REBUILD})"
-        yield Check(name="generation", state=state, text=text)
-        try:
-            model = open_gguf(str(path), Settings(threads=1, context=1024))
-            _say_something(model)
-        except BrtError as problem:
-            text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
-            yield Check(name="GPU", state=State.FAIL, text=text)
-            return
-        ready = model.host.ready
-        if ready is not None and ready.gpu:
-            yield Check(name="GPU", state=State.OK, text="works: a model was put on it")
-        else:
-            text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
-            yield Check(name="GPU", state=State.NOTE, text=text)
+        for name, write in models:
+            check = _try(name, write(Path(folder) / f"{name}.gguf"))
+            yield check
+            if check.state is State.FAIL:
+                return
+        if find_spec("llama_cpp") is not None:
+            yield _gpu(Path(folder) / "generation.gguf")
 
 
-def _say_something(model: LocalModel) -> str:
-    """Generate, end the worker, and say how much it said."""
-    asked: Model = model
-    message = Message(role=Role.USER, text="hello")
+def _try(name: str, path: Path) -> Check:
+    """Generate with the model at `path`, freely and held to a form."""
     try:
-        done = asked.complete(Prompt(messages=(message,), sampling=Sampling(max_tokens=8)))
+        model = open_file(str(path), Settings(threads=1, context=1024, gpu_layers=0))
+        said = _say_something(model)
+    except BrtError as problem:
+        return Check(name=name, state=State.FAIL, text=str(problem))
+    slow = [note for note in model.notes if "slower" in note]
+    if slow:
+        text = f"works; {'; '.join(slow)} ({_REBUILD})"
+        return Check(name=name, state=State.NOTE, text=text)
+    return Check(name=name, state=State.OK, text=f"works, in a child process, {said}")
+
+
+def _gpu(path: Path) -> Check:
+    """Put a tiny model on the GPU, where the build has one."""
+    try:
+        model = open_gguf(str(path), Settings(threads=1, context=1024))
+        _say_something(model)
+    except BrtError as problem:
+        text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
+        return Check(name="GPU", state=State.FAIL, text=text)
+    ready = model.host.ready
+    if ready is not None and ready.gpu:
+        return Check(name="GPU", state=State.OK, text="works: a model was put on it")
+    text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
+    return Check(name="GPU", state=State.NOTE, text=text)
+
+
+def _say_something(model: Model) -> str:
+    """Generate, also held to a grammar, end the process, and say how much it said."""
+    messages = (Message(role=Role.USER, text="hello"),)
+    grammar = choice_grammar(["yes", "no"])
+    try:
+        done = model.complete(Prompt(messages=messages, sampling=Sampling(max_tokens=8)))
+        chosen = model.complete(Prompt(messages=messages, grammar=grammar))
     finally:
-        asked.close()
+        model.close()
+    if chosen[0].text not in {"yes", "no"}:
+        raise ModelProblem(f"a grammar is not kept to: {chosen[0].text[:40]!r}")
     return f"{done[0].tokens} tokens"
 
 

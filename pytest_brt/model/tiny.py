@@ -116,6 +116,25 @@ def vocabulary(
     return keys
 
 
+def words(count: int) -> dict[str, Value]:
+    """Return a vocabulary of `count` tokens: bytes, and words made by merging two of them."""
+    letters = [*"etaoinsrhldcumfpgwybvkxjqz_", "\u0120"]
+    merges: list[str] = []
+    seen: set[str] = set()
+    level = list(letters)
+    specials = 3
+    while len(merges) < count - 256 - specials:
+        grown = []
+        for head in level:
+            for letter in letters:
+                if head + letter not in seen and len(merges) < count - 256 - specials:
+                    seen.add(head + letter)
+                    merges.append(f"{head} {letter}")
+                    grown.append(head + letter)
+        level = grown
+    return vocabulary(merges)
+
+
 def write_llama(
     path: Path,
     *,
@@ -159,6 +178,8 @@ def write_llama(
         make.ones("output_norm.weight", width),
         make.normal("output.weight", size, width),
     ]
+    if quantised:  # random bytes are made much faster than random numbers
+        tensors = [_as_q4(tensor) if len(tensor.shape) > 1 else tensor for tensor in tensors]
     last: list[Tensor] = []
     for layer in range(layers):
         p = f"blk.{layer}."

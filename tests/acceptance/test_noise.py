@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from pytest_brt.issue import load_issue
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
-from pytest_brt.model.tiny import write_llama
+from pytest_brt.model.tiny import words, write_llama
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.opening import opening
 from pytest_brt.reproduce.agent.run import AgentSettings, agent, loop_of
@@ -44,15 +43,8 @@ ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
-    """Return a model of random weights, with a vocabulary of letters and made-up words."""
     pytest.importorskip("llama_cpp")
-    spec = importlib.util.spec_from_file_location("brt_shapes", BENCH / "shapes.py")
-    assert spec is not None
-    assert spec.loader is not None
-    shapes = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = shapes
-    spec.loader.exec_module(shapes)
-    path = write_llama(tmp_path_factory.mktemp("noise") / "noise.gguf", words=shapes.words(3000))
+    path = write_llama(tmp_path_factory.mktemp("noise") / "noise.gguf", words=words(3000))
     model = open_model(f"gguf:{path}", Settings(context=2048, threads=1))
     yield model
     model.close()

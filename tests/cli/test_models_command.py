@@ -219,13 +219,16 @@ def test_a_model_that_is_not_there(action: str, tmp_path: Path) -> None:
 def test_doctor_generates_in_a_child(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(tmp_path / "missing" / "folder", "doctor") == 0
     out = capsys.readouterr().out
-    for name in ("llama-cpp-python", "generation", "GPU", "processor", "memory", "sandbox"):
+    for name in ("llama-cpp-python", "generation", "hybrid", "vocabulary", "GPU", "processor",
+                 "memory", "sandbox"):  # fmt: skip
         assert f" {name} " in out
     assert re.search(r"(ok|note) +generation +works[,;]", out)
 
 
 def test_doctor_fails_when_a_check_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    for module in ("engines", "doctor"):
+        monkeypatch.setattr(f"pytest_brt.model.{module}.find_server", lambda: "")
     checks = {check.name: check for check in examine(tmp_path)}
     assert checks["generation"].state is State.FAIL
     assert "pytest-brt[llama]" in checks["generation"].text
