@@ -159,7 +159,10 @@ def served(path: Path, prompt: Prompt) -> tuple[float, int]:
         before = cpu_of_group(model.process.pid)
         done = model.complete(prompt)
         seconds = cpu_of_group(model.process.pid) - before
-        return seconds, sum(model.count([answer.text for answer in done]))
+        # It says how many tokens all answers have together only for one of them.
+        whole = [answer for answer in done if answer.finish is Finish.LENGTH]
+        rest = model.count([answer.text for answer in done if answer.finish is not Finish.LENGTH])
+        return seconds, len(whole) * TOKENS + sum(rest)
     finally:
         model.close()
 
@@ -188,9 +191,9 @@ def cpu_of_group(group: int) -> float:
 
 
 def first_token(weights: Weights) -> float:
-    """Return seconds to a first token / seconds of evaluating as many tokens bare; best of 3."""
+    """Return seconds to a first token / seconds of evaluating as many tokens bare; best of 2."""
     ours, bare = [], []
-    for _ in range(3):
+    for _ in range(2):
         engine = engine_of(weights, threads=cores())
         prompt = prompt_of(engine, 2048)
         ids = engine.conversations.render(prompt).ids.tolist()
@@ -232,11 +235,11 @@ def bare_loop(engine: Engine, ids: array[int]) -> float:
 
 
 def overhead_of(engine: Engine, prompt: Prompt) -> float:
-    """Return what the engine adds to a bare loop, as a fraction; the best of three pairs."""
+    """Return what the engine adds to a bare loop, as a fraction; the best of two pairs."""
     ids = engine.conversations.render(prompt).ids
     ask(engine, prompt)
     bare, ours = [], []
-    for _ in range(3):
+    for _ in range(2):
         bare.append(bare_loop(engine, ids))
         seconds, done = cpu(functools.partial(ask, engine, prompt))
         assert done[0].evaluated == 0

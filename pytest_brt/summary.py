@@ -75,6 +75,7 @@ class Summary:
         if self.options.passed_over:
             lines.append(f"brt: {self.options.passed_over}")
         if asked:
+            lines += [f"brt: {note}" for note in model.notes]
             lines.append(f"brt: {prospect(self.options.budget, inputs.spent)}")
         return lines
 
