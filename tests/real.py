@@ -11,9 +11,13 @@ from types import ModuleType
 
 import pytest
 
-needs_server = pytest.mark.skipif(
-    find_spec("xllamacpp") is None, reason="wants the extra server: no llama-server to compare with"
-)
+
+def has_server() -> bool:
+    """Whether there is a llama-server to compare with."""
+    return find_spec("xllamacpp") is not None
+
+
+needs_server = pytest.mark.skipif(not has_server(), reason="wants the extra server")
 
 
 @cache
