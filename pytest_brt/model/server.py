@@ -106,7 +106,8 @@ class ServerModel:
             ModelProblem: the server cannot be reached, or refuses the prompt.
         """
         facts = self._ask_facts()
-        if prompt.weighty and not prompt.thinking:
+        # A server holds thoughts to the form of the answer too: where there is one, none.
+        if prompt.weighty and not prompt.thinking and prompt.grammar is None:
             prompt = replace(prompt, thinking=self._budget(facts))
         if prompt.samples == 1:
             return (self._sample(prompt, 0),)

@@ -335,6 +335,9 @@ def test_thinking_is_switched_in_the_way_of_each_server(server: Server) -> None:
         ServerModel(server.url, settings()).complete(prompt(weighty=True))
         ServerModel(server.url, settings()).complete(prompt())
         on, off = server.asked()[-2:]
+        bound = prompt(weighty=True, grammar=choice_grammar(["hello"]))
+        ServerModel(server.url, settings()).complete(bound)
+        assert server.asked()[-1]["max_tokens"] == off["max_tokens"]
         keys = ("chat_template_kwargs", "reasoning_effort", "reasoning_budget_tokens")
         ways.append([{key: asked.get(key) for key in keys if key in asked} for asked in (on, off)])
         assert on["max_tokens"] - off["max_tokens"] == (0 if name == "vllm" else 512)
