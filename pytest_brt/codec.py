@@ -44,13 +44,15 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error
     except msgspec.DecodeError:
         return _from_escaped(text, kind)
+    except RecursionError as error:
+        raise StoreProblem(f"not a {kind.__name__}: nested too deeply") from error
 
 
 def _from_escaped(text: str | bytes, kind: type[T]) -> T:
     """Decode what msgspec refuses although it is JSON: escapes of lone surrogates."""
     try:
         return msgspec.convert(json.loads(text), type=kind)
-    except (ValueError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error
 
 

@@ -79,9 +79,12 @@ class Event:
 def read_event(line: bytes) -> Event:
     """Return the event a line holds; one named "garbage" when it holds none.
 
-    The subject's code can write to the pipe, so anything may come.
+    The subject's code can write to the pipe, so anything may come. What is nested so deeply that
+    it cannot be read was made to end its reader, and is named "trap".
     """
     try:
         return from_json(line, Event)
-    except StoreProblem:
+    except StoreProblem as problem:
+        if isinstance(problem.__cause__, RecursionError):
+            return Event(event="trap")
         return Event(event="garbage", text=line[:200].decode("utf-8", "replace"))

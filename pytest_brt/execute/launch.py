@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.cgroup import can_group
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.ladder import climb
@@ -54,4 +55,6 @@ def open_engine(
 def describe_level(engine: Engine) -> str:
     """Return one line for the header: the isolation level and what it means."""
     remark = engine.remark if isinstance(engine, ForkEngine | PlainEngine) else ""
+    if isinstance(engine, ForkEngine) and not can_group():
+        remark = "; ".join(filter(None, (remark, "memory is limited per process only")))
     return f"{_WORDS[engine.level]} ({remark})" if remark else _WORDS[engine.level]

@@ -63,7 +63,12 @@ class Sandbox:
         }
 
     def specification(
-        self, subject: Subject, *, tree: str, writable: list[str], env: dict[str, str]
+        self,
+        subject: Subject,
+        *,
+        tree: str,
+        writable: list[str],
+        env: dict[str, str],
     ) -> dict[str, object]:
         """Return what the launcher takes, its `Specification`."""
         needed = needed_paths(subject, tree)
@@ -84,6 +89,7 @@ class Sandbox:
             "uid": self.uid,
             "reads_all": bool(private),
             "net": self.net,
+            "group": "",
             "scope": self.scope,
             "size": PRIVATE_BYTES,
         }

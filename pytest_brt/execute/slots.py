@@ -135,7 +135,10 @@ class Slots:
         for name in ONE_THREAD:
             env.setdefault(name, "1")
         specification = self._sandbox.specification(
-            self._subject, tree=tree, writable=list(slot.view.writable), env=env
+            self._subject,
+            tree=tree,
+            writable=list(slot.view.writable),
+            env=env,
         )
         config = self._sandbox.configuration(self._subject, tree=tree, fork=self._may_fork())
         # What the project's folders hold must not be run while the interpreter starts.
@@ -143,11 +146,12 @@ class Slots:
         outer = dict(self._subject.env).get("PYTHONPATH")
         if outer:
             env["PYTHONPATH"] = outer
+        memory = self._setting.limits.memory_mb
         try:
-            worker = Worker(specification, config, slot.log)
+            worker = Worker(specification, config, slot.log, memory)
         except WorkerGone:  # once may be chance, as when memory ran out
             try:
-                worker = Worker(specification, config, slot.log)
+                worker = Worker(specification, config, slot.log, memory)
             except WorkerGone as error:
                 raise SubjectProblem(
                     f"{self._subject.python!r} ended before it was ready: {error}"

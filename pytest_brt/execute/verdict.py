@@ -25,19 +25,28 @@ OUTPUT_LIMIT = 4000
 def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     """Return what the tests of one process did, one run per item, at least one."""
     events = ended.events
-    pids = {event.pid for event in events if event.event != "garbage"}
+    odd = _oddity(events)
     items = _items(events)
     if not items:
         run = _without_items(scene, ended)
-        return (_tampered(run, "events from two processes"),) if len(pids) > 1 else (run,)
+        return (_tampered(run, odd),) if odd else (run,)
     runs = tuple(_item(scene, ended, node, told) for node, told in items.items())
-    if len(pids) > 1:
-        return tuple(_tampered(run, "events from two processes") for run in runs)
+    if odd:
+        return tuple(_tampered(run, odd) for run in runs)
     finish = next((event for event in events if event.event == "finish"), None)
     if finish is not None and not ended.timed_out and finish.code != ended.status:
         why = f"{ended.manner()}, but pytest said {finish.code}"
         return tuple(_tampered(run, why) for run in runs)
     return tuple(_verified(scene, ended, run) for run in runs) if scene.touched else runs
+
+
+def _oddity(events: Sequence[Event]) -> str:
+    """Return what no probe of ours does, "" where nothing is amiss."""
+    if any(event.event == "trap" for event in events):
+        return "events made to end their reader"
+    if len({event.pid for event in events if event.event != "garbage"}) > 1:
+        return "events from two processes"
+    return ""
 
 
 def _verified(scene: Scene, ended: Ended, run: TestRun) -> TestRun:

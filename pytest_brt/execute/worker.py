@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
+from pytest_brt.execute.cgroup import make_group
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.line import Line, Reply, WorkerGone, wait
 from pytest_brt.execute.process import EVENTS_LIMIT, Ended
@@ -31,15 +32,23 @@ class Worker:
     """A launcher, its sandbox, and the zygote in it."""
 
     def __init__(
-        self, specification: Mapping[str, object], config: Mapping[str, object], log: Path
+        self,
+        specification: Mapping[str, object],
+        config: Mapping[str, object],
+        log: Path,
+        memory_mb: int,
     ) -> None:
         """Start it and wait until it is ready; it writes its own troubles to `log`.
+
+        All that is started there may use `memory_mb` together, where that can be limited.
 
         Raises:
             SandboxProblem: it says that it cannot be.
             WorkerGone: it ended, or did not answer.
         """
         self._line = Line()
+        self._group = make_group(memory_mb)
+        joining = self._group.joining if self._group else ""
         #: The connection of the row that runs, or ran last.
         self._row: Line | None = None
         theirs = self._line.theirs
@@ -58,7 +67,7 @@ class Worker:
         theirs.close()
         os.close(life_reader)
         try:
-            self.send(specification)
+            self.send({**specification, "group": joining})
             self.send(config)
             self.ready = self.reply(START_SECONDS)
         except WorkerGone as error:
@@ -139,6 +148,8 @@ class Worker:
             self._kill()
         else:
             self._kill_group()
+        if self._group is not None:
+            self._group.close()
 
     def _ask_to_end(self) -> None:
         """Let the processes end one after the other, each collecting its children."""

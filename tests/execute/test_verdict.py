@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.execute.events import Event, Told
+from pytest_brt.execute.events import Event, Told, read_event
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Ended
@@ -294,3 +294,13 @@ def test_of_several_tests_each_says_whether_it_ran_a_changed_line() -> None:
     assert [run.exercised for run in runs] == [True, False, None]
     runs = verdicts(replace(SCENE, touched=True), _ended(events))
     assert {run.exercised for run in runs} == {True}, "one test with several parameters"
+
+
+def test_events_that_are_nested_too_deeply_are_tampering() -> None:
+    trap = read_event(b'{"event": "item", "x": ' + b"[" * 200_000 + b"]" * 200_000 + b"}")
+    assert trap.event == "trap"
+    assert read_event(b"no event").event == "garbage"
+    stream = _stream(*GOOD)
+    assert _one((*stream[:3], trap, *stream[3:])).verdict is Verdict.TAMPERED
+    (run,) = verdicts(SCENE, _ended((*stream[:2], trap)))
+    assert run.verdict is Verdict.TAMPERED

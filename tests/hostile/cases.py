@@ -286,6 +286,14 @@ CASES = {
     ),
     # What nothing in the same process can stop. It passes on the buggy tree as well, so it is
     # never taken for a reproduction.
+    "nests-events": _case(
+        "import os, stat\ndef test_a():\n  for n in range(3, 64):\n"
+        "    try: mode = os.fstat(n).st_mode\n    except OSError: continue\n"
+        "    if stat.S_ISFIFO(mode):\n"
+        "      os.write(n, b'{\"event\": \"item\", \"x\": ' + b'[' * 100000 + b'\\n')",
+        TAMPERED,
+        "made to end",
+    ),
     "forges-report": _case(
         "import json, os, stat\ndef test_a():\n"
         "  node = os.environ['PYTEST_CURRENT_TEST'].split(' ')[0]\n"

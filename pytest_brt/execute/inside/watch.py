@@ -101,7 +101,7 @@ class Watch:
         """Move the deadline as the event says."""
         try:
             event = json.loads(line.decode("utf-8")).get("event")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             return
         seconds = self.allow["events"].get(event)
         if seconds is not None:

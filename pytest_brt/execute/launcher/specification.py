@@ -30,6 +30,8 @@ class Specification(TypedDict):
     #: Rows may read what only root may, as interpreter or libraries lie among that.
     reads_all: bool
     net: str
+    #: The file by which to join a group whose memory is limited, or "".
+    group: str
     #: Landlock can keep signals in.
     scope: bool
     #: Bytes of one private file system.

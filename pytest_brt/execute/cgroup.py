@@ -1,0 +1,101 @@
+"""A group of processes whose memory the kernel counts together, where a user may make one.
+
+Limits of single processes do not count what many of them hold, nor files in memory. Groups are
+made beside our own, as systemd delegates them to a user, or below it (cgroups(7), versions 1, 2).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_MOUNT = Path("/sys/fs/cgroup")
+#: What the zygote and the row have anyway, on top of a test's own memory: MiB.
+_BESIDES = 256
+#: Limits by version: the file that must be there, and one for swap that may be.
+_FILES = (("memory.max", "memory.swap.max", "0"), ("memory.limit_in_bytes", "", ""))
+
+
+class MemoryGroup:
+    """One group; processes join by writing their number to `joining`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    @property
+    def joining(self) -> str:
+        """The file that a process writes its number to."""
+        return str(self._place / "cgroup.procs")
+
+    def close(self) -> None:
+        """Remove the group, when the last of its processes has ended."""
+        for _ in range(50):
+            try:
+                self._place.rmdir()
+            except FileNotFoundError:
+                return
+            except OSError:
+                time.sleep(0.02)
+            else:
+                return
+
+
+def make_group(memory_mb: int) -> MemoryGroup | None:
+    """Return a group whose processes may use so much memory together, None if there can be none."""
+    limit = str((memory_mb + _BESIDES) << 20)
+    for parent in _parents():
+        _clear(parent)
+        place = parent / f"brt-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            place.mkdir()
+        except OSError:
+            continue
+        for name, swap, none in _FILES:
+            try:
+                (place / name).write_text(limit, encoding="ascii")
+                if swap and (place / swap).exists():
+                    (place / swap).write_text(none, encoding="ascii")
+            except OSError:
+                continue
+            return MemoryGroup(place)
+        place.rmdir()
+    return None
+
+
+def can_group() -> bool:
+    """Return whether such groups can be made here."""
+    group = make_group(1)
+    if group is not None:
+        group.close()
+    return group is not None
+
+
+def _parents() -> Iterator[Path]:
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        own = path.lstrip("/")
+        if "memory" in controllers.split(","):
+            yield _MOUNT / "memory" / own
+        elif not controllers:
+            for mount in (_MOUNT, _MOUNT / "unified"):
+                if (mount / "cgroup.controllers").is_file():
+                    yield (mount / own).parent if own else mount
+                    yield mount / own
+
+
+def _clear(parent: Path) -> None:
+    """Remove the groups of tools that were killed."""
+    for place in parent.glob("brt-*-*"):
+        pid = place.name.split("-")[1]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            try:
+                place.rmdir()
+            except OSError:
+                continue  # somebody is in it still

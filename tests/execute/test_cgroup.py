@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute import launch
+from pytest_brt.execute.cgroup import can_group, make_group
+from pytest_brt.execute.launch import describe_level, open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.types import Verdict
+from tests.execute.projects import make_project, run_one
+
+needs_groups = pytest.mark.skipif(not can_group(), reason="no group of processes can be made here")
+#: Six processes that hold 150 MB each.
+HOLDS = """
+import os, time
+def test_a():
+    reader, writer = os.pipe()
+    children = []
+    for _ in range(6):
+        pid = os.fork()
+        if pid == 0:
+            held = b"x" * (150 << 20)
+            os.write(writer, b"x")
+            time.sleep(2)
+            os._exit(len(held) % 2)
+        children.append(pid)
+    os.close(writer)
+    told = b""
+    while len(told) < 6:
+        told += os.read(reader, 6) or b"ended!"
+    assert told == b"xxxxxx"
+"""
+
+
+@needs_groups
+def test_processes_of_a_test_share_its_memory(tmp_path: Path) -> None:
+    subject = find_subject(make_project(tmp_path / "p"), python=None, env={})
+    for memory, verdicts in ((256, {Verdict.CRASH, Verdict.FAIL}), (2048, {Verdict.PASS})):
+        engine = open_engine(subject, limits=Limits(seconds=15, memory_mb=memory))
+        try:
+            assert run_one(engine, HOLDS).verdict in verdicts
+            assert "per process" not in describe_level(engine)
+        finally:
+            engine.close()
+
+
+@needs_groups
+def test_a_group_goes_when_it_is_closed() -> None:
+    group = make_group(64)
+    assert group is not None
+    assert Path(group.joining).is_file()
+    group.close()
+    assert not Path(group.joining).exists()
+
+
+def test_where_there_are_no_groups_the_header_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = find_subject(make_project(tmp_path / "p"), python=None, env={})
+    engine = open_engine(subject, limits=Limits())
+    monkeypatch.setattr(launch, "can_group", lambda: False)
+    try:
+        assert "memory is limited per process only" in describe_level(engine)
+    finally:
+        engine.close()
