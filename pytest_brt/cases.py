@@ -119,9 +119,6 @@ def _files(issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path |
     for case in cases:
         for patch in case.patches:
             assert folder is not None, "there are patches"
-            path = _plain("--rank-fixes", folder / patch.name)
-            if not path.exists():  # one of several in a mailbox, "box.mbox#2", or a branch
-                mailbox = path.name.rpartition("#")[0]
-                path = path.with_name(mailbox or f"{path.name}.diff")
+            path = _plain("--rank-fixes", folder / patch.file)
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
     return paths

@@ -6,9 +6,15 @@ The text says what happened, the value with ``!r``, and what to do next, as in
 
 from __future__ import annotations
 
+from pytest_brt.shown import plain
+
 
 class BrtError(Exception):
     """Something went wrong that the user can understand and act on."""
+
+    def __str__(self) -> str:
+        """Return what is to be said, which may quote anybody."""
+        return plain(super().__str__())
 
 
 class UsageProblem(BrtError):

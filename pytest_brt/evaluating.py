@@ -45,6 +45,7 @@ from pytest_brt.ours import Missed, OurFiles, OurItem
 from pytest_brt.progress import PROGRESS, Progress
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.shown import show
 
 
 def open_study(config: pytest.Config) -> StudySession:
@@ -221,9 +222,9 @@ class StudySession(OurFiles):
         terminalreporter.section("study")
         if self.study.ledger.taken:
             count = self.study.ledger.taken
-            terminalreporter.write_line(f"{count} results taken from an earlier run")
+            show(terminalreporter, f"{count} results taken from an earlier run")
         for line in self.closing:
-            terminalreporter.write_line(line)
+            show(terminalreporter, line)
 
     def pytest_unconfigure(self) -> None:
         """End every process."""

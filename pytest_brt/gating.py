@@ -19,6 +19,7 @@ from pytest_brt.options import Options, read_options
 from pytest_brt.ours import Missed, OurFiles, OurItem
 from pytest_brt.rank.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
 from pytest_brt.rank.history import History
+from pytest_brt.shown import on_a_line, show
 
 
 def open_gate(config: pytest.Config) -> GateSession:
@@ -118,7 +119,8 @@ class GateSession(OurFiles):
     def pytest_report_header(self) -> list[str]:
         """Say what is compared."""
         count = sum(len(tests) for tests in self.files.values())
-        return [f"brt: gate {self.about}; {count} tests changed; sandbox {self.engine.level}"]
+        about = on_a_line(self.about)
+        return [f"brt: gate {about}; {count} tests changed; sandbox {self.engine.level}"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
@@ -162,7 +164,7 @@ class GateSession(OurFiles):
             )
         else:
             return
-        terminalreporter.write_line(text, green=proven > 0, red=proven == 0)
+        show(terminalreporter, text, green=proven > 0, red=proven == 0)
 
     def pytest_unconfigure(self) -> None:
         """End every process."""

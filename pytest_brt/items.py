@@ -17,6 +17,7 @@ from pytest_brt.plan import AttemptKey, Case
 from pytest_brt.progress import PROGRESS
 from pytest_brt.report.json import attempt_json, localised_json, repair_json, result_json
 from pytest_brt.run import Run
+from pytest_brt.shown import show
 from pytest_brt.types import Patch
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ class Work(OurItem):
             return
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             for line in lines:
-                reporter.write_line(f"  {line}")
+                show(reporter, f"  {line}")
 
     def keep(self, record: object) -> None:
         """Put `record` on the report, where other people's reporters find it."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import BrtError
+from pytest_brt.shown import on_a_line, plain
 from pytest_brt.syntax import PARSING
 
 #: Folders of the packages that run our items.
@@ -35,7 +36,7 @@ class OurItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show our own errors as one line; anything else is a defect, without pytest's frames."""
         if isinstance(excinfo.value, self.told):
-            return str(excinfo.value)
+            return plain(str(excinfo.value))
         if self.config.getoption("tbstyle", "auto") == "auto":
             return _defect(excinfo.value)
         with PARSING:  # pytest parses the source of every frame, while our threads parse too
@@ -43,7 +44,7 @@ class OurItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""
-        return self.path, None, self.name
+        return Path(on_a_line(str(self.path))), None, self.name
 
 
 def _defect(error: BaseException) -> str:
@@ -85,7 +86,7 @@ class OurFiles(ABC):
         report = yield
         if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
             report.outcome = "skipped"
-            report.wasxfail = str(call.excinfo.value)
+            report.wasxfail = plain(str(call.excinfo.value))
         if isinstance(item, OurItem) and call.when == "call" and item.seconds is not None:
             report.duration = item.seconds
         return report

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pytest_brt.report.plain import plain
+from pytest_brt.shown import plain
 
 _LOG = logging.getLogger("pytest_brt")
 

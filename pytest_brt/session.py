@@ -43,6 +43,7 @@ from pytest_brt.option_values import Write
 from pytest_brt.options import Mode, Options, read_options
 from pytest_brt.ours import OurFiles
 from pytest_brt.run import Run
+from pytest_brt.shown import on_a_line
 from pytest_brt.store import add_spent, save_last_run, write_bytes
 from pytest_brt.summary import Summary
 from pytest_brt.types import Cost, RunRecord
@@ -100,7 +101,7 @@ class Session(OurFiles):
 
     def pytest_report_header(self) -> list[str]:
         """Say what runs, on what, and how it is isolated."""
-        return self.summary.header(self.inputs)
+        return [on_a_line(line) for line in self.summary.header(self.inputs)]
 
     @property
     def unheard(self) -> str:
@@ -150,6 +151,9 @@ class Session(OurFiles):
         if not file_path.is_relative_to(self.config.rootpath):
             # pytest would leave the name of a file outside of its root empty.
             shared["nodeid"] = self._outside_name(file_path)
+        elif not str(file_path).isprintable():
+            # Reports of others write a node's name as it is, into terminals and into XML.
+            shared["nodeid"] = on_a_line(file_path.relative_to(self.config.rootpath).as_posix())
         if not patches:
             shared["localise"] = bool(
                 self.options.localise and case.issue and case.issue.source == self.options.localise
@@ -159,8 +163,8 @@ class Session(OurFiles):
 
     def _outside_name(self, path: Path) -> str:
         if path.is_relative_to(self._scratch):
-            return path.relative_to(self._scratch).as_posix()
-        return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
+            return on_a_line(path.relative_to(self._scratch).as_posix())
+        return on_a_line(Path(os.path.relpath(path, self.config.rootpath)).as_posix())
 
     # -- the loop -----------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from pytest_brt.report.table import (
     untried,
     with_harm,
 )
+from pytest_brt.shown import show
 from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
 
 #: Longest reason that is shown on one line; -v shows all of it.
@@ -99,28 +100,28 @@ class Summary:
         if record.localised:
             reporter.section("where the bug may be")
             for text in places(record):
-                reporter.write_line(f"  {text}")
+                show(reporter, f"  {text}")
         if record.repairs:
             reporter.section("repairs")
             for line in repairs(record):
-                reporter.write_line(f"  {line.text}", green=line.good)
+                show(reporter, f"  {line.text}", green=line.good)
         if record.ranks or record.not_run:
             plain = all(rank.score is None for rank in record.ranks)
             order = "Ensemble Pass Rate" if plain else "weighted score, beside Ensemble Pass Rate"
             reporter.section(f"fixes by {order}")
             self._show_ranks(reporter, record)
         for said in closing:
-            reporter.write_line(said)
+            show(reporter, said)
 
     # -- tests --------------------------------------------------------------------------
 
     def _show_tests(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
         for issue in record.issues:
-            reporter.write_line(f"{issue.source}: {issue.title}", bold=True)
+            show(reporter, f"{issue.source}: {issue.title}", bold=True)
             attempts = [attempt for attempt in record.attempts if attempt.issue == issue.id]
             self._show_attempts(reporter, attempts)
         if record.given:
-            reporter.write_line("tests given", bold=True)
+            show(reporter, "tests given", bold=True)
             self._show_considered(reporter, record.given, "on the unpatched tree")
 
     def _show_attempts(self, reporter: pytest.TerminalReporter, attempts: list[Attempt]) -> None:
@@ -130,13 +131,13 @@ class Summary:
             for attempt in attempts:
                 name = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
                 for note in attempt.notes:
-                    reporter.write_line(f"  {name}{note}")
+                    show(reporter, f"  {name}{note}")
         elif any(UNFINISHED in attempt.notes for attempt in attempts):
-            reporter.write_line(f"  {UNFINISHED}", yellow=True)
+            show(reporter, f"  {UNFINISHED}", yellow=True)
         for trouble in dict.fromkeys(attempt.trouble for attempt in attempts if attempt.trouble):
-            reporter.write_line(f"  without the model: {trouble}", yellow=True)
+            show(reporter, f"  without the model: {trouble}", yellow=True)
         for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
-            reporter.write_line(f"  {spent}")
+            show(reporter, f"  {spent}")
 
     def _show_considered(
         self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], how: str
@@ -145,20 +146,22 @@ class Summary:
         sure = [judged for judged in tests if judged.judgement.reproduces]
         possible = [j for j in tests if j.judgement.candidate and not j.judgement.reproduces]
         rest = [judged for judged in tests if not judged.judgement.candidate]
-        reporter.write_line(
+        show(
+            reporter,
             f"  {_count(len(tests), 'test')} considered, {len(sure)} "
-            f"{'fails' if len(sure) == 1 else 'fail'} {how}"
+            f"{'fails' if len(sure) == 1 else 'fail'} {how}",
         )
         if rest and not self.verbose:
-            reporter.write_line(f"  {others(tests)}")
+            show(reporter, f"  {others(tests)}")
         wide = by_model(tests if self.verbose else [*sure, *possible])
         if wide:
-            reporter.write_line(f"  {heading()}")
+            show(reporter, f"  {heading()}")
         self._show_each(reporter, sure, wide=wide)
         if possible:
-            reporter.write_line(
+            show(
+                reporter,
                 f"  possible: {_count(len(possible), 'failing test')} that may not be about the "
-                "report's bug"
+                "report's bug",
             )
             self._show_each(reporter, possible, wide=wide)
         if self.verbose:
@@ -178,18 +181,19 @@ class Summary:
         test, judgement = judged.test, judged.judgement
         colour = {"red": judgement.reproduces, "yellow": not judgement.reproduces}
         colour = colour if judgement.candidate else {}
-        reporter.write_line(
+        show(
+            reporter,
             f"  {judgement.verdict:<8} {judgement.confidence:4.0%}  "
             f"{columns(judged) + '  ' if wide else ''}{test.name}  [{test.oracle.kind}]",
             **colour,
         )
         failure = judgement.runs[0].reason if judgement.runs else judgement.reason
-        reporter.write_line(f"           {self._cut(failure)}")
+        show(reporter, f"           {self._cut(failure)}")
         place = place_of(judgement.runs[0]) if judgement.runs else ""
         if place:
-            reporter.write_line(f"           {self._cut(place)}")
+            show(reporter, f"           {self._cut(place)}")
         if failure != judgement.reason:
-            reporter.write_line(f"           {self._cut(judgement.reason)}")
+            show(reporter, f"           {self._cut(judgement.reason)}")
 
     def _cut(self, reason: str) -> str:
         line = " ".join(reason.split())
@@ -204,25 +208,25 @@ class Summary:
         for issue in dict.fromkeys((*groups, *missing)):
             ranks = groups.get(issue, ())
             if len(record.issues) > 1:
-                reporter.write_line(titles.get(issue, issue), bold=True)
+                show(reporter, titles.get(issue, issue), bold=True)
             for line in table(ranks, cut=None if self.verbose else REASON) if ranks else ():
-                reporter.write_line(f"  {line.text}", green=line.good)
+                show(reporter, f"  {line.text}", green=line.good)
             for text in unfinished(missing.get(issue)):
-                reporter.write_line(f"  {text}", yellow=True)
+                show(reporter, f"  {text}", yellow=True)
             if not ranks:
                 continue
             if has_verdict(ranks) or issue in missing:
                 verdict = verdict_of(ranks, missing.get(issue))
-                reporter.write_line(f"  {verdict}", bold=True)
+                show(reporter, f"  {verdict}", bold=True)
             names = {judged.test.id: judged.test.name for judged in _candidates(record, issue)}
             asked = question(difference_of(ranks), names)
             for text in (*regressions(ranks), *untried(ranks), *exposures(ranks), *asked):
-                reporter.write_line(f"  {text}")
+                show(reporter, f"  {text}")
             for text in reasons(ranks) if self.verbose else ():
-                reporter.write_line(f"  {text}")
+                show(reporter, f"  {text}")
             self._show_selected(reporter, ranks)
             for text in _flips(ranks, _candidates(record, issue)):
-                reporter.write_line(f"  {text}")
+                show(reporter, f"  {text}")
 
     def _show_selected(self, reporter: pytest.TerminalReporter, ranks: tuple[Rank, ...]) -> None:
         chosen: dict[str, tuple[Rank, ...]] = {}
@@ -233,7 +237,7 @@ class Summary:
             chosen[option] = at_least(ranks, self.options.threshold)
         for option, selected in chosen.items():
             names = ", ".join(with_harm(rank) for rank in selected) or "no patch"
-            reporter.write_line(f"  selected by {option}: {names}")
+            show(reporter, f"  selected by {option}: {names}")
 
 
 def _count(number: int, noun: str) -> str:
@@ -272,4 +276,4 @@ def _flips(ranks: tuple[Rank, ...], candidates: tuple[JudgedTest, ...]) -> Itera
 def _show_diff(reporter: pytest.TerminalReporter, edit: Edit) -> None:
     for line in edit.diff().splitlines():
         colour = {"green": line.startswith("+"), "red": line.startswith("-")}
-        reporter.write_line(line, **colour)
+        show(reporter, line, **colour)

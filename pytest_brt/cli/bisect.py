@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.shown import say
 
 if TYPE_CHECKING:
     from pytest_brt.execute.row import TestTarget
@@ -80,20 +81,20 @@ def _target(test: str, root: Path, test_root: str) -> TestTarget:
 
 def _say(tried: Tried) -> None:
     revision = tried.revision
-    print(f"{tried.state:<10} {revision.short} {revision.about}", flush=True)
+    say(f"{tried.state:<10} {revision.short} {revision.about}")
     if tried.state != "good":
-        print(f"           {tried.reason}", flush=True)
+        say(f"           {tried.reason}")
 
 
 def _tell(found: Bisection) -> int:
     if found.problem:
-        print(f"not searched: {found.problem}")
+        say(f"not searched: {found.problem}")
         return 1
     if len(found.suspects) == 1:
         revision = found.suspects[0]
-        print(f"first bad commit: {revision.sha} {revision.about}")
+        say(f"first bad commit: {revision.sha} {revision.about}")
         return 0
-    print("one of these made it fail; the test cannot be run on the others:")
+    say("one of these made it fail; the test cannot be run on the others:")
     for revision in found.suspects:
-        print(f"  {revision.short} {revision.about}")
+        say(f"  {revision.short} {revision.about}")
     return 1

@@ -10,6 +10,7 @@ from typing import NoReturn
 from pytest_brt import __version__
 from pytest_brt.cli import bisect, bundle, front, models, recheck, report, unmark
 from pytest_brt.errors import BrtError
+from pytest_brt.shown import say
 
 
 class _Parser(argparse.ArgumentParser):
@@ -37,5 +38,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(known.command(known))
     except BrtError as error:
-        print(f"pytest-brt: {error}", file=sys.stderr)
+        say(f"pytest-brt: {error}", error=True)
         return 4

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import BrtError
+from pytest_brt.shown import say
 
 if TYPE_CHECKING:
     from pytest_brt.model.header import Header
@@ -83,18 +84,18 @@ def _list(arguments: argparse.Namespace) -> int:
 
     folder = _folder(arguments)
     files, names = model_files(folder), read_names(folder)
-    print(f"models in {folder}:" if files else f"no models in {folder} yet")
+    say(f"models in {folder}:" if files else f"no models in {folder} yet")
     for file in files:
         changed = check_unchanged(file)
         default = "; the default" if names.default == file.stem else ""
-        print(f"  {file.stem}: {_facts(file)}{default}" + (f"; {changed}" if changed else ""))
+        say(f"  {file.stem}: {_facts(file)}{default}" + (f"; {changed}" if changed else ""))
     for alias, target in sorted(names.aliases.items()):
-        print(f"  {alias}: another name of {target}")
+        say(f"  {alias}: another name of {target}")
     others = cached_models()
     if others:
-        print("\nof other programs (read where they are: --brt-model gguf:NAME):")
+        say("\nof other programs (read where they are: --brt-model gguf:NAME):")
     for found in others:
-        print(f"  {found.name}: {_facts(found.path)}; {found.owner}")
+        say(f"  {found.name}: {_facts(found.path)}; {found.owner}")
     _print_catalogue()
     return 0
 
@@ -112,11 +113,11 @@ def _facts(file: Path) -> str:
 def _print_catalogue() -> None:
     from pytest_brt.model.catalogue import read_catalogue
 
-    print("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
+    say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
     for entry in read_catalogue():
         place = f"; {entry.repository} {entry.file}".rstrip() if entry.repository else ""
         facts = f"{entry.parameters}; {entry.size}; {entry.licence}"
-        print(f"  {entry.tier:<9} {entry.name}: {facts}; thinks: {entry.thinks}{place}")
+        say(f"  {entry.tier:<9} {entry.name}: {facts}; thinks: {entry.thinks}{place}")
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -130,8 +131,8 @@ def _add(arguments: argparse.Namespace) -> int:
             continue
         target = add_model(file, _folder(arguments), link=arguments.link)
         facts = known_facts(target)
-        print(f"added {target}" + (f"\nSHA-256 {facts.sha256}" if facts else ""))
-        print(f"use it: pytest --brt-model gguf:{target.stem} …")
+        say(f"added {target}" + (f"\nSHA-256 {facts.sha256}" if facts else ""))
+        say(f"use it: pytest --brt-model gguf:{target.stem} …")
     return 0
 
 
@@ -139,7 +140,7 @@ def _remove(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.catalogue import remove_model
 
     for path in remove_model(_find(arguments), _folder(arguments)):
-        print(f"removed {path}")
+        say(f"removed {path}")
     return 0
 
 
@@ -150,7 +151,7 @@ def _default(arguments: argparse.Namespace) -> int:
 
     folder, name = _folder(arguments), _called(arguments)
     write_names(folder, replace(read_names(folder), default=name))
-    print(f"{name} is taken when no model is named (--brt-model none for none)")
+    say(f"{name} is taken when no model is named (--brt-model none for none)")
     return 0
 
 
@@ -162,7 +163,7 @@ def _alias(arguments: argparse.Namespace) -> int:
     folder, name = _folder(arguments), _called(arguments)
     names = read_names(folder)
     write_names(folder, replace(names, aliases={**names.aliases, arguments.alias: name}))
-    print(f"{arguments.alias} is another name of {name}")
+    say(f"{arguments.alias} is another name of {name}")
     return 0
 
 
@@ -181,7 +182,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     file = _find(arguments)
     digest, known = verify_model(file)
     what = "unchanged since it was added" if known else "noted: compare it with its publisher's"
-    print(f"{file.name}: SHA-256 {digest}, {what}")
+    say(f"{file.name}: SHA-256 {digest}, {what}")
     return 0
 
 
@@ -192,30 +193,30 @@ def _info(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.memory import DoesNotFit, needed_bytes, plan
 
     header = read_header(_find(arguments))
-    print(f"file          {header.path} ({_size(header.size)})")
-    print(f"model         {header.name or '(no name)'}, architecture {header.architecture!r}")
-    print(f"parameters    {header.parameters / 1e9:.2f} billion, {header.layers} layers")
+    say(f"file          {header.path} ({_size(header.size)})")
+    say(f"model         {header.name or '(no name)'}, architecture {header.architecture!r}")
+    say(f"parameters    {header.parameters / 1e9:.2f} billion, {header.layers} layers")
     weights = ", ".join(f"{kind} {_size(size)}" for kind, size in header.types[:4])
-    print(f"weights       {weights}")
-    print(f"context       trained for {header.context or 'an unknown number of'} tokens")
+    say(f"weights       {weights}")
+    say(f"context       trained for {header.context or 'an unknown number of'} tokens")
     fixed = f", and {_size(header.state_bytes)} for each answer at a time"
     state = fixed if header.state_bytes else ""
-    print(f"per token     {header.kv_bytes_per_token} bytes of context memory{state}")
-    print(f"template      {_template(header.chat_template)}")
+    say(f"per token     {header.kv_bytes_per_token} bytes of context memory{state}")
+    say(f"template      {_template(header.chat_template)}")
     chosen = (arguments.context,) if arguments.context else (4096, 8192, 16384, 32768)
     for context in chosen:
         if context <= (header.context or context):
-            print(f"memory        {_size(needed_bytes(header, context))} with {context} tokens")
+            say(f"memory        {_size(needed_bytes(header, context))} with {context} tokens")
     try:
         setup = plan(header, Settings(context=arguments.context), available_bytes())
     except DoesNotFit as problem:
-        print(f"here          does not fit: {problem}")
+        say(f"here          does not fit: {problem}")
         return 0
-    print(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time,")
-    print(f"              {_size(setup.needed)} in all, {setup.threads} threads")
-    print(f"speed         {_speed(header)}")
+    say(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time,")
+    say(f"              {_size(setup.needed)} in all, {setup.threads} threads")
+    say(f"speed         {_speed(header)}")
     for note in setup.notes:
-        print(f"              {note}")
+        say(f"              {note}")
     return 0
 
 
@@ -253,7 +254,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     checks: list[Check] = []
     for check in (*examine(_folder(arguments)), _sandbox()):
         checks.append(check)
-        print(f"{check.state:<5} {check.name:<17} {check.text}", flush=True)
+        say(f"{check.state:<5} {check.name:<17} {check.text}")
     return 0 if sound(checks) else 1
 
 
@@ -286,13 +287,13 @@ def _bench(arguments: argparse.Namespace) -> int:
         speed = measure_speed(model)
     finally:
         model.close()
-    print(f"reading          {speed.reading:8.1f} tokens/s (a prompt of {speed.prompt_tokens})")
-    print(f"writing 1        {speed.writing:8.1f} tokens/s")
-    print(f"writing 16       {speed.together:8.1f} tokens/s together")
+    say(f"reading          {speed.reading:8.1f} tokens/s (a prompt of {speed.prompt_tokens})")
+    say(f"writing 1        {speed.writing:8.1f} tokens/s")
+    say(f"writing 16       {speed.together:8.1f} tokens/s together")
     cost = speed.together / speed.together_grammar - 1
-    print(f"… with a grammar {speed.together_grammar:8.1f} tokens/s together ({cost:+.0%} time)")
+    say(f"… with a grammar {speed.together_grammar:8.1f} tokens/s together ({cost:+.0%} time)")
     used = speed.writing * file.stat().st_size
-    print(
+    say(
         f"memory           {speed.bandwidth / 1e9:8.1f} GB/s; writing 1 reads {used / 1e9:.1f} GB/s"
     )
     return 0

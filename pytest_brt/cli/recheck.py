@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.shown import say
 
 if TYPE_CHECKING:
     from pytest_brt.execute.subject import Subject
@@ -60,12 +61,12 @@ def _recheck(arguments: argparse.Namespace) -> int:
         root, python=arguments.python, env=_environment(arguments.env), sandbox=sandbox
     )
     if folder.signed is False:
-        print("signed, but not checked: give the key with --key FILE")
+        say("signed, but not checked: give the key with --key FILE")
     if sha256(to_json(subject.env)) != setting.env_hash:
         names = ", ".join(setting.env_names) or "none"
-        print(f"the environment differs from the recorded one (variables recorded: {names})")
+        say(f"the environment differs from the recorded one (variables recorded: {names})")
     for line in _differences(setting, subject, arguments.net):
-        print(line)
+        say(line)
     engine = open_engine(
         subject,
         sandbox=sandbox,
@@ -78,11 +79,11 @@ def _recheck(arguments: argparse.Namespace) -> int:
             kept += claim.holds
             lost += not claim.holds
             if arguments.verbose or not claim.holds:
-                print(f"{'holds' if claim.holds else 'LOST '}  {claim.about}: {claim.detail}")
+                say(f"{'holds' if claim.holds else 'LOST '}  {claim.about}: {claim.detail}")
     finally:
         engine.close()
     words = "all of it holds" if not lost else f"{lost} of {kept + lost} facts do not hold"
-    print(f"{words} ({kept + lost} facts, sandbox {engine.level})")
+    say(f"{words} ({kept + lost} facts, sandbox {engine.level})")
     return 1 if lost else 0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.report.plain import plain
+from pytest_brt.shown import say
 
 
 def register(commands: Any) -> None:
@@ -64,19 +64,19 @@ def _report(arguments: argparse.Namespace) -> int:
         )
     if arguments.html:
         write_text(Path(arguments.html), as_page(found))
-        print(f"{len(found)} dialogues: {arguments.html}")
+        say(f"{len(found)} dialogues: {arguments.html}")
         return 0
     chosen = [told for told in found if not names or told.name in names]
     if not chosen:
         known = ", ".join(told.name for told in found)
         raise UsageProblem(f"no dialogue is called {names[0]!r} (there are: {known})")
     if len(chosen) == 1:
-        _print("\n".join(as_text(chosen[0], whole=arguments.verbose)))
+        say("\n".join(as_text(chosen[0], whole=arguments.verbose)))
         return 0
     for told in chosen:
         last = heading(told.steps[-1]) if told.steps else "nothing"
-        _print(f"{told.name}: {len(told.steps)} steps, {told.ended}; last: {last}")
-    print(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
+        say(f"{told.name}: {len(told.steps)} steps, {told.ended}; last: {last}")
+    say(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
     return 0
 
 
@@ -92,9 +92,5 @@ def _compare(folders: list[Path]) -> int:
     else:
         tables = beside(dict(zip(map(str, folders), studies, strict=True)))
     for table in tables:
-        _print("\n".join(text_of(table)))
+        say("\n".join(text_of(table)))
     return 0
-
-
-def _print(text: str) -> None:
-    print(plain(text.encode("utf-8", "replace").decode("utf-8")))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.shown import say
 
 if TYPE_CHECKING:
     from pytest_brt.execute.engine import Engine
@@ -60,7 +60,7 @@ def _unmark_file(test: str, root: Path, engine: Engine) -> int:
     data = path.read_bytes()
     nodes = (node,) if node else marked_tests(place, data)
     if not nodes:
-        print(f"{place}: no test is marked")
+        say(f"{place}: no test is marked")
     left = 0
     for name in nodes:
         without = unmark(place, data, name)
@@ -68,10 +68,10 @@ def _unmark_file(test: str, root: Path, engine: Engine) -> int:
         run = engine.run(Row(targets=(target,))).runs[0]
         if run.verdict is Verdict.PASS:
             data = without
-            print(f"{place}::{name}: unmarked, it passes")
+            say(f"{place}::{name}: unmarked, it passes")
         else:
             left = 1
-            print(f"{place}::{name}: still marked: {run.reason}", file=sys.stderr)
+            say(f"{place}::{name}: still marked: {run.reason}", error=True)
     if data != path.read_bytes():
         write_bytes(path, data)
     return left

@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from collections import Counter
 from email import message_from_bytes
 from pathlib import Path
 
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.names import decode
+from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 
 _SUFFIXES = (".diff", ".patch", ".mbox")
@@ -47,6 +49,10 @@ def read_patches(folder: Path) -> tuple[Patch, ...]:
             )
         return tuple(_read(folder, folder.parent))
     patches = tuple(patch for path in _files(folder) for patch in _read(path, folder))
+    names = Counter(patch.name for patch in patches)
+    twice = next((name for name, times in names.items() if times > 1), None)
+    if twice is not None:
+        raise UsageProblem(f"two patches in {str(folder)!r} are both called {twice!r} (rename one)")
     if not patches:
         raise UsageProblem(
             f"no patches in {str(folder)!r} (looked for *.diff, *.patch and *.mbox in it"
@@ -74,7 +80,8 @@ def _read(path: Path, folder: Path) -> list[Patch]:
     except OSError as error:
         raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
     # File names can hold any bytes, but reports are UTF-8.
-    name = os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
+    raw = os.fsencode(path.relative_to(folder).as_posix())
+    name = on_a_line(raw.decode("utf-8", "backslashreplace"))
     mails = _mails(data)
     if not mails:
         texts = [_text(data)]
@@ -83,7 +90,12 @@ def _read(path: Path, folder: Path) -> list[Patch]:
     else:
         texts = [_text(b"\n".join(_body(mail) for mail in mails))]
     return [
-        Patch(id=content_id(text), name=name if number == 1 else f"{name}#{number}", text=text)
+        Patch(
+            id=content_id(text),
+            name=name if number == 1 else f"{name}#{number}",
+            text=text,
+            file=path.relative_to(folder).as_posix(),
+        )
         for number, text in enumerate(texts, start=1)
     ]
 

@@ -22,6 +22,8 @@ class Patch:
     #: Path within the folder it came from, as in "fix-03.diff".
     name: str
     text: str
+    #: The file it came from, within that folder and as the system calls it; "" for none.
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

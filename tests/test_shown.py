@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.report.plain import plain
+from pytest_brt.shown import plain
 
 
 @given(st.text())
