@@ -6,6 +6,8 @@ the file; one that is interrupted, or killed, leaves it for the next run of the 
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -24,6 +26,8 @@ class _Line:
     key: str
     #: JSON, as text: what it is, its reader knows.
     value: str
+    #: `content_id` of both; a line with another one was changed by somebody.
+    digest: str = ""
 
 
 class Journal:
@@ -43,8 +47,10 @@ class Journal:
         self._setting = setting
         self._lock = Lock()
         self._closed = False
-        lines, self._torn = _read(path)
-        self._lines = dict(lines)
+        found = _read(path)
+        self._torn, self._lines = found.torn, dict(found.lines)
+        #: Lines that are not as they were written, and are not used.
+        self.changed = found.changed
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
@@ -65,7 +71,8 @@ class Journal:
 
         A file that cannot be written costs the next run time, and nothing else: no error.
         """
-        line = to_json(_Line(key=self._key(names), value=to_json(value)))
+        key, text = self._key(names), to_json(value)
+        line = to_json(_Line(key=key, value=text, digest=content_id(key, text)))
         with self._lock:
             if self._closed:
                 return
@@ -93,17 +100,61 @@ class Journal:
         return content_id(self._setting, *names)
 
 
-def _read(path: Path) -> tuple[list[tuple[str, str]], bool]:
-    """Return the lines that are whole, and whether the last one was cut off."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What a file holds."""
+
+    lines: tuple[tuple[str, str], ...]
+    #: How many lines are not as they were written.
+    changed: int
+    #: The last one was cut off.
+    torn: bool
+
+
+def _read(path: Path) -> _Read:
     try:
         data = path.read_bytes()
     except OSError:
-        return [], False
+        return _Read(lines=(), changed=0, torn=False)
     found = []
+    changed = 0
     for text in data.splitlines():
         try:
             line = from_json(text, _Line)
         except StoreProblem:
             continue
-        found.append((line.key, line.value))
-    return found, bool(data) and not data.endswith(b"\n")
+        if line.digest == content_id(line.key, line.value):
+            found.append((line.key, line.value))
+        else:
+            changed += 1
+    torn = bool(data) and not data.endswith(b"\n")
+    return _Read(lines=tuple(found), changed=changed, torn=torn)
+
+
+class Held:
+    """The right to a journal's file, for as long as one run goes on."""
+
+    def __init__(self, path: Path) -> None:
+        """Take it, unless another run has it."""
+        #: Another run has it, and goes on: the file is not one that an interrupted run left.
+        self.busy = False
+        self._descriptor: int | None = None
+        if sys.platform == "win32":
+            return
+        import fcntl
+
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.busy = True
+            self.close()
+        except OSError:
+            self.close()  # a file that cannot be held: two runs at once may do the same work
+
+    def close(self) -> None:
+        """Give it back; safe to call twice."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

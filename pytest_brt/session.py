@@ -37,7 +37,7 @@ from pytest_brt.items import (
     RepairItem,
     Work,
 )
-from pytest_brt.journal import Journal
+from pytest_brt.journal import Held, Journal
 from pytest_brt.landing import plan_edits
 from pytest_brt.option_values import Write
 from pytest_brt.options import Mode, Options, read_options
@@ -87,6 +87,7 @@ class Session(OurFiles):
         self.inputs = inputs
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
         self.files = files
+        self._held: Held | None = None
         self.journal = self._open_journal()
         self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
         self.summary = Summary(config, options)
@@ -231,6 +232,12 @@ class Session(OurFiles):
             if self.journal.taken:
                 count = self.journal.taken
                 self.closing.append(f"{count} results taken from the run that was interrupted")
+            if self.journal.changed:
+                count = self.journal.changed
+                self.closing.append(
+                    f"{count} results of the run that was interrupted are not what was written: "
+                    "they were not used"
+                )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
         for write in (*self.files.writers(), self._keep_tests, self._keep_spent, self._land):
@@ -279,7 +286,9 @@ class Session(OurFiles):
         )
         facts = (self.files.tree, repr(engine.subject), engine.level, repr(asked))
         setting = content_id(__version__, *facts)
-        return Journal(folder / "journal.jsonl", setting)
+        path = folder / "journal.jsonl"
+        self._held = Held(path)
+        return None if self._held.busy else Journal(path, setting)
 
     def _keep_tests(self, record: RunRecord) -> None:
         if not record.attempts:
@@ -327,5 +336,7 @@ class Session(OurFiles):
             if model is not None:
                 model.close()
         self.run.close()
+        if self._held is not None:
+            self._held.close()
         self.inputs.workbench.engine.close()
         shutil.rmtree(self._scratch, ignore_errors=True)

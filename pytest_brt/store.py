@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
@@ -20,6 +21,8 @@ class LastRun:
     tests: tuple[JudgedTest, ...]
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
+    #: SHA-256 of the rest, as `to_json` writes it.
+    digest: str = ""
 
 
 def save_last_run(folder: Path, tests: tuple[JudgedTest, ...], about: str) -> None:
@@ -28,22 +31,32 @@ def save_last_run(folder: Path, tests: tuple[JudgedTest, ...], about: str) -> No
     Raises:
         StoreProblem: the folder cannot be written.
     """
-    write_text(folder / "last-run.json", to_json(LastRun(tests=tests, about=about)))
+    last = LastRun(tests=tests, about=about)
+    write_text(folder / "last-run.json", to_json(replace(last, digest=_digest(last))))
 
 
 def load_last_run(folder: Path) -> LastRun:
     """Return what `save_last_run` kept; no tests when there is no earlier run.
 
     Raises:
-        StoreProblem: the file is damaged; it says which, so that it can be deleted.
+        StoreProblem: the file is damaged, or was changed since it was written; it says which,
+            so that it can be deleted.
     """
     path = folder / "last-run.json"
     if not path.exists():
         return LastRun(tests=())
     try:
-        return from_json(path.read_bytes(), LastRun)
+        last = from_json(path.read_bytes(), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
+    if last.digest != _digest(last):
+        raise StoreProblem(f"{str(path)!r} is not what was written: it is not used (delete it)")
+    return replace(last, digest="")
+
+
+def _digest(last: LastRun) -> str:
+    text = to_json(replace(last, digest=""))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

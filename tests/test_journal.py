@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pytest_brt.journal import Journal
+from pytest_brt.journal import Held, Journal
 from pytest_brt.types import Attempt
 
 
@@ -87,3 +87,28 @@ def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     journal = Journal(blocked / "journal.jsonl", "s")
     journal.put(attempt(1), "a")
     assert journal.get(Attempt, "a") is None
+
+
+def test_a_line_that_was_changed_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "s")
+    journal.put(attempt(1), "a")
+    journal.put(attempt(2), "b")
+    assert Journal(path, "s").changed == 0
+    path.write_bytes(path.read_bytes().replace(b'\\"index\\":1', b'\\"index\\":7'))
+    again = Journal(path, "s")
+    assert again.get(Attempt, "a") is None
+    assert again.get(Attempt, "b") == attempt(2)
+    assert again.changed == 1
+
+
+def test_a_file_belongs_to_one_run_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "journal.jsonl"
+    first = Held(path)
+    assert not first.busy
+    assert Held(path).busy
+    first.close()
+    first.close()
+    second = Held(path)
+    assert not second.busy
+    second.close()

@@ -28,6 +28,14 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["last-run.json"]
 
 
+def test_a_file_that_was_changed_is_not_used(tmp_path: Path) -> None:
+    save_last_run(tmp_path, (), "issue.md, now")
+    path = tmp_path / "last-run.json"
+    path.write_text(path.read_text("utf-8").replace("now", "new"), "utf-8")
+    with pytest.raises(StoreProblem, match=r"'.*last-run.json' is not what was written.*delete it"):
+        load_last_run(tmp_path)
+
+
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "last-run.json").write_text('{"tests": [', "utf-8")
     with pytest.raises(StoreProblem, match=r"cannot read '.*last-run.json': .*\(delete it\)"):
