@@ -91,7 +91,7 @@ CASES = {
     ),
     "connects-abstract": _case(
         "import socket\ndef test_a():\n  s = socket.socket(socket.AF_UNIX)\n"
-        "  s.connect('\\0ABSTRACT')",
+        "  s.connect('\\x00ABSTRACT')",
         FAIL,
     ),
     "resolves-names": _case(

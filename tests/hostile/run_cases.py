@@ -12,6 +12,8 @@ import platform
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_brt.execute import sandbox
@@ -38,64 +40,81 @@ def digest(root: Path) -> str:
     return found.hexdigest()
 
 
-def main() -> None:
-    """Make a project, run every case on it, and tell what came of it."""
-    level, folder, mark, shown = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
-    sandbox.NOBODY = ALONE
-    home, outside, root = Path.home() / f"brt-{mark}", folder / "outside", folder / "project"
+@contextmanager
+def scene(folder: Path, mark: str, shown: Path) -> Iterator[tuple[dict[str, str], list[Path]]]:
+    """Make what is to be attacked; give the words that stand for it, and the folders."""
+    home, outside = Path.home() / f"brt-{mark}", folder / "outside"
     for path in (home, outside):
         path.mkdir()
     (home / "secret").write_text("secret", encoding="utf-8")
     (outside / "kept").write_text("kept", encoding="utf-8")
     outside.chmod(0o777)
-    make_project(root)
-    with (root / "pkg/core.py").open("a", encoding="utf-8") as stream:
-        stream.write(CORE)
     os.environ["BRT_TEST_TOKEN"] = "secret"
     server = socket.create_server(("127.0.0.1", 0))
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind(f"\0{mark}")
     abstract.listen()
-    held = [_listen(outside / "socket"), _listen(shown / "socket")]
+    held = [server, abstract, _listen(outside / "socket"), _listen(shown / "socket")]
     os.mkfifo(shown / "pipe")
     (shown / "pipe").chmod(0o666)
     pipe = os.open(shown / "pipe", os.O_RDWR)
+    os.write(pipe, b"secret")
     (shown / "kept").write_text("kept", encoding="utf-8")
-    _, terminal = os.openpty()
+    note = Path(f"/dev/shm/brt-note-{mark}.host")
+    note.write_text("kept", encoding="utf-8")
+    inner, terminal = os.openpty()
     Path(os.ttyname(terminal)).chmod(0o666)
-    words = {
-        "SHOWN": str(shown),
-        "TERMINAL": os.ttyname(terminal),
-        "KEYCTL": "219" if platform.machine() == "aarch64" else "250",
-        "SECRET": str(home / "secret"),
-        "HOME_FOLDER": str(home),
-        "OUTSIDE": str(outside),
-        "PORT": str(server.getsockname()[1]),
-        "ABSTRACT": mark,
-        "MARK": f"brt-note-{mark}",
-        "TMP": "__import__('tempfile').gettempdir()",
-    }
-    before = [digest(path) for path in (root, home, outside, shown)]
-    subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
-    engine = open_engine(subject, sandbox=level, limits=Limits(seconds=4.0, start_seconds=20.0))
-    targets = [
-        TestTarget(
-            id=name, path="tests/test_h.py", source=_filled(case.source, words), node="test_a"
-        )
-        for name, case in CASES.items()
-    ]
-    try:
-        result = engine.run(Row(targets=tuple(targets)))
-    finally:
-        engine.close()
-        os.close(pipe)
-        for server_socket in held:
-            server_socket.close()
+    yield (
+        {
+            "SHOWN": str(shown),
+            "TERMINAL": os.ttyname(terminal),
+            "KEYCTL": "219" if platform.machine() == "aarch64" else "250",
+            "SECRET": str(home / "secret"),
+            "HOME_FOLDER": str(home),
+            "OUTSIDE": str(outside),
+            "PORT": str(server.getsockname()[1]),
+            "ABSTRACT": mark,
+            "MARK": f"brt-note-{mark}",
+            "TOOL": str(os.getpid()),
+            "TMP": "__import__('tempfile').gettempdir()",
+        },
+        [home, outside, shown],
+    )
+    for descriptor in (pipe, inner, terminal):
+        os.close(descriptor)
+    for one in held:
+        one.close()
+    note.unlink()
+
+
+def main() -> None:
+    """Make a project, run every case on it, and tell what came of it."""
+    level, folder, mark, shown = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+    sandbox.NOBODY = ALONE
+    root = make_project(folder / "project")
+    with (root / "pkg/core.py").open("a", encoding="utf-8") as stream:
+        stream.write(CORE)
+    with scene(folder, mark, shown) as (words, folders):
+        before = [digest(path) for path in (root, *folders)]
+        subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
+        limits = Limits(seconds=4.0, start_seconds=20.0)
+        engine = open_engine(subject, sandbox=level, limits=limits)
+        targets = [
+            TestTarget(
+                id=name, path="tests/test_h.py", source=filled(case.source, words), node="test_a"
+            )
+            for name, case in CASES.items()
+        ]
+        try:
+            result = engine.run(Row(targets=tuple(targets)))
+        finally:
+            engine.close()
+        intact = before == [digest(path) for path in (root, *folders)]
     answer = {
         "runs": {run.test: [run.verdict, run.reason] for run in result.runs},
         "notes": result.notes,
         "level": engine.level,
-        "intact": before == [digest(path) for path in (root, home, outside, shown)],
+        "intact": intact,
         "threads": threading.active_count(),
         "user": os.getuid(),
     }
@@ -111,7 +130,8 @@ def _listen(path: Path) -> socket.socket:
     return found
 
 
-def _filled(source: str, words: dict[str, str]) -> str:
+def filled(source: str, words: dict[str, str]) -> str:
+    """Return a case's source with the words replaced by what they stand for."""
     for word, text in words.items():
         source = source.replace(word, text)
     return source + "\n"

@@ -55,9 +55,9 @@ class Cell:
         self.row.load("view").mount_cell(self.config, self.request["keep"])
         if apart:
             self._become_apart(calls)
+        self.row.load("seccomp").close_up()
         calls.set_capabilities(())
         calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
-        self.row.load("seccomp").close_up()
 
     def _become_apart(self, calls):
         """Go on as the child of a first process of a new process namespace.

@@ -101,11 +101,11 @@ class Launcher:
     def _refuse_calls(self) -> None:
         """Refuse the calls by which code could get past the level's other means."""
         filters = load_script("seccomp")
-        groups = [filters.KEYS, filters.OTHER_PROCESSES, filters.KERNEL]
+        groups = [filters.KEYS, filters.OTHER_PROCESSES, filters.KERNEL, filters.MEMORY]
         if self.spec["level"] == "ns":
             steps = filters.program(groups, (filters.UNIX, *filters.NETWORKS))
         else:
-            groups += [filters.MESSAGES, filters.MEMORY]
+            groups.append(filters.MESSAGES)
             if self.spec["uid"] is None:  # else no file but the copy's is the user's own
                 groups.append(filters.METADATA)
             steps = filters.program(groups, filters.NETWORKS, attributes=True, no_users=True)

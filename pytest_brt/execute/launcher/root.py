@@ -34,7 +34,11 @@ class NewRoot:
             OSError: the kernel does not have, or allow, what this takes.
         """
         names = sorted(os.listdir("/"))
-        trees = {name: self.calls.open_tree(f"/{name}") for name in ("proc", "sys")}
+        trees = {"proc": self.calls.open_tree("/proc")}
+        try:
+            trees["sys"] = self.calls.open_tree("/sys", recursive=False)
+        except OSError:  # what is mounted within may not be taken away there
+            trees["sys"] = self.calls.open_tree("/sys")
         devices = {name: self.calls.open_tree(f"/dev/{name}") for name in DEVICES}
         mounts = _mounts()
         self._tmpfs(_PLACE)
@@ -57,7 +61,7 @@ class NewRoot:
             os.symlink(os.readlink(old), new)
         elif os.path.isdir(old):
             os.mkdir(new)
-            if old not in self.hidden and old != _PLACE:
+            if old not in self.hidden and old != _PLACE and _has_content(old):
                 self._overlay(old, new, within)
         elif os.path.isfile(old):
             Path(new).touch()
@@ -103,6 +107,13 @@ class NewRoot:
     def _attach(self, tree: int, target: str) -> None:
         self.calls.move_mount(tree, target)
         os.close(tree)
+
+
+def _has_content(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except PermissionError:
+        return True
 
 
 def _mounts() -> list[str]:
