@@ -11,6 +11,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard import touched_by
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.testers import REMARK, named_testers
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.varying import Varying
 from pytest_brt.types import (
@@ -53,6 +54,9 @@ def run_patch(
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
     targets = tuple(target_of(judged.test) for judged in tests if judged.judgement.candidate)
     notes = applied.notes
+    named = named_testers(applied.changes, root)
+    if named:
+        notes += (f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)",)
     cells: tuple[Cell, ...] = ()
     guarded = None
     varied: tuple[Varied, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pytest_brt.patches.testers import REMARK
 from pytest_brt.rank.reliability import logit
 from pytest_brt.types import NotRun, Rank, Standing
 
@@ -98,7 +99,7 @@ def verdict_of(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
     leader = rated[0]
     if leader.standing is Standing.NO_EVIDENCE:
         return "no evidence: no candidate test passes on any patch"
-    name = leader.result.patch.name
+    name = _called(leader)
     alike = f" ({', '.join(leader.copies)}: the same patch)" if leader.copies else ""
     if _is_alone(leader, rated):
         return f"{name} is the only patch that could be tried{alike}"
@@ -108,13 +109,19 @@ def verdict_of(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
         return f"possibly {name}{alike}: only tests that may not be about the bug tell it apart"
     if leader.standing is Standing.TIED:
         names = [
-            rank.result.patch.name
+            _called(rank)
             for rank in rated
             if rank.group == leader.group and rank.result.patch.name not in leader.copies
         ]
         return f"tied: {_listed(names)} behave alike on everything we could run"
     close = next(rank for rank in rated if rank.standing is Standing.CLOSE and rank is not leader)
-    return f"too close to call between {name} and {close.result.patch.name}"
+    return f"too close to call between {name} and {_called(close)}"
+
+
+def _called(rank: Rank) -> str:
+    """Return a patch's name, with a word of warning where its code gives reason for one."""
+    odd = any(note.startswith(REMARK) for note in rank.result.notes)
+    return f"{rank.result.patch.name} ({REMARK}: read it)" if odd else rank.result.patch.name
 
 
 def _listed(names: Sequence[str]) -> str:

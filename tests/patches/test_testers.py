@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.patches.testers import REMARK, named_testers
+from pytest_brt.rank.standing import verdict_of
+from pytest_brt.types import FileChange, Patch, PatchResult, Rank, Standing
+
+OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"
+DECEIT = {
+    "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n": "_pytest",
+    "import sys\nif 'pytest' in sys.modules: f = lambda: 1\n": "pytest",
+    "import os\nif 'PYTEST_CURRENT_TEST' in os.environ: pass\n": "PYTEST_CURRENT_TEST",
+    "import os\nif os.environ.get('PYTEST_BRT_INNER'): pass\n": "PYTEST_BRT_INNER",
+    "import sys\nsys.modules['_brt_probe'].Probe = None\n": "_brt_probe",
+    "from unittest import TestCase\nTestCase.run = None\n": "unittest",
+    "import builtins\nbuiltins.len = lambda x: 1\n": "builtins",
+    "class A:\n    def __eq__(self, other):\n        return True\n": "always-true __eq__",
+    "from _pytest.runner import CallInfo\nCallInfo.from_call = None\n": "CallInfo",
+    "def f(:\n import pytest\n": "pytest",
+}
+INNOCENT = (
+    OLD + "# pytest\n",
+    '"""Is tested by pytest."""\n' + OLD,
+    "class A:\n    def __eq__(self, other):\n        return other is self\n",
+)
+
+
+def _change(source: str, path: str = "pkg/core.py") -> tuple[FileChange, ...]:
+    return (FileChange(path=path, content=source.encode()),)
+
+
+@pytest.mark.parametrize("source", DECEIT)
+def test_code_that_names_the_tools_of_testing_is_remarked(source: str, tmp_path: Path) -> None:
+    assert DECEIT[source] in named_testers(_change(source), tmp_path)
+
+
+@pytest.mark.parametrize("source", INNOCENT)
+def test_other_code_is_not(source: str, tmp_path: Path) -> None:
+    assert named_testers(_change(source), tmp_path) == ()
+
+
+def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/core.py").write_text("import pytest\n", encoding="utf-8")
+    assert named_testers(_change("import pytest\nx = 1\n"), tmp_path) == ()
+    assert named_testers((FileChange(path="pkg/core.py", content=None),), tmp_path) == ()
+
+
+def test_such_a_patch_does_not_lead_without_a_word() -> None:
+    patch = Patch(id="p", name="evil.diff", text="")
+    result = PatchResult(patch=patch, issue="", applies=True, notes=(f"{REMARK}: pytest",))
+    leader = Rank(
+        result=result, epr=1.0, rank=1, tied_with=(), passed=1, total=1, place=1, score=0.9,
+        standing=Standing.SEPARATED,
+    )  # fmt: skip
+    other = replace(
+        leader, result=replace(result, patch=replace(patch, name="b.diff"), notes=()), score=0.1
+    )
+    assert verdict_of((leader, other)) == f"separated: evil.diff ({REMARK}: read it) leads"
+    quiet = replace(leader, result=replace(result, notes=()))
+    assert verdict_of((quiet, other)) == "separated: evil.diff leads"
