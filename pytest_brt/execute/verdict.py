@@ -20,6 +20,8 @@ from pytest_brt.types import TestRun, Verdict
 #: Characters.
 REASON_LIMIT = 240
 OUTPUT_LIMIT = 4000
+#: How the reason begins where a changed module was not what the test got.
+OTHER_CODE = "other code than the patched"
 
 
 def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
@@ -59,7 +61,7 @@ def _verified(scene: Scene, ended: Ended, run: TestRun) -> TestRun:
     for path, state, origin in told.states:
         if state == "other":
             where = _line(scene.places.text(origin))
-            return _invalid(run, f"other code than the patched {path} was imported: {where}")
+            return _invalid(run, f"{OTHER_CODE} {path} was imported: {where}")
     exercised: bool | None = told.lines
     if not any(state == "patched" for _, state, _ in told.states):
         exercised = False

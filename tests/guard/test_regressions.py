@@ -13,7 +13,7 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, RowResult
 from pytest_brt.guard import Guard, touched_by
-from pytest_brt.types import AppliedPatch, FileChange, Guarded, Patch
+from pytest_brt.types import AppliedPatch, FileChange, Guarded, Patch, Verdict
 from tests.execute.projects import open_on
 
 CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef other():\n    return 1\n"
@@ -221,3 +221,35 @@ def test_a_test_that_a_class_inherits_from_another_file_is_run(root: Path) -> No
     name = "tests/inherited/test_sharing.py::Case::test_is_number"
     assert name in {test.test for test in found.regressions}
     assert (found.ran, found.total) == (5, 6)
+
+
+def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
+    engine = open_on(root, seconds=2)
+    try:
+        hanging = CORE.replace("return 1\n", "import time\n    time.sleep(60)\n")
+        found = check(Guard(engine), root, hanging)
+    finally:
+        engine.close()
+    assert [(item.test, item.verdict) for item in found.regressions] == [
+        ("tests/test_pkg.py::test_other", Verdict.TIMEOUT)
+    ]
+
+
+def test_a_failure_that_the_unpatched_tree_shows_too_is_no_regression(tmp_path: Path) -> None:
+    """It passes without the patch under the first hash seed, and fails under the second."""
+    root = tmp_path / "project"
+    (root / "pkg").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "pkg" / "__init__.py").write_text("", encoding="utf-8")
+    (root / "pkg" / "core.py").write_text(CORE, encoding="utf-8")
+    (root / "tests" / "test_core.py").write_text(
+        "import os\nfrom pkg.core import double\n\n\ndef test_double():\n"
+        "    assert double(3) == 7 and os.environ['PYTHONHASHSEED'] == '0'\n",
+        encoding="utf-8",
+    )
+    engine = open_on(root)
+    try:
+        found = check(Guard(engine), root, RIGHT)
+    finally:
+        engine.close()
+    assert (found.ran, found.regressions) == (1, ())

@@ -183,3 +183,11 @@ def test_copies_are_one_voice_about_changed_inputs() -> None:
     reasons = {rank.result.patch.name: rank.because for rank in ranks}
     for name in "abc":
         assert not any("of the others do the same" in reason for reason in reasons[name])
+
+
+def test_a_cell_that_says_nothing_counts_for_nothing() -> None:
+    tests = tuple(judged(number, message="the same") for number in range(2))
+    whole = rank_by_weight((row("a", "p"), row("b", "f")), tests)
+    holed = rank_by_weight((row("a", "p?"), row("b", "f?")), tests)
+    assert [rank.score for rank in holed] == [rank.score for rank in whole]
+    assert [rank.epr for rank in holed] == [1.0, 0.0]
