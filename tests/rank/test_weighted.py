@@ -187,7 +187,7 @@ def test_copies_are_one_voice_about_changed_inputs() -> None:
 
 def test_a_cell_that_says_nothing_counts_for_nothing() -> None:
     tests = tuple(judged(number, message="the same") for number in range(2))
-    whole = rank_by_weight((row("a", "p"), row("b", "f")), tests)
+    whole = rank_by_weight((row("a", "pp"), row("b", "ff")), tests)
     holed = rank_by_weight((row("a", "p?"), row("b", "f?")), tests)
     assert [rank.score for rank in holed] == [rank.score for rank in whole]
     assert [rank.epr for rank in holed] == [1.0, 0.0]
