@@ -64,9 +64,13 @@ def open_session(config: pytest.Config, mode: Mode) -> Session:
         inputs = read_inputs(config, options, scratch)
         files = Files(options, inputs.workbench.engine)
         return Session(config, mode, options, scratch, inputs, files)
-    except BrtError as error:
+    except BaseException as error:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise pytest.UsageError(str(error)) from None
+        if isinstance(error, KeyboardInterrupt):
+            raise pytest.exit.Exception("interrupted before anything was run", 2) from None
+        if isinstance(error, BrtError):
+            raise pytest.UsageError(str(error)) from None
+        raise
 
 
 class Session(OurFiles):

@@ -20,7 +20,7 @@ from pytest_brt.code.exports import Bindings, Exports, ExportTable
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
 from pytest_brt.code.parsing import decode
-from pytest_brt.code.tree import declared_roots
+from pytest_brt.code.tree import declared_roots, leads_out
 from pytest_brt.errors import StoreProblem
 
 
@@ -103,6 +103,8 @@ class Index:
 
     def source(self, path: str) -> str:
         """Return the text of the tree's file `path`; raises OSError when it is gone."""
+        if leads_out(self.root, path):
+            raise FileNotFoundError(path)
         return decode((self.root / path).read_bytes())
 
     # -- definitions ----------------------------------------------------------------------

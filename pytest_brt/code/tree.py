@@ -25,11 +25,19 @@ class FileStamp:
     mtime_ns: int
 
 
+def leads_out(root: Path, path: str) -> bool:
+    """Return whether a file of a project is one of another place, through a link.
+
+    A link in a project is no reason to show, or to send to a model, what is not the project's.
+    """
+    return not (root / path).resolve().is_relative_to(root.resolve())
+
+
 def scan_tree(root: Path) -> dict[str, FileStamp]:
     """Return every Python file below `root` that may be source, by its relative POSIX path.
 
-    Links to folders are not followed; environments, records of our runs, caches and build
-    results are left out.
+    Links to folders are not followed, nor are those that lead out; environments, records of
+    our runs, caches and build results are left out.
     """
     found: dict[str, FileStamp] = {}
     todo = [""]
@@ -46,7 +54,8 @@ def scan_tree(root: Path) -> dict[str, FileStamp]:
         for entry in entries:
             if entry.name.endswith(".py"):
                 stamp = _stamp(entry)
-                if stamp:
+                outside = entry.is_symlink() and leads_out(root, prefix + entry.name)
+                if stamp and not outside:
                     found[prefix + entry.name] = stamp
             elif entry.is_dir(follow_symlinks=False) and not is_ignored_folder(
                 entry.name, top=not prefix

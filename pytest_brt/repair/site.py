@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.index import Index
+from pytest_brt.code.tree import leads_out
 from pytest_brt.dialogue.paths import Paths, clean
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import FixProblem
@@ -42,7 +43,7 @@ class Site:
 
     def read(self, path: str) -> bytes | None:
         """Return the content of a file of the tree; None when there is no such file."""
-        if path not in self.index.layout.files:
+        if path not in self.index.layout.files or leads_out(self.root, path):
             return None
         try:
             return (self.root / path).read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.code.tree import scan_tree
+from pytest_brt.code.tree import leads_out, scan_tree
 
 
 def test_environments_and_records_of_runs_are_left_out(tmp_path: Path) -> None:
@@ -21,3 +21,19 @@ def test_environments_and_records_of_runs_are_left_out(tmp_path: Path) -> None:
     # At the top it is the project's own affair.
     (tmp_path / "evidence.json").write_text("", "utf-8")
     assert set(scan_tree(tmp_path)) == {"pkg/core.py"}
+
+
+def test_links_that_lead_out_are_not_the_projects(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "pkg").mkdir(parents=True)
+    (root / "pkg" / "core.py").write_text("a = 1\n", encoding="utf-8")
+    (tmp_path / "secret.py").write_text("key = 1\n", encoding="utf-8")
+    (root / "pkg" / "notes.py").symlink_to(tmp_path / "secret.py")
+    (root / "pkg" / "same.py").symlink_to("core.py")
+    (root / "out").symlink_to(tmp_path)
+    assert set(scan_tree(root)) == {"pkg/core.py", "pkg/same.py"}
+    assert leads_out(root, "pkg/notes.py")
+    assert leads_out(root, "out/secret.py")
+    assert leads_out(root, "../secret.py")
+    assert not leads_out(root, "pkg/same.py")
+    assert not leads_out(root, "pkg/new.py")

@@ -185,12 +185,15 @@ def _signed(status):
 
 def _unnamed_file():
     """Return a file in the row's own folder, for what is printed; it counts as the row's."""
-    import tempfile
+    try:
+        return os.open(os.environ["TMPDIR"], os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except (AttributeError, OSError):
+        import tempfile
 
-    tempfile.tempdir = None
-    descriptor, path = tempfile.mkstemp()
-    os.unlink(path)
-    return descriptor
+        tempfile.tempdir = None
+        descriptor, path = tempfile.mkstemp()
+        os.unlink(path)
+        return descriptor
 
 
 def _tail(descriptor):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_ignored_folder
-from pytest_brt.code.tree import SIGNS
+from pytest_brt.code.tree import SIGNS, leads_out
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.model.base import Model, Sampling
@@ -45,9 +45,11 @@ class Kit:
 
     def original(self, path: str) -> bytes | None:
         """Return the file as the project has it; None when it does not."""
-        file = Path(self.bench.engine.subject.root) / path
+        root = Path(self.bench.engine.subject.root)
+        if leads_out(root, path):
+            return None
         try:
-            return file.read_bytes()
+            return (root / path).read_bytes()
         except OSError:
             return None
 
