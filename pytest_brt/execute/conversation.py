@@ -90,6 +90,8 @@ class Conversation:
         self.row: RowLine | None = None
         self.view = view
         self.setting = setting
+        #: Libraries that importing the unpatched project loaded, for the next zygote.
+        self.modules: tuple[str, ...] = ()
         self._rlimits = setting.rlimits()
 
     def begin(
@@ -121,6 +123,7 @@ class Conversation:
                 "touched": [file.plain() for file in touched],
                 "args": list(args),
                 "keep": keep,
+                "bare": not changes,
                 "limits": self._rlimits,
                 "env": setting.environment(self.view.row_folders),
             }
@@ -128,6 +131,8 @@ class Conversation:
         _, reply = self.row.follow(test_deadlines(setting.limits).start + GRACE)
         if reply.event != "row_ready":
             self.row.end(GRACE)
+        elif not changes:  # what a patch says of libraries is not to decide anything for others
+            self.modules = reply.modules
         return reply
 
     @staticmethod

@@ -69,6 +69,8 @@ class ForkEngine:
                     run.give_up(f"the worker {error}", Verdict.INVALID if ours else Verdict.CRASH)
             if run.is_done:
                 break
+        if run.modules and not self._slots.modules:
+            self._slots.modules = tuple(sorted(run.modules))
         return run
 
     def observe(self, program: Program) -> Observation:

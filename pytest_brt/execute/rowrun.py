@@ -41,6 +41,8 @@ class RowRun:
         self.notes: list[str] = []
         #: Targets that were running when a row or a worker ended.
         self.blamed: set[int] = set()
+        #: Libraries that importing the unpatched project loaded, for the zygote to have.
+        self.modules: set[str] = set()
         self.last = time.monotonic() + setting.limits.row_seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
@@ -141,6 +143,7 @@ class RowRun:
                 tests=[file for target in targets for file in target_files(target)],
             )
             if reply.event == "row_ready":
+                self.modules.update(talk.modules)
                 return True
             if reply.event != "not_importable" or not imports:
                 why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event
