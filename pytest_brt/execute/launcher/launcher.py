@@ -32,8 +32,9 @@ class Launcher:
 
     def run(self) -> int:
         """Start the subject's interpreter and stay until it, or the tool, is gone."""
-        if self.spec["group"]:
-            with open(self.spec["group"], "w", encoding="ascii") as stream:
+        group = self.spec.get("group")
+        if group:
+            with open(group, "w", encoding="ascii") as stream:
                 stream.write(str(os.getpid()))
         if self.spec["level"] == "ns":
             assert self.calls is not None
