@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.model import tiny
-from pytest_brt.model.base import Settings
+from pytest_brt.model.base import Completion, Prompt, Settings
+from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
 from pytest_brt.repair.memory import state_after
 from pytest_brt.repair.repairagent import AgentSettings, Without, repair
@@ -23,10 +25,18 @@ RUNS = rounds(200)
 AT_ONCE = 16
 
 
+class Wide(MeteredModel):
+    """Draws among all tokens: of random weights the 40 likeliest hardly ever end a string."""
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        sampling = replace(prompt.sampling, top_k=0)
+        return super().complete(replace(prompt, sampling=sampling))
+
+
 @pytest.mark.slow
 def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
     tiny.write_llama(tmp_path / "tiny.gguf", context=16_384)
-    model = open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(threads=1))
+    model = Wide(open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(threads=1)), Meter())
     before = tree_hash(scene.root)
     site = scene.site(model)
 

@@ -24,8 +24,9 @@ class Use:
     def __init__(self, packages, target):
         self.packages = packages
         self.target = target
-        #: True when it ran; None when a process was started, in which it may have run.
-        self.seen = False
+        #: True when it ran; None when that cannot be told: the project's packages are not known,
+        #: or a process was started, in which it may have run.
+        self.seen = False if packages else None
 
     def __enter__(self):
         self.before = sys.getprofile()
