@@ -16,7 +16,7 @@ _PRE_OPEN = re.compile(r"<(?:pre|listing)\b[^>]*>", re.IGNORECASE)
 _PRE_CLOSE = re.compile(r"</(?:pre|listing)>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
-    r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^>\n]*>",
+    r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^<>\n]*>",
     re.IGNORECASE,
 )
 #: Code in a line of prose, its ticks included; one group, so that it splits a line.
@@ -29,6 +29,8 @@ _HEADING = re.compile(
 _UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})[ \t]*$")
 _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)|^-{20,}\s*$")
+#: Lines by which it is told whether they are code.
+_LOOK_AHEAD = 60
 _SHORT_PROMPT = re.compile(r"^>{1,2}[ ]+(?P<rest>\S.*)$")
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
@@ -191,18 +193,16 @@ def _starts_indented(lines: list[str], position: int, prose: list[str]) -> bool:
         return False
     above = next((other for other in reversed(prose) if other.strip()), "")
     adjacent = bool(prose) and bool(prose[-1].strip())
-    body = textwrap.dedent(
-        "\n".join(lines[position : _indented_end(lines, position)]).expandtabs(4)
-    )
-    kind = classify(body, "", "")
-    code = kind not in (BlockKind.OUTPUT, BlockKind.PROSE)
     if _LIST.match(line):
         return False
     if adjacent and not above.rstrip().endswith(":"):
         return False
-    if _LIST.match(above) or above.startswith(" "):
-        return code
-    return True
+    if not (_LIST.match(above) or above.startswith(" ")):
+        return True
+    # So far only: of a long list each line would be read as the beginning of all that follow.
+    end = _indented_end(lines[: position + _LOOK_AHEAD], position)
+    body = textwrap.dedent("\n".join(lines[position:end]).expandtabs(4))
+    return classify(body, "", "") not in (BlockKind.OUTPUT, BlockKind.PROSE)
 
 
 def _indented_end(lines: list[str], position: int) -> int:

@@ -20,6 +20,8 @@ from pytest_brt.model.header import Header, Value
 _MAGIC = b"GGUF"
 #: How the parts of one model are called.
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
+#: More layers than any model has; what is planned goes by each of them.
+_MOST_LAYERS = 100_000
 #: Arrays longer than this (vocabularies) are stepped over.
 _KEEP = 4096
 _MOST_KEYS = 65_536
@@ -170,6 +172,8 @@ def _read_one(path: Path) -> Header:
     _check_start(path)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         header = _parse(_Reader(data, path), path)
+    if not 0 <= header.layers <= _MOST_LAYERS:
+        raise _broken(path, f"{header.layers:,} layers")
     if header.size < header.expected:
         raise ModelProblem(
             f"the model file is cut: {str(path)!r} has {header.size} bytes and its header "

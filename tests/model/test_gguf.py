@@ -91,6 +91,10 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "version 1": (lambda d: flip(d, 4, struct.pack("<I", 1)), "version 1"),
     "huge key count": (lambda d: flip(d, 16, struct.pack("<Q", 1 << 60)), "damaged"),
     "huge tensor count": (lambda d: flip(d, 8, struct.pack("<Q", 1 << 60)), "damaged"),
+    "huge layer count": (
+        lambda d: flip(d, d.index(b"llama.block_count") + 21, struct.pack("<I", (1 << 31) - 1)),
+        "2,147,483,647 layers",
+    ),
     "huge string": (lambda d: flip(d, 24, struct.pack("<Q", 1 << 62)), "ends too early"),
 }
 
