@@ -200,8 +200,8 @@ def _starts_indented(lines: list[str], position: int, prose: list[str]) -> bool:
     if not (_LIST.match(above) or above.startswith(" ")):
         return True
     # So far only: of a long list each line would be read as the beginning of all that follow.
-    end = _indented_end(lines[: position + _LOOK_AHEAD], position)
-    body = textwrap.dedent("\n".join(lines[position:end]).expandtabs(4))
+    ahead = lines[position : position + _LOOK_AHEAD]
+    body = textwrap.dedent("\n".join(ahead[: _indented_end(ahead, 0)]).expandtabs(4))
     return classify(body, "", "") not in (BlockKind.OUTPUT, BlockKind.PROSE)
 
 
