@@ -164,8 +164,11 @@ def _run(
     if seen is None:
         return None
     status, printed, output, written = seen
-    empty = tuple(replace(file, content="") for file in files if file.path.endswith(".py"))
-    others = tuple(file for file in files if not file.path.endswith(".py"))
+    # What the report is about stands in its documents; without any, in its code.
+    documents = [file for file in files if not file.path.endswith((".py", ".ini", ".cfg", ".toml"))]
+    about = documents or [file for file in files if file.path.endswith(".py")]
+    empty = tuple(replace(file, content="") for file in about)
+    others = tuple(file for file in files if file not in about)
     control = _observe(statement, (*others, *empty), engine) if empty else None
     return Played(
         control=control[2] if control else "",
