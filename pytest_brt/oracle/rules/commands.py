@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pytest_brt.observe.run_commands import Played, Stage
 from pytest_brt.oracle.command_lines import FIXTURES, IMPORTS, command_lines
 from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.crashes import (
     CRASH,
     Crash,
@@ -17,7 +18,6 @@ from pytest_brt.oracle.rules.crashes import (
     raised_by,
 )
 from pytest_brt.oracle.rules.file_contents import CommandClaim, formatted, run_of, written
-from pytest_brt.oracle.rules.view import simple
 from pytest_brt.oracle.write import quoted
 from pytest_brt.reading.compare import squeezed
 from pytest_brt.reading.lexicon import must_work, plain

@@ -7,7 +7,8 @@ from enum import Enum
 
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.observe.run_commands import Played, Stage
-from pytest_brt.oracle.rules.view import messages_agree, simple
+from pytest_brt.oracle.facts import simple
+from pytest_brt.oracle.rules.view import messages_agree
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.script import named_exceptions
 from pytest_brt.reading.steps import Role

@@ -10,17 +10,10 @@ from dataclasses import replace
 from pytest_brt.observe.display import printed_argument, ran_expression
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.messages import is_about_the_message
-from pytest_brt.oracle.rules.view import (
-    View,
-    called,
-    is_said_to_work,
-    messages_agree,
-    quote,
-    short,
-    simple,
-)
+from pytest_brt.oracle.rules.view import View, called, is_said_to_work, messages_agree, quote, short
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.types import OracleKind, Raised
 

@@ -9,6 +9,7 @@ from keyword import iskeyword
 
 from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.oracle.facts import simple
 from pytest_brt.reading.claims import claims
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script
@@ -93,11 +94,6 @@ class View:
 def is_said_to_work(seen: Seen) -> bool:
     """Say whether the report calls a statement one that works."""
     return any(s.kind is ClaimKind.WORKS and s.role is Role.CONTRAST for s in seen.step.claims)
-
-
-def simple(name: str) -> str:
-    """Return the last part of a dotted name."""
-    return name.rsplit(".", 1)[-1]
 
 
 def messages_agree(reported: str, seen: str) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from pytest_brt.observe.display import displays
 from pytest_brt.observe.watch import Seen
-from pytest_brt.oracle.rules.view import View, simple
+from pytest_brt.oracle.facts import simple
+from pytest_brt.oracle.rules.view import View
 from pytest_brt.reading.compare import quoted_in
 from pytest_brt.reading.steps import ClaimKind, Role
 from pytest_brt.types import BlockKind, JudgedTest, Verdict

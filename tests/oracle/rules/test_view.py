@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.oracle.rules.view import called, messages_agree, quote, simple
+from pytest_brt.oracle.facts import simple
+from pytest_brt.oracle.rules.view import called, messages_agree, quote
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 
 MESSAGES = st.text(st.sampled_from("abc 019'.x-"), max_size=30)
