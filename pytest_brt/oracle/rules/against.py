@@ -15,26 +15,32 @@ from pytest_brt.types import OracleKind
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.AGREE)
 
 
-def contradiction(view: View, draft: Draft, every: Sequence[Draft]) -> str:
+def contradiction(
+    view: View, draft: Draft, every: Sequence[Draft], wanted: frozenset[str], blamed: Sequence[str]
+) -> str:
     """Say what of the report contradicts a draft, "" when nothing does.
 
     Args:
         view: the report, run.
         draft: what a rule wants tested.
         every: the drafts of all rules.
+        wanted: exceptions that the report asks for, as `View.wanted_exceptions` has them.
+        blamed: values that its sentences complain about, as `View.blamed_values` has them.
     """
     if draft.index is None:
         return ""
     if draft.kind is OracleKind.NO_RAISE:
-        return _wants_exception(view, draft)
+        return _wants_exception(view, draft, wanted)
     if draft.kind in _OF_VALUES:
         return (
-            _wants_instead(view, draft, every) or _rival(draft, every) or _called_right(view, draft)
+            _wants_instead(draft, every, wanted)
+            or _rival(draft, every)
+            or _called_right(view, draft, blamed)
         )
     return ""
 
 
-def _wants_exception(view: View, draft: Draft) -> str:
+def _wants_exception(view: View, draft: Draft, wanted: frozenset[str]) -> str:
     """Say that the exception that must not come is one that the report asks for."""
     name = simple(draft.expects.type) if draft.expects else ""
     claims = view.seen[draft.index or 0].step.claims
@@ -42,18 +48,18 @@ def _wants_exception(view: View, draft: Draft) -> str:
         claim.role is Role.OBSERVED and claim.raised and simple(claim.raised.type) == name
         for claim in claims
     )
-    if name in view.wanted_exceptions and not complained:
+    if name in wanted and not complained:
         return f"the report wants {name} to be raised"
     return ""
 
 
-def _wants_instead(view: View, draft: Draft, every: Sequence[Draft]) -> str:
+def _wants_instead(draft: Draft, every: Sequence[Draft], wanted: frozenset[str]) -> str:
     """Say that no value is wanted at all: a right fix raises before there is one."""
     if any(one.kind is OracleKind.MUST_RAISE and one.index == draft.index for one in every):
         return "the report wants an exception to be raised instead"
-    if not view.wanted_exceptions:
+    if not wanted:
         return ""
-    return f"the report wants {' or '.join(sorted(view.wanted_exceptions))} to be raised instead"
+    return f"the report wants {' or '.join(sorted(wanted))} to be raised instead"
 
 
 def _rival(draft: Draft, every: Sequence[Draft]) -> str:
@@ -70,7 +76,7 @@ def _rival(draft: Draft, every: Sequence[Draft]) -> str:
     return "the report names two different values for it" if rivals else ""
 
 
-def _called_right(view: View, draft: Draft) -> str:
+def _called_right(view: View, draft: Draft, blamed: Sequence[str]) -> str:
     """Say that the result which is to be gone is called right elsewhere, of the same code."""
     if draft.kind is not OracleKind.GONE:
         return ""
@@ -90,13 +96,12 @@ def _called_right(view: View, draft: Draft) -> str:
     )
     if right:
         return "the report calls this result right elsewhere"
-    return _another_is_blamed(view, draft)
+    return _another_is_blamed(view, draft, blamed)
 
 
-def _another_is_blamed(view: View, draft: Draft) -> str:
+def _another_is_blamed(view: View, draft: Draft, blamed: Sequence[str]) -> str:
     """Say that the prose complains about the result of another statement of the same block."""
     seen = view.seen[draft.index or 0]
-    blamed = view.blamed_values
     spoken = (claim for claim in seen.step.claims if not claim.direct)
     if not blamed or any(claim.role is Role.OBSERVED for claim in spoken):
         return ""

@@ -40,8 +40,10 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
     every = tuple(found.values())
+    wanted, blamed = view.wanted_exceptions, view.blamed_values
     drafts = (
-        replace(_weighed(view, draft), against=contradiction(view, draft, every)) for draft in every
+        replace(_weighed(view, draft), against=contradiction(view, draft, every, wanted, blamed))
+        for draft in every
     )
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
 
