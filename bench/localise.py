@@ -1,103 +1,234 @@
-"""How often the file that the true fix changes is among the first suspects.
+"""How often localisation finds what the true fix changes, and a model is shown it.
 
-INDEX is a JSON list, one object per bug report: `instance_id`, `repo`, `issue` (path of the
-report), `base` (the tree without the fix). BUGS is JSON Lines with `instance_id` and `patch`
-(the true fix); its files only judge. Printed are the rank of the first truly changed file per
-report and the shares within rank 1, 3 and 10, with seconds per report once the tree is indexed.
-The last line is one JSON object of shares.
+Each INDEX is a JSON list, one object per bug report: `instance_id`, `repo`, `issue` (path of the
+report), `base` (the tree without the fix), and `python`, `pythonpath` and `envvars` as for
+`bench/replay.py`, with which the report's code is run once to see what it calls. It is followed by
+its BUGS, JSON Lines with `instance_id` and `patch` (the true fix), which only judge.
+
+Four figures are printed for each set, for each half of the projects (by the first digit of the
+SHA-256 of the repository's name, so that one half can be left unseen), and over all:
+
+    first      the likeliest file is one that the fix changes
+    two        one of the two likeliest files is
+    function   a function that the fix changes is among the suspects
+    shown      the --most characters of code that a prompt has room for show a line that the fix
+               changes; a line that is added counts as shown when the one before it is
+
+Then come the test file chosen (`host`: one that the fix's tests are in), the characters of code and
+CPU seconds per report, medians, with the index warm and the report's code already run.
+The last line is one JSON object of the figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from statistics import median
 from tempfile import gettempdir
-from typing import TypedDict
+from typing import Any
 
-from pytest_brt.code.index import open_index
+from placing import engine_of
+from unidiff.patch import PatchSet
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.layout import is_product
 from pytest_brt.issue import load_issue
-from pytest_brt.localise.suspects import find_suspects, rank_files
+from pytest_brt.localise.suspects import Key
+from pytest_brt.observe.watch import watch
+from pytest_brt.reading.script import read_script
+from pytest_brt.reproduce.context import functions_run, gather_hints
+from pytest_brt.reproduce.shown import show_suspects
+from pytest_brt.types import Issue
 
-QUICK = 8
+#: Hexadecimal digits of the first half.
+_FIRST_HALF = "01234567"
+FIGURES = ("first", "two", "function", "shown", "host")
 
 
-class Bug(TypedDict):
-    """What the index file says about one report."""
+Bug = dict[str, Any]
 
-    instance_id: str
-    repo: str
-    issue: str
-    base: str
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What localisation made of one report."""
+
+    first: bool
+    two: bool
+    function: bool
+    shown: bool
+    host: bool
+    #: Rank of the first changed file and of the first changed function; 0: not among them.
+    file_rank: int
+    function_rank: int
+    #: Characters of code shown.
+    size: int
+    #: CPU time.
+    seconds: float
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench; return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("index", type=Path, metavar="INDEX", help="the reports (JSON)")
-    parser.add_argument("bugs", type=Path, metavar="BUGS", help="the true fixes (JSON Lines)")
-    parser.add_argument("--quick", action="store_true", help=f"only {QUICK} reports, spread evenly")
+    parser.add_argument("files", type=Path, nargs="+", metavar="INDEX BUGS")
+    parser.add_argument("--half", choices=("A", "B"), help="only this half of the projects")
+    parser.add_argument("--most", type=int, default=4_000, help="characters of code shown")
+    parser.add_argument("--still", action="store_true", help="run nothing of the reports")
+    parser.add_argument("--only", nargs="*", default=[], help="only these reports")
     parser.add_argument(
         "--cache",
         type=Path,
         default=Path(gettempdir()) / "pytest-brt-bench-index",
         metavar="DIR",
-        help="where indexes are kept (default: %(default)s)",
+        help="where indexes, and what reports run, are kept (default: %(default)s)",
     )
     options = parser.parse_args(arguments)
-    bugs: list[Bug] = json.loads(options.index.read_text(encoding="utf-8"))
-    if options.quick:
-        bugs = bugs[:: max(1, len(bugs) // QUICK)][:QUICK]
-    truth = {
-        record["instance_id"]: set(re.findall(r"^\+\+\+ b/(\S+)", record["patch"], re.M))
-        for record in map(json.loads, options.bugs.read_text(encoding="utf-8").splitlines())
-    }
-    ranks: dict[str, list[int]] = {}
-    times: list[float] = []
-    for bug in bugs:
-        rank, count, seconds = judge(bug, truth[bug["instance_id"]], options.cache)
-        ranks.setdefault(bug["repo"], []).append(rank)
-        times.append(seconds)
-        shown = rank or "-"
-        print(f"{bug['instance_id']:40} rank {shown:>3} of {count:3}  {seconds:6.2f} s", flush=True)
-    table = {"all": shares([rank for some in ranks.values() for rank in some])}
-    table |= {repo: shares(some) for repo, some in sorted(ranks.items())}
-    print(f"\n{'':24}{'n':>4}{'@1':>8}{'@3':>8}{'@10':>8}")
-    for name, row in table.items():
-        print(f"{name:24}{row['n']:4.0f}{row['at1']:8.1%}{row['at3']:8.1%}{row['at10']:8.1%}")
-    print(f"median {median(times):.2f} s per report, index warm")
-    print(json.dumps(table))
+    if len(options.files) % 2:
+        parser.error("each INDEX needs its BUGS")
+    groups: dict[str, list[Found]] = {}
+    for index, bugs in zip(options.files[::2], options.files[1::2], strict=True):
+        lines = map(json.loads, bugs.read_text(encoding="utf-8").splitlines())
+        fixes = {line["instance_id"]: line for line in lines}
+        for bug in json.loads(index.read_text(encoding="utf-8")):
+            name, half = bug["instance_id"], half_of(bug["repo"])
+            if options.half not in (None, half) or (options.only and name not in options.only):
+                continue
+            found = judge(bug, fixes[name], options)
+            for group in (f"{index.stem} {half}", index.stem, half, "all"):
+                groups.setdefault(group, []).append(found)
+            print_found(name, found)
+    print_table(groups)
     return 0
 
 
-def judge(bug: Bug, changed: set[str], cache: Path) -> tuple[int, int, float]:
-    """Return the rank of the first changed file (0: not among them), suspects, CPU seconds."""
-    issue = load_issue(bug["issue"], open_nothing())
-    open_index(Path(bug["base"]), cache).close()
-    start = time.process_time()
-    with open_index(Path(bug["base"]), cache) as index:
-        files = rank_files(find_suspects(issue, index, limit=50))
-    seconds = time.process_time() - start
-    rank = next((at for at, path in enumerate(files, 1) if path in changed), 0)
-    return rank, len(files), seconds
+def half_of(repository: str) -> str:
+    """Return the half of the projects that a repository belongs to."""
+    digest = hashlib.sha256(repository.encode()).hexdigest()
+    return "A" if digest[0] in _FIRST_HALF else "B"
 
 
-def shares(ranks: Sequence[int]) -> dict[str, float]:
-    """Return how many there are, and the shares within rank 1, 3 and 10."""
-    row = {"n": float(len(ranks))}
-    for top in (1, 3, 10):
-        row[f"at{top}"] = round(sum(1 for rank in ranks if 1 <= rank <= top) / len(ranks), 4)
-    return row
+def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Found:
+    """Localise one report and compare with its true fix."""
+    issue = load_issue(bug["issue"], BytesIO())
+    changed = changed_lines(fix["patch"])
+    with open_index(Path(bug["base"]), options.cache) as index:
+        ran = () if options.still else functions_of(bug, issue, index, options.cache)
+    begin = time.process_time()
+    with open_index(Path(bug["base"]), options.cache) as index:
+        hints = gather_hints(issue, index, ran=ran)
+        files, suspects = hints.files, hints.suspects
+        texts = dict(show_suspects(hints.suspects, index, options.most, hints.worths))
+        seconds = time.process_time() - begin
+        functions = {
+            (path, name)
+            for path, lines in changed.items()
+            for line in lines
+            for name in functions_at(path, line, index)
+        }
+        visible = any(
+            line in texts.get(path, "")
+            for path, numbers in changed.items()
+            for line in telling(path, numbers, index)
+        )
+    file_rank = next((n for n, path in enumerate(files, 1) if path in changed), 0)
+    ranks = (n for n, s in enumerate(suspects, 1) if (s.path, s.function) in functions)
+    function_rank = next(ranks, 0)
+    return Found(
+        first=file_rank == 1,
+        two=file_rank in (1, 2),
+        function=function_rank > 0,
+        shown=visible,
+        host=hints.host in {f.source_file.removeprefix("a/") for f in PatchSet(fix["test_patch"])},
+        file_rank=file_rank,
+        function_rank=function_rank,
+        size=sum(map(len, texts.values())),
+        seconds=seconds,
+    )
 
 
-def open_nothing() -> BytesIO:
-    """Return the standard input of this bench: reports are files."""
-    return BytesIO()
+def functions_of(bug: Bug, issue: Issue, index: Index, cache: Path) -> frozenset[Key]:
+    """Return the functions that the code of a report runs, from `cache` when they are known."""
+    known = cache / f"ran-{bug['instance_id']}.json"
+    if not known.exists():
+        engine = engine_of(bug, "base")
+        try:
+            ran = functions_run(watch(read_script(issue), engine), index, engine)
+        finally:
+            engine.close()
+        known.write_text(json.dumps(sorted(ran)), encoding="utf-8")
+    return frozenset((path, name) for path, name in json.loads(known.read_text(encoding="utf-8")))
+
+
+def changed_lines(patch: str) -> dict[str, tuple[int, ...]]:
+    """Return the lines of the tree without the fix that a fix touches, by file of the product.
+
+    Of lines that are only added it is the one before them.
+    """
+    found: dict[str, set[int]] = {}
+    for file in PatchSet(patch):
+        path = file.source_file.removeprefix("a/")
+        if not path.endswith(".py") or not is_product(path):
+            continue
+        for hunk in file:
+            before, removed = hunk.source_start - 1, False
+            for line in hunk:
+                if line.is_removed or (line.is_added and not removed):
+                    number = line.source_line_no or max(1, before)
+                    found.setdefault(path, set()).add(number)
+                removed = line.is_removed or (removed and line.is_added)
+                before = line.source_line_no or before
+    return {path: tuple(sorted(lines)) for path, lines in found.items()}
+
+
+def functions_at(path: str, line: int, index: Index) -> Iterator[str]:
+    """Yield the names of the innermost definition around a line, and of the functions around it."""
+    around = index.definition_at(path, line)
+    name = around.qualname if around else ""
+    yield name
+    known = {d.qualname: d for d in index.definitions_in(path)}
+    while "." in name:
+        name = name.rpartition(".")[0]
+        if name in known and known[name].kind in ("function", "method"):
+            yield name
+
+
+def telling(path: str, numbers: Sequence[int], index: Index) -> Iterator[str]:
+    """Yield the texts of some lines, each with the line before it where it is not alone."""
+    lines = index.source(path).split("\n")
+    for number in numbers:
+        text = lines[number - 1]
+        if not text.strip():
+            continue
+        if lines.count(text) > 1 and number > 1:
+            text = f"{lines[number - 2]}\n{text}"
+        yield text
+
+
+def print_found(name: str, found: Found) -> None:
+    """Print the line of one report."""
+    print(
+        f"{name:36} file {found.file_rank or '-':>3}  function {found.function_rank or '-':>3}  "
+        f"{'shown' if found.shown else '-':5}  {found.size:6}  {found.seconds:5.2f} s",
+        flush=True,
+    )
+
+
+def print_table(groups: Mapping[str, Sequence[Found]]) -> None:
+    """Print the figures of all groups."""
+    print(f"\n{'':12}{'n':>4}" + "".join(f"{name:>10}" for name in FIGURES) + "     code  seconds")
+    table: dict[str, dict[str, float]] = {}
+    for group, found in sorted(groups.items()):
+        row = {name: sum(getattr(f, name) for f in found) / len(found) for name in FIGURES}
+        table[group] = {"n": len(found), **{name: round(row[name], 4) for name in FIGURES}}
+        size, seconds = median(f.size for f in found), median(f.seconds for f in found)
+        shares = "".join(f"{row[name]:10.0%}" for name in FIGURES)
+        print(f"{group:12}{len(found):4}{shares}{size:9.0f}{seconds:9.2f}")
+    print(json.dumps(table))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ thread, CPU seconds, side by side. The last line is JSON, the worst of the model
 * reeval: tokens evaluated / tokens that are new in a conversation of 10 steps;
 * first: wall-clock seconds to the first token of a prompt of 2,048 with all cores / of nothing but
   llama.cpp's evaluation of as many;
-* reload: CPU seconds to have a prompt's prefix from disk / to evaluate it;
 * overhead: CPU seconds of decoding with the engine / with a bare loop over llama.cpp, less 1.
 """
 
@@ -20,7 +19,6 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -40,15 +38,14 @@ from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.engines import open_file
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import Weights
+from pytest_brt.model.local import open_file
 from pytest_brt.model.machine import cores
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.private import PrivateModel
-from pytest_brt.model.states import StateFolder
 from pytest_brt.model.tiny import CHATML, write_mamba
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10
@@ -89,10 +86,10 @@ class Done(msgspec.Struct, tag="finish", tag_field="action"):
 ACTIONS = (Cat, Search, Run, Done)
 
 
-def engine_of(weights: Weights, states: str = "", threads: int = 1) -> Engine:
-    """Return an engine with one thread."""
+def engine_of(weights: Weights, threads: int = 1) -> Engine:
+    """Return an engine with a context of its own."""
     sequences = SAMPLES + 8
-    context = Context(weights, cells=4096, sequences=sequences, outputs=sequences, threads=threads)
+    context = Context(weights, cells=4096, sequences=sequences, threads=threads)
     source = read_header(weights.path).chat_template or CHATML
     names = {"bos": weights.name(weights.bos), "eos": weights.name(weights.eos)}
     return Engine(
@@ -101,19 +98,18 @@ def engine_of(weights: Weights, states: str = "", threads: int = 1) -> Engine:
         lanes=SAMPLES,
         sequences=sequences,
         longest=4096,
-        states=StateFolder(states, "bench"),
     )
 
 
 def ask(engine: Engine, prompt: Prompt) -> tuple[Completion, ...]:
     """Return the answers of `engine`."""
-    out: list[Any] = []
-    engine.submit(0, prompt, out.append)
+    out: dict[int, Any] = {}
+    engine.submit(prompt, out.__setitem__)
     while engine.busy:
         engine.step()
-    if isinstance(out[0], Exception):
-        raise out[0]
-    return tuple(out[0])
+    if -1 in out:
+        raise out[-1]
+    return tuple(out[number] for number in range(prompt.samples))
 
 
 def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -217,19 +213,20 @@ def bare_loop(engine: Engine, ids: array[int]) -> float:
     trunk = engine.sequences.kept[-1]
     assert trunk.logits is not None
     assert trunk.ids == ids
-    lanes = [engine.sequences.fork(trunk, len(ids)) for _ in range(SAMPLES)]
+    lanes = [engine.sequences.share(ids) for _ in range(SAMPLES)]
     tokens = [picker.pick_from(trunk.logits) for picker in pickers]
     sample, inner = weights.lib.llama_sampler_sample, context.context
     start = time.process_time()
     for step in range(TOKENS - 1):
         position = len(ids) + step
         context.decode(
-            [([t], position, s.number, True) for t, s in zip(tokens, lanes, strict=True)]
+            [([t], position, s.number, True) for t, s in zip(tokens, lanes, strict=True) if s]
         )
         tokens = [sample(picker.chain, inner, row) for row, picker in enumerate(pickers)]
     seconds = time.process_time() - start
     for lane, picker in zip(lanes, pickers, strict=True):
-        engine.sequences.drop(lane)
+        if lane:
+            engine.sequences.drop(lane)
         picker.close()
     return seconds
 
@@ -267,7 +264,10 @@ def conversation_of(weights: Weights) -> float:
 def weights_of(name: str, folder: Path) -> Path:
     """Return the file of a model: fetched, or written into `folder`."""
     if name in REAL:
-        return Path(load_weights().fetch_model(name))
+        sys.path.append(str(Path(__file__).parents[1] / "examples"))
+        from weights import fetch_model
+
+        return fetch_model(name)
     path = folder / f"{name}.gguf"
     if not path.exists():
         if name == "mamba":
@@ -275,18 +275,6 @@ def weights_of(name: str, folder: Path) -> Path:
         else:
             write_shape(name, path)
     return path
-
-
-def load_weights() -> Any:
-    """Return the module that fetches real weights."""
-    path = Path(__file__).parents[1] / "examples" / "weights.py"
-    spec = importlib.util.spec_from_file_location("brt_examples_weights", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def rereading(folder: Path) -> dict[str, float]:
@@ -306,8 +294,7 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     path = weights_of(name, folder)
     llama = llama_cpp.Llama(str(path), n_ctx=1024, n_threads=1, n_threads_batch=1, verbose=False)
     weights = Weights(str(path), gpu_layers=0)
-    states = str(folder / f"states-{os.getpid()}")
-    engine = engine_of(weights, states)
+    engine = engine_of(weights)
     prompt = prompt_of(engine, PROMPT, samples=SAMPLES)
     ids = engine.conversations.render(prompt).ids.tolist()
     ask(engine, Prompt(messages=(Message(role=Role.USER, text="warm"),), sampling=SAMPLING))
@@ -339,16 +326,7 @@ def measure(name: str, folder: Path) -> dict[str, float]:
 
     result["overhead"] = overhead_of(engine, prompt)
     result["reeval"] = conversation_of(weights)
-    first = Prompt(messages=prompt.messages, sampling=Sampling(max_tokens=1, top_k=40))
-    fresh = engine_of(weights)
-    prefill, _ = cpu(lambda: ask(fresh, first))
-    fresh.context.close()
-    fresh = engine_of(weights, states)
-    reload, (done,) = cpu(lambda: ask(fresh, first))
-    assert done.evaluated == 0, done
-    result["reload"] = reload / prefill
-    print(f"{name} prefill {prefill:.2f} s, from disk {reload:.3f} s: {result}")
-    fresh.context.close()
+    print(f"{name}: {result}")
     engine.context.close()
     weights.close()
     llama.close()

@@ -1,9 +1,10 @@
 """How well candidate patches with known labels are ranked, by tests made from the report alone.
 
 For each bug: tests are made from its report by the strategy `replay`, every candidate patch is
-run against them (and against existing tests, and with changed inputs), and the resulting orders
-are compared with the labels that the bug's hidden tests gave. The true fix and the hidden tests
-never reach the ranking; the true fix is one more candidate in one of the two variants.
+run against them and against existing tests, and the resulting orders are compared with the labels
+that the bug's hidden tests gave. The true fix and the hidden tests never reach the ranking; the
+true fix is one more candidate in one of the two variants. Patches that are equal after
+normalisation are run once.
 
     python bench/ranking.py --data FOLDER --trees FILE --cache FOLDER
 
@@ -14,50 +15,54 @@ is kept in `--cache`, a file per bug, and not run again; `--score-only` runs not
 
 Counted are the bugs whose pool holds both right and wrong patches and for which at least one test
 fails on the unpatched tree for the reported reason. Ties count as the expectation over their
-orders. The last line is one JSON object: the variant without the true fix in the pool.
+orders. `--fit` finds the weights of `rank/score.py` and shows what each fact is worth: every bug is
+ranked by weights that were found on the others. The last line is one JSON object: the variant
+without the true fix in the pool.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import resource
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.metrics import (
     COLUMNS,
     Order,
     calibration,
+    calibration_error,
     interval,
     mean_columns,
     paired_gap,
-    threshold_curve,
 )
-from pytest_brt.evaluate.orders import RANKERS
-from pytest_brt.execute.engine import Engine
+from pytest_brt.evaluate.orders import RANKERS, grouped
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
-from pytest_brt.rank.allowance import Allowance
-from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.guarding import Guarding
+from pytest_brt.patches import apply_patch
+from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.rank.varying import Varying
-from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.rank.score import facts_of, sigmoid, voters
+from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, JudgedTest, Patch, PatchResult
 
 #: Name of the true fix in a pool.
 FIX = "the-fix"
+LIMITS = Limits(seconds=60, memory_mb=4096)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +74,17 @@ class Pool:
     rows: tuple[PatchResult, ...]
     #: Name of the patch → whether it is right.
     labels: dict[str, bool]
-    seconds: float
+    #: CPU seconds of all processes: of making the tests, and of running the patches.
+    making: float
+    running: float
 
     def candidates(self) -> tuple[JudgedTest, ...]:
         """Return the tests it is ranked by."""
         return tuple(judged for judged in self.attempt.tests if judged.judgement.candidate)
+
+    def patches(self, *, with_fix: bool) -> tuple[PatchResult, ...]:
+        """Return the rows to be ranked."""
+        return tuple(row for row in self.rows if with_fix or row.patch.name != FIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,63 +122,87 @@ def read_bugs(data: Path, trees: Path) -> list[Bug]:
 
 def run_bug(bug: Bug, options: argparse.Namespace) -> Pool:
     """Make the tests of one bug and run its patches against them."""
-    started = time.monotonic()
+    place = options.cache / "attempts" / f"{bug.instance}.json"
+    if place.exists():
+        return run_pool(bug, from_json(place.read_bytes(), Attempt), options)
+    begun = cpu()
+    engine = open_engine(subject_of(bug), sandbox=options.sandbox, limits=LIMITS, jobs=options.jobs)
+    try:
+        issue = load_issue(str(bug.tree["issue"]), sys.stdin.buffer)
+        attempt = replay(issue, engine=engine, settings=ReplaySettings(keep=5))
+    finally:
+        engine.close()
+    write_text(place, to_json(attempt))
+    return replace(run_pool(bug, attempt, options), making=cpu() - begun)
+
+
+def run_pool(bug: Bug, attempt: Attempt, options: argparse.Namespace) -> Pool:
+    """Run the patches of a bug against tests that were made: equal patches once."""
+    begun = cpu()
+    patches = [Patch(id=content_id(text), name=name, text=text) for name, text, _ in bug.patches]
+    rows: tuple[PatchResult, ...] = ()
+    if any(judged.judgement.candidate for judged in attempt.tests):
+        subject = subject_of(bug)
+        engine = open_engine(subject, sandbox=options.sandbox, limits=LIMITS, jobs=options.jobs)
+        total = None if options.guard is None else options.guard * len(patches)
+        guarding = None if options.guard == 0 else open_guarding(Guard(engine), patches, total)
+        keys = [key_of(patch, Path(subject.root)) for patch in patches]
+        first = dict(reversed([*zip(keys, patches, strict=True)]))
+
+        def run_one(patch: Patch) -> PatchResult:
+            return run_patch(patch, attempt.issue, attempt.tests, engine, guarding=guarding)
+
+        try:
+            with ThreadPoolExecutor(options.jobs) as executor:
+                done = dict(zip(first, executor.map(run_one, first.values()), strict=True))
+        finally:
+            engine.close()
+        rows = tuple(
+            replace(done[key], patch=patch) for key, patch in zip(keys, patches, strict=True)
+        )
+    labels = {name: right for name, _, right in bug.patches}
+    return Pool(
+        instance=bug.instance,
+        attempt=attempt,
+        rows=rows,
+        labels=labels,
+        making=0.0,
+        running=cpu() - begun,
+    )
+
+
+def subject_of(bug: Bug) -> Subject:
+    """Return the project of a bug."""
     tree = bug.tree
     env = {str(key): str(value) for key, value in dict(tree["envvars"]).items()}  # type: ignore[call-overload]
     env["PYTHONPATH"] = os.pathsep.join(tree["pythonpath_base"])  # type: ignore[arg-type]
-    subject = find_subject(Path(str(tree["base"])), python=str(tree["python"]), env=env)
-    limits = Limits(seconds=60, memory_mb=4096)
-    engine = open_engine(subject, sandbox=options.sandbox, limits=limits, jobs=options.jobs)
+    return find_subject(Path(str(tree["base"])), python=str(tree["python"]), env=env)
+
+
+def key_of(patch: Patch, root: Path) -> str:
+    """Return what equal patches have in common."""
     try:
-        issue = load_issue(str(tree["issue"]), sys.stdin.buffer)
-        attempt = replay(issue, engine=engine, settings=ReplaySettings(keep=5))
-        rows: tuple[PatchResult, ...] = ()
-        if any(judged.judgement.candidate for judged in attempt.tests):
-            rows = run_rows(bug, attempt, engine, options)
-    finally:
-        engine.close()
-    labels = {name: right for name, _, right in bug.patches}
-    seconds = time.monotonic() - started
-    return Pool(instance=bug.instance, attempt=attempt, rows=rows, labels=labels, seconds=seconds)
+        changes = apply_patch(patch, root).changes
+    except PatchProblem:
+        return patch.id
+    return patch_key(changes, lambda path: _bytes(root / path)) or patch.id
 
 
-def run_rows(
-    bug: Bug, attempt: Attempt, engine: Engine, options: argparse.Namespace
-) -> tuple[PatchResult, ...]:
-    """Run every patch of a bug, several at a time."""
-    guarding = None
-    if options.guard > 0:
-        guarding = Guarding(
-            guard=Guard(engine),
-            allowance=Allowance(
-                seconds=options.guard * (len(bug.patches) + 1),
-                patches=len(bug.patches),
-                spent=0.0,
-            ),
-        )
-    varying = Varying(engine, seed=int(content_id(attempt.issue), 16) % 2**32)
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
-    def run_one(patch: tuple[str, str, bool]) -> PatchResult:
-        name, text, _ = patch
-        return run_patch(
-            Patch(id=content_id(text), name=name, text=text),
-            attempt.issue,
-            attempt.tests,
-            engine,
-            guarding=guarding,
-            varying=None if options.quick else varying,
-        )
 
-    with ThreadPoolExecutor(options.jobs) as executor:
-        return tuple(executor.map(run_one, bug.patches))
+def cpu() -> float:
+    """Return the CPU seconds of this process and of those that ended below it."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, kinds))
 
 
 def orders_of(pools: Sequence[Pool], ranker: str, *, with_fix: bool) -> list[Order]:
     """Return the labels of each pool in a ranker's order."""
     orders: list[Order] = []
     for pool in pools:
-        rows = tuple(row for row in pool.rows if with_fix or row.patch.name != FIX)
-        ordered = RANKERS[ranker](rows, pool.candidates())
+        ordered = RANKERS[ranker](pool.patches(with_fix=with_fix), pool.candidates())
         orders.append([[pool.labels[row.patch.name] for row in group] for group in ordered])
     return orders
 
@@ -178,10 +213,119 @@ def is_counted(pool: Pool, *, with_fix: bool) -> bool:
     return bool(pool.candidates()) and kinds == {True, False}
 
 
+# -- the weights ---------------------------------------------------------------------------
+
+
+#: What is known of a patch, the constant first, and whether it is right.
+Example = tuple[tuple[float, ...], bool]
+
+
+def measured(
+    rows: Sequence[PatchResult], tests: Sequence[JudgedTest], names: Sequence[str]
+) -> list[tuple[float, ...]]:
+    """Return the constant 1 and the facts called `names` for each row, as the model has them."""
+    having_vote = voters(rows, tests)
+    facts = [facts_of(row, having_vote) for row in rows]
+    return [(1.0, *(float(getattr(fact, name)) for name in names)) for fact in facts]
+
+
+def fit(pools: Iterable[Sequence[Example]], ridge: float = 1.0) -> tuple[float, ...]:
+    """Return the weights of a logistic regression in which every pool counts as eight patches.
+
+    Newton's method; `ridge` keeps all weights but the constant small.
+    """
+    data = [(*example, 8 / len(pool)) for pool in pools for example in pool]
+    size = len(data[0][0])
+    weights = [0.0] * size
+    for _ in range(30):
+        slope = [-(ridge if at else 0.05) * weights[at] for at in range(size)]
+        bend = [[(ridge if at else 0.05) * (at == to) for to in range(size)] for at in range(size)]
+        for facts, right, share in data:
+            guess = sigmoid(sum(map(math.prod, zip(weights, facts, strict=True))))
+            for at in range(size):
+                slope[at] += share * (right - guess) * facts[at]
+                for to in range(size):
+                    bend[at][to] += share * guess * (1 - guess) * facts[at] * facts[to]
+        step = solved(bend, slope)
+        weights = [old + new for old, new in zip(weights, step, strict=True)]
+    return tuple(weights)
+
+
+def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Return the solution of a small system of linear equations, by elimination."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for at in range(len(rows)):
+        pivot = max(range(at, len(rows)), key=lambda row: abs(rows[row][at]))
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [value / rows[at][at] for value in rows[at]]
+        for other in range(len(rows)):
+            if other != at:
+                factor = rows[other][at]
+                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[at], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def left_out(
+    pools: Sequence[Pool], names: Sequence[str], *, with_fix: bool
+) -> tuple[list[Order], list[tuple[float, bool]]]:
+    """Return each pool's order, and its scores, by weights that were found on all other pools."""
+    sets = [examples(pool, names, with_fix=with_fix) for pool in pools]
+    orders: list[Order] = []
+    scored: list[tuple[float, bool]] = []
+    for number, pool in enumerate(pools):
+        weights = fit([found for other, found in enumerate(sets) if other != number])
+        rows = [row for row in pool.patches(with_fix=with_fix) if row.applies]
+        tests = voters(rows, pool.candidates())
+        keys: dict[str, float] = {}
+        for row, facts in zip(rows, measured(rows, pool.candidates(), names), strict=True):
+            odds = sum(map(math.prod, zip(weights, facts, strict=True)))
+            keys[row.patch.name] = 99 * is_at_fault(row, tests) - odds
+            scored.append((sigmoid(odds), pool.labels[row.patch.name]))
+        lost = [row for row in pool.patches(with_fix=with_fix) if not row.applies]
+        ordered = [*grouped(rows, lambda row, keys=keys: keys[row.patch.name]), lost]  # type: ignore[misc]
+        orders.append(
+            [[pool.labels[row.patch.name] for row in group] for group in ordered if group]
+        )
+    return orders, scored
+
+
+def examples(pool: Pool, names: Sequence[str], *, with_fix: bool) -> list[Example]:
+    """Return what the weights are found from: equal patches once."""
+    rows = [row for row in pool.patches(with_fix=with_fix) if row.applies]
+    facts = measured(rows, pool.candidates(), names)
+    once = {
+        row.normal or row.patch.id: (found, pool.labels[row.patch.name])
+        for row, found in zip(rows, facts, strict=True)
+    }
+    return list(once.values())
+
+
+#: The facts of the model.
+FACTS = ("tests", "breaks", "length")
+
+
+def show_fit(pools: Sequence[Pool], *, with_fix: bool) -> None:
+    """Print what each fact is worth, and the weights found on all pools."""
+    print("\nfacts (each bug by weights of the others)   p1   mrr   auc   ece")
+    subsets = [FACTS, *(tuple(f for f in FACTS if f != gone) for gone in FACTS), FACTS[:1]]
+    for names in subsets:
+        orders, scored = left_out(pools, names, with_fix=with_fix)
+        means = mean_columns(orders)
+        cells = (f"{means[key]:5.2f}" for key in ("p1", "mrr", "auc"))
+        print(f"  {', '.join(names):40}", *cells, f"{calibration_error(scored):5.2f}")
+    weights = fit([examples(pool, FACTS, with_fix=with_fix) for pool in pools])
+    print(
+        "weights:",
+        ", ".join(f"{n} {w:+.2f}" for n, w in zip(("start", *FACTS), weights, strict=True)),
+    )
+
+
 # -- what is printed ----------------------------------------------------------------------
 
 
-def show_variant(pools: Sequence[Pool], *, with_fix: bool) -> dict[str, object]:
+def show_variant(
+    pools: Sequence[Pool], *, with_fix: bool, options: argparse.Namespace
+) -> dict[str, object]:
     """Print the tables of one variant and return its figures."""
     counted = [pool for pool in pools if is_counted(pool, with_fix=with_fix)]
     print(f"\n## {'with' if with_fix else 'without'} the true fix in the pool: {len(counted)} bugs")
@@ -194,44 +338,33 @@ def show_variant(pools: Sequence[Pool], *, with_fix: bool) -> dict[str, object]:
         means = mean_columns(order)
         print(ranker.ljust(24), *(f"{value:5.2f}" for value in means.values()))
         figures[ranker] = {key: round(means[key], 4) for key in ("p1", "mrr", "auc", "f1")}
-    print("\nabove plain EPR, mean [95 % by paired bootstrap]")
-    for ranker in ("weighted", "weighted+guard", "weighted+guard+property"):
-        gaps = {
-            name: paired_gap(orders[ranker], orders["epr"], name)
-            for name in ("p1", "p3", "r3", "mrr", "f1", "auc")
-        }
-        cells = (f"{k} {g.mean:+.3f} [{g.low:+.2f}, {g.high:+.2f}]" for k, g in gaps.items())
-        print(" ", ranker.ljust(24), "  ".join(cells))
-    best = orders["weighted+guard+property"]
-    ends = {column: interval(best, column) for column in ("p1", "mrr")}
-    words = (f"{key} {g.mean:.3f} [{g.low:.2f}, {g.high:.2f}]" for key, g in ends.items())
-    print("  weighted+guard+property:", ", ".join(words), "(95 % by bootstrap)")
-    show_curves(counted, with_fix=with_fix)
+    best = orders["weighted+guard"]
+    for column in ("p1", "mrr"):
+        end, gap = interval(best, column), paired_gap(best, orders["epr"], column)
+        print(
+            f"{column} {end.mean:.3f} [{end.low:.2f}, {end.high:.2f}], above plain EPR "
+            f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}] (95 % by bootstrap)"
+        )
+    for pool, found, plain in zip(counted, best, orders["epr"], strict=True):
+        firsts = [COLUMNS["p1"](one) for one in (plain, found)]
+        print(f"  {pool.instance:28} p1: EPR {firsts[0]:.2f}, weighted+guard {firsts[1]:.2f}")
+    if options.fit:
+        show_fit(counted, with_fix=with_fix)
+    show_calibration(counted, with_fix=with_fix)
     return {**figures, "n": len(counted)}
 
 
-def show_curves(pools: Sequence[Pool], *, with_fix: bool) -> None:
-    """Print the threshold curves, and how well the weighted score is calibrated."""
-    plain: list[list[tuple[float | None, bool]]] = []
-    weighted: list[list[tuple[float | None, bool]]] = []
-    scored: list[tuple[float, bool]] = []
-    for pool in pools:
-        rows = tuple(row for row in pool.rows if with_fix or row.patch.name != FIX)
-        for ranks, scores in (
-            (rank_by_epr(rows, pool.candidates()), plain),
-            (rank_by_weight(rows, pool.candidates()), weighted),
-        ):
-            labelled = [(rank, pool.labels[rank.result.patch.name]) for rank in ranks]
-            scores.append(
-                [(rank.epr if scores is plain else rank.score, right) for rank, right in labelled]
-            )
-        scored += [(score, right) for score, right in weighted[-1] if score is not None]
-    print("\nthreshold   EPR: precision recall  F1     score: precision recall  F1")
-    curves = zip(threshold_curve(plain, 10), threshold_curve(weighted, 10), strict=True)
-    for one, other in curves:
-        cells = (f"{p.precision:9.2f} {p.recall:8.2f} {p.f1:6.2f}" for p in (one, other))
-        print(f"  {one.threshold:4.2f}    ", "     ".join(cells))
-    print("\ncalibration of the score: bin, patches, mean score, share right")
+def show_calibration(pools: Sequence[Pool], *, with_fix: bool) -> None:
+    """Print how well the score says how often a patch is right."""
+    scored = [
+        (rank.score, pool.labels[rank.result.patch.name])
+        for pool in pools
+        for rank in rank_by_weight(pool.patches(with_fix=with_fix), pool.candidates())
+        if rank.score is not None
+    ]
+    print(
+        f"calibration error {calibration_error(scored):.2f}: bin, patches, mean score, share right"
+    )
     for low, high, count, score, right in calibration(scored):
         print(f"  {low:.1f}-{high:.1f}  {count:4}  {score:.2f}  {right:.2f}")
 
@@ -245,35 +378,31 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--trees", type=Path, required=True, help="where each bug's tree is")
     parser.add_argument("--cache", type=Path, required=True, help="folder for what was run")
     parser.add_argument("--only", nargs="*", default=[], metavar="TEXT", help="bugs named so")
-    parser.add_argument("--quick", action="store_true", help="5 bugs, no guard, no changed inputs")
     parser.add_argument("--score-only", action="store_true", help="run nothing")
+    parser.add_argument("--fit", action="store_true", help="find the weights, and what they gain")
     parser.add_argument(
-        "--guard", type=float, default=20.0, help="seconds of existing tests a tree"
+        "--guard", type=float, help="seconds of existing tests a patch (default: the tool's)"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sandbox", default="auto", help="isolation, as --brt-sandbox")
-    options = parser.parse_args(arguments)
-    if options.quick:
-        options.guard = 0.0
-    return options
+    return parser.parse_args(arguments)
 
 
 def collect(bugs: Sequence[Bug], options: argparse.Namespace) -> list[Pool]:
     """Return what was run, running what is missing."""
     pools = []
-    suffix = "-quick" if options.quick else ""
     for bug in bugs:
-        path = options.cache / f"{bug.instance}{suffix}.json"
+        path = options.cache / f"{bug.instance}.json"
         if not path.exists() and not options.score_only:
-            pool = run_bug(bug, options)
-            write_text(path, to_json(pool))
+            write_text(path, to_json(run_bug(bug, options)))
         if path.exists():
             pool = from_json(path.read_bytes(), Pool)
             pools.append(pool)
-            count = len(pool.candidates())
+            distinct = len({row.normal or row.patch.id for row in pool.rows})
             print(
-                f"{pool.instance}: {count} candidate tests, {len(pool.rows)} patches, "
-                f"{sum(pool.labels.values())} right, {pool.seconds:.0f} s",
+                f"{pool.instance}: {len(pool.candidates())} candidate tests, {len(pool.rows)} "
+                f"patches, {distinct} different, {sum(pool.labels.values())} right; CPU "
+                f"{pool.running / max(1, distinct):.1f} s a patch",
                 flush=True,
             )
     return pools
@@ -284,9 +413,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     bugs = [bug for bug in read_bugs(options.data, options.trees) if bug.is_mixed]
     bugs = [b for b in bugs if not options.only or any(t in b.instance for t in options.only)]
-    pools = collect(bugs[:5] if options.quick else bugs, options)
-    show_variant(pools, with_fix=True)
-    print(json.dumps(show_variant(pools, with_fix=False)))
+    pools = collect(bugs, options)
+    show_variant(pools, with_fix=True, options=options)
+    print(json.dumps(show_variant(pools, with_fix=False, options=options)))
     return 0
 
 

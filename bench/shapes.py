@@ -8,8 +8,7 @@ from __future__ import annotations
 from array import array
 from pathlib import Path
 
-from pytest_brt.model.gguf_file import Tensor, Value, write_gguf
-from pytest_brt.model.tiny import Q4_0, Q8_0, random_blocks, words
+from pytest_brt.model.tiny import Q4_0, Q8_0, Tensor, Value, random_blocks, words, write_gguf
 
 #: name → layers, width, inner width, heads, key/value heads
 SHAPES = {

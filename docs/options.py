@@ -13,7 +13,8 @@ HEAD = """\
 `pytest-brt` adds these options to pytest. The first ones choose what the run is for; without any
 of them the plugin does nothing at all. Most have a twin in the project's pytest settings
 (`pytest.ini`, `pyproject.toml`, …) and some an environment variable: the command line beats the
-environment, the environment beats the settings, the settings beat the default.
+environment, the environment beats the settings, the settings beat the default. `--brt-json`,
+`--brt-html` and `--brt-sarif FILE` still work: they are `--brt-report` for one kind of file each.
 
 | option | what it does | in settings | environment |
 |---|---|---|---|
@@ -31,6 +32,8 @@ def render() -> str:
     """Return the page."""
     rows = []
     for spec in SPECS:
+        if spec.hidden:
+            continue
         flags = ", ".join(f"`{flag}`" for flag in (spec.flag, *spec.aliases))
         if spec.metavar:
             flags += f" `{spec.metavar}`"

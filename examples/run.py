@@ -246,7 +246,9 @@ def main(argv: Sequence[str]) -> int:
             extra = [*argv[split + 1 :]]
             if arguments.model:
                 model = fetch_model(arguments.model, arguments.cache)
-                extra += [f"--brt-model=gguf:{model}", "--brt-strategy=libro"]
+                # Enough to see it work, on a slow machine too; what follows "--" may say otherwise.
+                some = ["--brt-strategy=libro", "--brt-samples=6", "--brt-budget=5m"]
+                extra = [f"--brt-model=gguf:{model}", *some, *extra]
             return run(example, unpack(example, into, arguments.cache), extra)
     except (ExampleError, FetchError, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Failing tests from bug reports, and candidate fixes ranked by them, offline."""
+"""Failing tests from bug reports, and patches ranked by them, offline."""
 
 from __future__ import annotations
 

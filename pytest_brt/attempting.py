@@ -14,6 +14,15 @@ from pytest_brt.types import Attempt, Issue, JudgedTest
 
 #: What is noted of an attempt that was not at its end.
 UNFINISHED = "interrupted: what was found until then"
+#: What to do when a model was asked, and nothing came of it.
+_NONE_WRITTEN = (
+    "the model wrote no test that can be run: try a larger one ('pytest-brt models list' names "
+    "some), and read its replies with --brt-record DIR"
+)
+_NONE_STANDS = (
+    "no test of the model's stands: give the exact input and the right result in the report, say "
+    "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models list')"
+)
 
 
 class Attempting:
@@ -43,7 +52,7 @@ class Attempting:
 
         bench = replace(self._bench(key, meter, deadline), found=found)
         try:
-            attempt = strategy.attempt(issue, key.index, bench)
+            attempt = _advised(strategy.attempt(issue, key.index, bench), asks=strategy.asks)
         except OutOfTime as over:
             attempt = Attempt(
                 issue=key.issue,
@@ -91,3 +100,12 @@ class Attempting:
             )
             return replace(judged, judgement=refused)
         return judged
+
+
+def _advised(attempt: Attempt, *, asks: bool) -> Attempt:
+    """Return an attempt that found nothing with a note that says what to do next."""
+    nothing = not any(item.judgement.candidate for item in attempt.tests)
+    if not asks or attempt.index or attempt.trouble or not nothing:
+        return attempt
+    wrote = any(item.test.origin.model for item in attempt.tests)
+    return replace(attempt, notes=(*attempt.notes, _NONE_STANDS if wrote else _NONE_WRITTEN))

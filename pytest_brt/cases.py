@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,11 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.issue import load_issue
 from pytest_brt.options import Options
-from pytest_brt.patches import read_patches
 from pytest_brt.plan import Case
-from pytest_brt.rank.branches import write_branches
-from pytest_brt.rank.history import History
 from pytest_brt.types import Issue, Patch
+
+#: An issue on GitHub, as people write it in a text or copy it from a browser.
+_ON_GITHUB = re.compile(r"(?:https://github\.com/)?([\w.-]+/[\w.-]+)(?:#|/issues/)(\d+)(?:#\S*)?")
 
 
 def absolutepath(path: str | Path) -> Path:
@@ -47,7 +50,34 @@ def read_cases(
 
 
 def _issue_path(source: str, scratch: Path) -> Path:
+    found = _on_github(source)
+    if found:
+        return scratch / f"{found[0].replace('/', '-')}-{found[1]}.md"
     return scratch / "stdin.md" if source == "-" else _plain("--brt-issue", source)
+
+
+def _on_github(source: str) -> tuple[str, str] | None:
+    """Return the repository and the number of an issue, None for the path of a file."""
+    found = _ON_GITHUB.fullmatch(source)
+    return None if found is None or Path(source).exists() else (found[1], found[2])
+
+
+def _ask_gh(source: str, repository: str, number: str) -> bytes:
+    """Return an issue on GitHub as gh prints it: the one use of a network, asked for by name."""
+    command = ["gh", "issue", "view", number, "--repo", repository, "--json", "title,body"]
+    try:
+        told = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    except FileNotFoundError:
+        raise UsageProblem(
+            f"--brt-issue: {source!r} is read with GitHub's command gh, which is not installed "
+            "(install it, or save the issue's text into a file)"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise UsageProblem(f"--brt-issue: gh did not answer within 60 s: {source!r}") from None
+    if told.returncode != 0:
+        said = " ".join(told.stderr.decode("utf-8", "replace").split())
+        raise UsageProblem(f"--brt-issue: gh cannot read {source!r}: {said[:200]}")
+    return told.stdout
 
 
 def _plain(option: str, source: str | Path) -> Path:
@@ -61,6 +91,9 @@ def _plain(option: str, source: str | Path) -> Path:
 
 
 def _read(config: pytest.Config, source: str) -> Issue:
+    found = _on_github(source)
+    if found:
+        return replace(load_issue("-", BytesIO(_ask_gh(source, *found))), source=source)
     if source != "-":
         return load_issue(source, sys.stdin.buffer)
     capture: Any = config.pluginmanager.getplugin("capturemanager")
@@ -77,16 +110,33 @@ def _patches(
     config: pytest.Config, options: Options, scratch: Path
 ) -> tuple[Path | None, tuple[Patch, ...]]:
     """Return the folder of patches and those in it; of branches it is made in `scratch`."""
+    if not options.branches and not options.patches:
+        return None, ()
+    from pytest_brt.patches.folder import common_folder, read_patches
+
     if options.branches:
+        from pytest_brt.rank.history import History, write_branches
+
         folder = scratch / "branches"
         write_branches(History(config.rootpath), options.branches, folder)
         found = read_patches(folder)
         named = (replace(patch, name=patch.name.removesuffix(".diff")) for patch in found)
         return folder, tuple(named)
-    if options.patches is None:
-        return None, ()
-    found = read_patches(options.patches)
-    return options.patches.parent if options.patches.is_file() else options.patches, found
+    paths = (*options.patches, *more_patches(config, options))
+    return common_folder(paths), read_patches(*paths)
+
+
+def more_patches(config: pytest.Config, options: Options) -> tuple[Path, ...]:
+    """Return the patches among pytest's own arguments.
+
+    A shell makes several words of ``--rank-fixes patches/*.diff``: the first is the option's.
+    """
+    if not options.patches or not all(path.is_file() for path in options.patches):
+        return ()
+    from pytest_brt.patches.folder import SUFFIXES
+
+    given = [Path(text) for text in config.args if text.casefold().endswith(SUFFIXES)]
+    return tuple(path for path in given if path.is_file() and path not in options.patches)
 
 
 def _paired(

@@ -1,6 +1,6 @@
 """``pytest --brt-evaluate DATASET``: one item per bug and stage, and the tables at the end.
 
-A stage that finds nothing is an honest miss (``x``); a bug that cannot be set up fails (``F``),
+A stage that finds nothing is skipped (``s``); a bug that cannot be set up fails (``F``),
 is told in the result, and is tried again by the next run. What is finished is kept in the folder
 of the results, so that an interrupted study goes on where it was.
 """
@@ -87,12 +87,12 @@ def _missed(result: Studied) -> str:
     """Return what a stage did not find, or ""."""
     if isinstance(result, Repaired):
         found = any(fix.kept for run in result.runs for fix in run.fixes)
-        return "" if found else "no fix that passes the tests"
+        return "" if found else "no patch passes the bug tests"
     if result.tests:
         return ""
     if isinstance(result, Reproduced):
-        return "no candidate test"
-    return "no evidence: no candidate test to rank by"
+        return "no bug test found"
+    return "no bug test to rank by"
 
 
 class StudyFile(pytest.File):
@@ -248,9 +248,10 @@ def _repair_settings(options: Options) -> RepairSettings | None:
             "--brt-stages: fixes are written by a model: 'repair' needs one (add --brt-model "
             "gguf:FILE, or see 'pytest-brt models')"
         )
-    if any("place" in parts for parts in options.without):
+    if "place" not in options.given and any("place" in parts for parts in options.without):
         raise UsageProblem(
-            "--brt-without: 'place' means nothing in a study: no repair is told the place"
+            "--brt-without: 'place' takes nothing away where no repair is told the place (add "
+            "--brt-given place)"
         )
     for name in options.repair_strategies:
         named("--brt-repair-strategy", name, BUILT_IN)
@@ -279,7 +280,7 @@ def _settings(
         sandbox=options.sandbox,
         net=options.net,
         guard=options.guard,
-        vary=options.vary,
         prompts=prompts,
+        given=options.given,
         repairs=_repair_settings(options),
     )

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from pytest_brt import __version__
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.fingerprint import CODE, contents_of, hash_of
 from pytest_brt.execute.row import Limits
 from pytest_brt.options import Options
-from pytest_brt.rank.differ import difference_of
-from pytest_brt.rank.standing import has_verdict, verdict_of
-from pytest_brt.repair.patch import HEAD, chosen
-from pytest_brt.report.evidence import evidence_of, files_of, setting_of
-from pytest_brt.report.json import record_json
-from pytest_brt.report.sarif import sarif
-from pytest_brt.report.table import unfinished
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import Issue, RunRecord
 
@@ -27,7 +22,7 @@ from pytest_brt.types import Issue, RunRecord
 class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
-    def __init__(self, options: Options, engine: Engine) -> None:
+    def __init__(self, options: Options, engine: Engine, command: str = "") -> None:
         """Read what must be read before anything runs.
 
         Raises:
@@ -35,11 +30,16 @@ class Files:
         """
         self._options = options
         self._engine = engine
+        #: What was typed.
+        self._command = command
         self._key = _read_key(options.key)
         #: The project before the run: what is found is found of this tree.
-        # Evidence that lies in the project is no part of it.
+        # What is written into the project about it is no part of it.
         kept = options.record.resolve() if options.record else None
-        contents = contents_of(Path(engine.subject.root), without=kept)
+        self._ours = tuple(path.resolve() for _, path in options.reports)
+        contents = contents_of(
+            Path(engine.subject.root), without=(*filter(None, [kept]), *self._ours)
+        )
         self.tree = hash_of(contents)
         # Logs of this very run may be written into the project: only code is watched.
         self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
@@ -48,12 +48,8 @@ class Files:
         """Yield what writes the files that were asked for, and returns a line about it."""
         options = self._options
         yield self._changed
-        if options.json:
-            yield self._json
-        if options.html:
-            yield self._html
-        if options.sarif:
-            yield self._sarif
+        for kind, path in options.reports:
+            yield partial(self._report, kind, path)
         if options.record:
             yield self._evidence
         if options.repair:
@@ -61,6 +57,8 @@ class Files:
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
+        from pytest_brt.repair.patch import HEAD, chosen
+
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
         if issue is None:
@@ -89,46 +87,56 @@ class Files:
             " some about the new (run it again)"
         )
 
+    def _report(self, kind: str, path: Path, record: RunRecord) -> str:
+        write = {
+            "html": self._html, "md": self._markdown, "json": self._json, "sarif": self._sarif
+        }  # fmt: skip
+        write_text(path, write[kind](record))
+        names = {"html": "HTML", "md": "Markdown", "json": "JSON", "sarif": "SARIF"}
+        return f"{names[kind]} report: {path}"
+
     def _json(self, record: RunRecord) -> str:
-        assert self._options.json is not None, "asked for"
-        write_text(self._options.json, to_json(record_json(record), indent=2) + "\n")
-        return f"JSON report: {self._options.json}"
+        from pytest_brt.rank.choose import selected
+        from pytest_brt.report.json import record_json
+
+        chosen = selected(record.ranks, self._options.top, self._options.threshold)
+        return to_json(record_json(record, chosen), indent=2) + "\n"
 
     def _sarif(self, record: RunRecord) -> str:
-        assert self._options.sarif is not None, "asked for"
+        from pytest_brt.report.sarif import sarif
+
         below = place_in_repository(Path(self._engine.subject.root))
-        log = sarif(record, __version__, below)
-        write_text(self._options.sarif, to_json(log, indent=2) + "\n")
-        return f"SARIF report: {self._options.sarif}"
+        return to_json(sarif(record, __version__, below), indent=2) + "\n"
 
     def _html(self, record: RunRecord) -> str:
         from pytest_brt.report.html import html  # jinja2 is slow to import
 
-        assert self._options.html is not None, "asked for"
-        groups = {
-            key: tuple(ranks) for key, ranks in groupby(record.ranks, lambda r: r.result.issue)
-        }
-        missing = {found.issue: found for found in record.not_run}
+        return html(record, facts=self._facts(record))
+
+    def _markdown(self, record: RunRecord) -> str:
+        from pytest_brt.report.markdown import markdown
+
+        return markdown(record, facts=self._facts(record))
+
+    def _facts(self, record: RunRecord) -> tuple[str, ...]:
+        """Return what the run was made with, a few words each."""
         subject = self._engine.subject
-        text = html(
-            record,
-            facts=(
-                f"pytest-brt {__version__}",
-                f"Python {'.'.join(map(str, subject.python_version))} ({subject.found})",
-                f"sandbox {record.sandbox}",
-            ),
-            verdicts={
-                key: "; ".join((*unfinished(missing.get(key)), verdict))
-                for key, ranks in groups.items()
-                if (verdict := verdict_of(ranks, missing.get(key)))
-                and (has_verdict(ranks) or key in missing)
-            },
-            differences={key: difference_of(ranks) for key, ranks in groups.items()},
+        return (
+            f"{datetime.now():%Y-%m-%d %H:%M}",
+            f"pytest-brt {__version__}",
+            f"Python {'.'.join(map(str, subject.python_version))} ({subject.found})",
+            f"sandbox {record.sandbox}",
+            self._command,
         )
-        write_text(self._options.html, text)
-        return f"HTML report: {self._options.html}"
+
+    def _below_root(self) -> tuple[str, ...]:
+        root = Path(self._engine.subject.root).resolve()
+        below = (path.relative_to(root) for path in self._ours if path.is_relative_to(root))
+        return tuple(path.as_posix() for path in below)
 
     def _evidence(self, record: RunRecord) -> str:
+        from pytest_brt.report.evidence import evidence_of, files_of, setting_of
+
         options = self._options
         assert options.record is not None, "asked for"
         setting = setting_of(
@@ -139,6 +147,7 @@ class Files:
             net=options.net,
             repeat=options.repeat,
             tool=__version__,
+            reports=self._below_root(),
         )
         evidence = evidence_of(record, setting)
         if (options.record / "evidence.json").exists():
@@ -163,7 +172,7 @@ def _read_key(path: Path | None) -> bytes | None:
     if path is None:
         return None
     try:
-        key = path.read_bytes().strip()
+        key = read_bounded(path, 1 << 20).strip()
     except OSError as error:
         raise UsageProblem(f"--brt-key: cannot read {str(path)!r}: {error.strerror}") from error
     if not key:

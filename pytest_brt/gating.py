@@ -29,9 +29,9 @@ def open_gate(config: pytest.Config) -> GateSession:
         pytest.UsageError: the range, or the project, cannot be used.
     """
     options = read_options(config)
-    if options.json or options.html or options.sarif or options.record:
+    if options.reports or options.record:
         raise pytest.UsageError(
-            "--brt-gate writes no report of ours (use pytest's --junitxml, or -rx to see reasons)"
+            "--brt-gate writes no report (use pytest's --junitxml; -rs shows reasons)"
         )
     try:
         history = History(config.rootpath)

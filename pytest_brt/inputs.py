@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,25 +16,22 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.remote import RemoteEngine, open_cluster
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.extensions import gather, named
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
-from pytest_brt.model.recording import RecordedModel
 from pytest_brt.options import Options
-from pytest_brt.plan import Plan
+from pytest_brt.plan import Case, Plan
 from pytest_brt.progress import PROGRESS, Progress
-from pytest_brt.rank.draw import can_vary
-from pytest_brt.rank.epr import Ranker, rank_by_epr
-from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.repair_inputs import buggy_places, repair_plan
-from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest
+from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank
+
+if TYPE_CHECKING:
+    from pytest_brt.rank.epr import Ranker
+    from pytest_brt.repairing import RepairPlan
 
 Given = Callable[[], tuple[JudgedTest, ...]]
 
@@ -58,7 +57,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     """
     cases, paths = read_cases(config, options, scratch)
     strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
-    built_in: dict[str, Ranker] = {"weighted": rank_by_weight, "epr": rank_by_epr}
+    built_in: dict[str, Ranker] = {"weighted": _by_weight, "epr": _by_epr}
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
     chosen = chosen_strategies(options, strategies)
@@ -69,8 +68,10 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     try:
         last = None if options.tests or options.issues else _last_run(cache)
         given = _given(config, options, engine, last)
-        buggy = buggy_places(options.buggy, Path(engine.subject.root))
-        repairs = repair_plan(config, options, cases, buggy)
+        root = Path(engine.subject.root)
+        buggy = buggy_places(options.buggy, root)
+        host = given_test_file(options.test_file, root)
+        repairs = _repairs(config, options, cases, buggy)
     except UsageProblem:
         engine.close()
         raise
@@ -81,7 +82,6 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         rank=rank,
         accept=_accept(config),
         guard=options.guard,
-        vary=options.vary and can_vary(),
         budget=options.budget,
         repairs=repairs,
     )
@@ -98,6 +98,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         steps=options.steps,
         agree=options.agree,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
+        host=host,
         seed=options.seed,
         cache=cache,
         record=options.record,
@@ -112,12 +113,66 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     )
 
 
+def _by_weight(results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]) -> tuple[Rank, ...]:
+    from pytest_brt.rank.weighted import rank_by_weight
+
+    return rank_by_weight(results, tests)
+
+
+def _by_epr(results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]) -> tuple[Rank, ...]:
+    from pytest_brt.rank.epr import rank_by_epr
+
+    return rank_by_epr(results, tests)
+
+
+def buggy_places(paths: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """Return the places that the user named, as in "pkg/a.py:3-9", relative to the project."""
+    found = []
+    for text in paths:
+        path, colon, span = text.partition(":")
+        known = _file_of_project("--brt-buggy-file", path, root)
+        if colon and not re.fullmatch(r"\d+(-\d+)?", span):
+            raise UsageProblem(
+                f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {text!r}"
+            )
+        found.append(known + colon + span)
+    return tuple(found)
+
+
+def given_test_file(path: str, root: Path) -> str:
+    """Return the test file that the user named, relative to the project; "" for none."""
+    if not path:
+        return ""
+    known = _file_of_project("--brt-test-file", path, root)
+    if not known.endswith(".py"):
+        raise UsageProblem(f"--brt-test-file: not a Python file: {path!r} (name a test file)")
+    return known
+
+
+def _file_of_project(flag: str, path: str, root: Path) -> str:
+    file, root = (root / path).resolve(), root.resolve()
+    if not file.is_file() or not file.is_relative_to(root):
+        raise UsageProblem(
+            f"{flag}: no such file in the project: {path!r} (give its path from {str(root)!r})"
+        )
+    return file.relative_to(root).as_posix()
+
+
+def _repairs(
+    config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
+) -> RepairPlan | None:
+    """Return what is to be repaired or localised, None for nothing."""
+    if not (options.repair or options.localise):
+        return None
+    from pytest_brt.repair_inputs import repair_plan  # a fifth of the package
+
+    return repair_plan(config, options, cases, buggy)
+
+
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
     built_in = builtin_factories()
     factories = gather(config, "pytest_brt_models", built_in)
-    cache = cache_folder(config)
-    states = str(cache / "prefixes") if cache is not None else ""
     settings = Settings(
         context=options.context,
         threads=options.threads,
@@ -126,13 +181,14 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
         gpu_layers=options.gpu_layers,
         cpu_experts=options.cpu_experts,
         cache_type=options.cache_type,
-        state_dir=states,
     )
     # Where a plugin adds nothing, one file with two adapters is loaded once.
     known = None if factories == built_in else factories
     model, editor = open_models(options.model, options.edit_model, settings, known)
     if options.record is None or model.name == "none":
         return model, None if editor is model else editor
+    from pytest_brt.model.recording import RecordedModel
+
     recorded = RecordedModel(model, str(options.record))
     return recorded, None if editor is model else RecordedModel(editor, str(options.record))
 
@@ -150,12 +206,20 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    cluster = None if options.executor == "threads" else open_cluster(options.executor)
-    engine = open_engine(
-        subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
+    opened = partial(
+        open_engine,
+        subject,
+        sandbox=options.sandbox,
+        net=options.net,
+        limits=limits,
+        jobs=options.jobs,
     )
-    if cluster is None:
-        return engine
+    if options.executor == "threads":
+        return opened()
+    from pytest_brt.execute.remote import RemoteEngine, open_cluster
+
+    cluster = open_cluster(options.executor)  # first: it may be missing
+    engine = opened()
     return RemoteEngine(engine, cluster, sandbox=options.sandbox, net=options.net, limits=limits)
 
 
@@ -163,11 +227,14 @@ def _given(
     config: pytest.Config, options: Options, engine: Engine, last: LastRun | None
 ) -> Given | None:
     """Return what finds the tests that no strategy makes; None when there are none."""
+    if not options.tests and last is None:
+        return None
+    from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
+
     if options.tests:
         targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
         return lambda: judge_given(targets, engine, options.repeat)
-    if last is None:
-        return None
+    assert last is not None, "there is one or the other"
     tests = last.tests
     return lambda: rejudge(tests, engine, options.repeat)
 

@@ -12,15 +12,25 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_brt.codec import to_json
-from pytest_brt.ours import Missed, OurItem
+from pytest_brt.ours import Missed, OurItem, Status
 from pytest_brt.plan import AttemptKey, Case
 from pytest_brt.progress import PROGRESS
+from pytest_brt.report.answer import bug_tests, of_report, shortcoming
 from pytest_brt.report.json import attempt_json, localised_json, repair_json, result_json
 from pytest_brt.run import Run
 from pytest_brt.shown import show
-from pytest_brt.types import Patch
+from pytest_brt.types import Attempt, Patch, Verdict
 
 T = TypeVar("T")
+
+REPRODUCED = Status(category="reproduced", letter=".", word="REPRODUCED")
+POSSIBLE = Status(category="possibly reproduced", letter="F", word="POSSIBLY REPRODUCED")
+NOT_REPRODUCED = Status(category="not reproduced", letter="F", word="NOT REPRODUCED")
+PASSING = Status(category="passing", letter=".", word="PASSES")
+FAILING = Status(category="failing", letter="F", word="FAILS")
+NOT_APPLIED = Status(category="not applied", letter="F", word="DOES NOT APPLY")
+NO_PATCH = Status(category="without a patch", letter="F", word="NO PATCH")
+NO_PLACE = Status(category="without a place", letter="F", word="NO PLACE")
 
 #: Seconds of silence after which long work is shown to go on.
 SIGN_OF_LIFE = 30.0
@@ -72,6 +82,7 @@ class AttemptItem(Work):
     def __init__(self, *, key: AttemptKey, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.key = key
+        self.attempt: Attempt | None = None
 
     def _shown(self) -> None:
         # What takes a moment needs no account of it.
@@ -83,16 +94,33 @@ class AttemptItem(Work):
         self.work.attempt(self.key)
 
     def wait(self) -> None:
-        """Wait for the attempt; a miss says what was looked for."""
-        attempt = result_of(self.work.attempt(self.key), self._shown)
-        self.seconds = attempt.seconds
-        self.keep(attempt_json(attempt))
-        if any(judged.judgement.reproduces for judged in attempt.tests):
+        """Wait for the attempt; the last one at a report says no when none reproduced it."""
+        self.attempt = result_of(self.work.attempt(self.key), self._shown)
+        self.seconds = self.attempt.seconds
+        self.keep(attempt_json(self.attempt))
+        sure, possible = bug_tests(self.attempt.tests)
+        if sure:
+            self.status = REPRODUCED
             return
-        possible = sum(judged.judgement.candidate for judged in attempt.tests)
-        if possible:
-            raise Missed(f"{possible} failing tests may be about the report, none surely is")
-        raise Missed("; ".join(attempt.notes) or "no test failed for the reported reason")
+        if self._is_a_means():
+            raise Missed("no bug test found")
+        others = [item for item in self.session.items if self._has_same_report(item)]
+        found = [item.attempt for item in others if isinstance(item, AttemptItem)]
+        made = [attempt for attempt in found if attempt is not None]
+        if len(made) < len(found) or any(bug_tests(attempt.tests)[0] for attempt in made):
+            raise Missed("this run found no bug test; the report is judged by all of them")
+        possible = bug_tests(test for attempt in made for test in attempt.tests)[1]
+        raise Missed(of_report(made), POSSIBLE if possible else NOT_REPRODUCED)
+
+    def _has_same_report(self, item: pytest.Item) -> bool:
+        return isinstance(item, AttemptItem) and item.key.issue == self.key.issue
+
+    def _is_a_means(self) -> bool:
+        """Say whether a repair or a place is what was asked for: tests may have been given."""
+        return any(
+            isinstance(item, RepairItem | LocaliseItem) and item.case.issue_id == self.key.issue
+            for item in self.session.items
+        )
 
 
 class PatchItem(Work):
@@ -108,14 +136,20 @@ class PatchItem(Work):
         self.work.row(self.case, self.patch)
 
     def wait(self) -> None:
-        """Wait for the row; a patch that does not apply is a miss with its reason."""
-        result = result_of(self.work.row(self.case, self.patch))
+        """Wait for the row; a patch that does not fix the bug says why."""
+        result = result_of(self.work.row(self.case, self.patch), self.show)
         self.seconds = result.seconds
         self.keep(result_json(result))
         if not result.applies:
-            raise Missed(result.reason)
-        if not result.cells:
-            raise Missed("no evidence: no candidate test to run on it")
+            raise Missed(result.reason, NOT_APPLIED)
+        if all(cell.verdict is Verdict.INVALID for cell in result.cells):
+            raise Missed("no bug test could be run on it")
+        tests = self.work.tests(self.case)
+        trusted = {t.test.id: t.judgement.reproduces for t in tests if t.judgement.candidate}
+        short = shortcoming(result, trusted)
+        if short:
+            raise Missed(short, FAILING)
+        self.status = PASSING
 
 
 class RepairItem(Work):
@@ -138,7 +172,7 @@ class RepairItem(Work):
         for row in self.work.rows_of(self.case, repair):
             result_of(row)
         if not repair.fixes:
-            raise Missed("; ".join(repair.notes) or "no fix was found")
+            raise Missed("; ".join(repair.notes) or "no patch was found", NO_PATCH)
 
 
 class LocaliseItem(Work):
@@ -158,7 +192,7 @@ class LocaliseItem(Work):
         self.seconds = found.seconds
         self.keep(localised_json(found))
         if not found.places:
-            raise Missed("; ".join(found.notes) or "nothing points to a place")
+            raise Missed("; ".join(found.notes) or "nothing points to a place", NO_PLACE)
 
 
 class IssueFile(pytest.File):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.code.edits import Edit, Placement, new_file, place
-from pytest_brt.code.hosts import rank_hosts
-from pytest_brt.code.index import open_index
-from pytest_brt.code.marks import mark_xfail
+from pytest_brt.code.edits import Edit, Placement, new_file
 from pytest_brt.errors import EditProblem
+from pytest_brt.inputs import given_test_file
 from pytest_brt.option_values import Write
 from pytest_brt.options import Options
 from pytest_brt.types import CandidateTest, Issue, RunRecord
@@ -66,6 +64,8 @@ def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: P
     placement = new_file(_source(tests[0], issue), path)
     nodes = list(placement.nodes)
     for test in tests[1:]:
+        from pytest_brt.code.placing import place  # libcst takes half a second
+
         try:
             placement = place(test.source or "", path, placement.edit.after)
         except EditProblem:
@@ -78,8 +78,13 @@ def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: P
 def _into_host(
     test: CandidateTest, issue: Issue, options: Options, root: Path, cache: Path | None
 ) -> Edit:
-    host = test.host
+    from pytest_brt.code.placing import place  # libcst takes half a second
+
+    host = test.host or given_test_file(options.test_file, root)
     if not host:
+        from pytest_brt.code.hosts import rank_hosts
+        from pytest_brt.code.index import open_index
+
         hosts = rank_hosts(test.source or "", open_index(root, cache), limit=1)
         if not hosts:
             return _as_file([test], issue, options, root)
@@ -97,6 +102,8 @@ def _marked(
     path: str, data: bytes, nodes: tuple[str, ...], issue: Issue, options: Options
 ) -> bytes:
     if options.mark == "xfail":
+        from pytest_brt.code.marks import mark_xfail  # libcst takes half a second
+
         for node in nodes:
             data = mark_xfail(path, data, node, f"{issue.title} ({issue.source})")
     return data

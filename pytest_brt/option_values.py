@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: How the names of reports end.
+ENDINGS = (".html", ".md", ".json", ".sarif")
+
 
 class Write(StrEnum):
     """What becomes of the tests that were found."""
@@ -29,6 +32,10 @@ class Spec:
 
     flag: str
     help: str
+    #: Under which heading the help shows it: a key of `GROUPS`.
+    group: str
+    #: Kept for those who use it, and not shown.
+    hidden: bool = False
     #: Text → value; raises ValueError saying what was expected.
     read: Callable[[str], object] = str
     metavar: str | None = None
@@ -41,6 +48,10 @@ class Spec:
     #: Environment variable that sets it, or "".
     variable: str = ""
     aliases: tuple[str, ...] = ()
+    #: Why a study does not use it, as in "each bug has its own"; "" when it does.
+    outside_studies: str = ""
+    #: Whether nothing but a study uses it.
+    only_in_studies: bool = False
 
     @property
     def dest(self) -> str:
@@ -109,6 +120,17 @@ def share(text: str) -> object:
     if not 0 <= value <= 1:  # so that nan is refused as well
         raise ValueError("expected a number from 0 to 1")
     return value
+
+
+def ending(*suffixes: str) -> Callable[[str], object]:
+    """Return a reader of names of files that end in one of `suffixes`."""
+
+    def read(text: str) -> object:
+        if not text.endswith(suffixes):
+            raise ValueError(f"expected a file called *{', *'.join(suffixes)}")
+        return text
+
+    return read
 
 
 def pair(text: str) -> object:

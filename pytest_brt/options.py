@@ -10,6 +10,7 @@ Imported by every pytest start, so it imports nothing heavy.
 from __future__ import annotations
 
 import os
+from argparse import SUPPRESS
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,10 +19,15 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from pytest_brt.option_table import SPECS
+from pytest_brt.option_table import GROUPS, SPECS
 from pytest_brt.option_values import Spec, Write
 
 N = TypeVar("N", int, float)
+#: The options that say what a run is for.
+_MODES = (
+    *("--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate"),
+    "--brt-evaluate",
+)
 
 
 class Mode(StrEnum):
@@ -52,7 +58,8 @@ class Options:
     without: tuple[tuple[str, ...], ...]
     #: Folder for the patches that are found; None for brt-patches/NAME of the report.
     out: Path | None
-    patches: Path | None
+    #: A folder of patches, or files of them.
+    patches: tuple[Path, ...]
     #: Pattern of the branches that are the patches, or "".
     branches: str
     tests: tuple[str, ...]
@@ -85,6 +92,8 @@ class Options:
     agree: int | None
     #: Files that the bug is thought to be in, as the user gave them.
     buggy: tuple[str, ...]
+    #: The test file that tests are written for, as the user gave it; "" for the nearest.
+    test_file: str
     #: Folder of prompts that replace ours.
     prompts: Path | None
     seed: int
@@ -109,7 +118,6 @@ class Options:
     #: ranking itself takes.
     guard: float | None
     #: Whether candidates are run with inputs near the reported ones too.
-    vary: bool
     #: Patches to select: the best so many, or those whose EPR is at least so much.
     top: int | None
     threshold: float | None
@@ -119,6 +127,8 @@ class Options:
     evaluate: str
     #: What it does with each bug.
     stages: tuple[str, ...]
+    #: What of the true fix it gives away.
+    given: tuple[str, ...]
     #: Folder of clones; which interpreter and paths each bug has; patches of other systems.
     repos: Path | None
     environments: Path | None
@@ -128,20 +138,23 @@ class Options:
     #: Folder for the evidence, and a file with the key that signs it.
     record: Path | None
     key: Path | None
-    json: Path | None
-    html: Path | None
-    sarif: Path | None
+    #: Files for what was found, each with its kind: html, md, json or sarif.
+    reports: tuple[tuple[str, Path], ...]
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare every option, its aliases and its ini twin."""
-    group = parser.getgroup("brt", "bug reproduction tests (pytest-brt)")
+    groups = {
+        name: parser.getgroup(f"brt-{name}", f"pytest-brt: {title}")
+        for name, title in GROUPS.items()
+    }
     for spec in SPECS:
         how: dict[str, Any] = {"action": "store_const", "const": "yes"}
         if not spec.switch:
             how = {"action": "append" if spec.repeat else "store", "metavar": spec.metavar}
-        group.addoption(
-            spec.flag, *spec.aliases, dest=spec.dest, default=None, help=spec.help, **how
+        text = SUPPRESS if spec.hidden else spec.help
+        groups[spec.group].addoption(
+            spec.flag, *spec.aliases, dest=spec.dest, default=None, help=text, **how
         )
         if spec.ini:
             kind: Literal["linelist", "string"] = "linelist" if spec.repeat else "string"
@@ -165,15 +178,36 @@ def mode_of(namespace: object) -> Mode:
     return Mode.NONE
 
 
+def _check_together(config: pytest.Config) -> None:
+    """Raise where options are given that this run would not look at."""
+    given = [spec for spec in SPECS if config.getoption(spec.dest) is not None]
+    flags = {spec.flag for spec in given}
+    for alone in ("--brt-evaluate", "--brt-gate"):
+        others = [flag for flag in _MODES if flag in flags and flag != alone]
+        if alone in flags and others:
+            raise pytest.UsageError(
+                f"{alone} and {others[0]} exclude each other (run pytest twice)"
+            )
+    for spec in given:
+        if "--brt-evaluate" in flags and spec.outside_studies:
+            raise pytest.UsageError(
+                f"{spec.flag}: --brt-evaluate does not use it: {spec.outside_studies}"
+            )
+        if spec.only_in_studies and "--brt-evaluate" not in flags:
+            raise pytest.UsageError(
+                f"{spec.flag}: only a study uses it (add --brt-evaluate DATASET)"
+            )
+
+
 def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
     """Return the options of this run.
 
     Raises:
-        pytest.UsageError: a value is not what its option takes.
+        pytest.UsageError: a value is not what its option takes, or nothing would look at it.
     """
+    _check_together(config)
     values = {spec.dest: _value(spec, config, environ) for spec in SPECS}
-    patches = str(values["rank_fixes"] or "")
-    git, _, branches = patches.partition(":")
+    patches, branches = _patches(_texts(values["rank_fixes"]))
     repair, localise = str(values["brt_repair"]), str(values["brt_localise"])
     issues = (*_texts(values["brt_issue"]), *filter(None, (repair, localise)))
     model, passed_over = _model(str(values["brt_model"]))
@@ -185,8 +219,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         variants=int(str(values["brt_variants"])),
         without=tuple(_texts(parts) for parts in _several(values["brt_without"])),
         out=_path(values["brt_out"]),
-        patches=_path(None if branches and git == "git" else patches),
-        branches=branches if git == "git" else "",
+        patches=patches,
+        branches=branches,
         tests=_texts(values["brt_tests"]),
         strategies=_texts(values["brt_strategy"]),
         model=model,
@@ -204,6 +238,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         budget=float(str(values["brt_budget"])),
         agree=_number(values["brt_agree"], int),
         buggy=_texts(values["brt_buggy_file"]),
+        test_file=str(values["brt_test_file"] or ""),
         prompts=_path(values["brt_prompts"]),
         seed=int(str(values["brt_seed"])),
         keep=int(str(values["brt_keep"])),
@@ -221,21 +256,19 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         executor=str(values["brt_executor"]),
         ranker=str(values["brt_ranker"]),
         guard=_guard_seconds(values["brt_guard"]),
-        vary=values["brt_vary"] == "auto",
         top=_number(values["brt_top"], int),
         threshold=_number(values["brt_threshold"], float),
         gate=str(values["brt_gate"]),
         evaluate=str(values["brt_evaluate"]),
         stages=_texts(values["brt_stages"]),
+        given=_texts(values["brt_given"]),
         repos=_path(values["brt_repos"]),
         environments=_path(values["brt_environments"]),
         predictions=_texts(values["brt_predictions"]),
         results=_path(values["brt_results"]),
         record=_path(values["brt_record"]),
         key=_path(values["brt_key"]),
-        json=_path(values["brt_json"]),
-        html=_path(values["brt_html"]),
-        sarif=_path(values["brt_sarif"]),
+        reports=_reports(values),
     )
 
 
@@ -245,6 +278,23 @@ def _model(spec: str) -> tuple[str, str]:
     from pytest_brt.model.opening import default_model  # only runs of ours come here
 
     return default_model()
+
+
+def _patches(given: tuple[str, ...]) -> tuple[tuple[Path, ...], str]:
+    """Return the paths of patches, or the pattern of the branches that are the patches."""
+    branches = [text.removeprefix("git:") for text in given if text.startswith("git:")]
+    if branches and len(given) > 1:
+        raise pytest.UsageError("--rank-fixes: give either one git:NAME, or files and folders")
+    if branches:
+        return (), branches[0]
+    return tuple(Path(text) for text in given), ""
+
+
+def _reports(values: Mapping[str, object]) -> tuple[tuple[str, Path], ...]:
+    named = [(Path(text).suffix[1:], Path(text)) for text in _texts(values["brt_report"])]
+    kinds = ("json", "html", "sarif")
+    aliases = [(kind, Path(str(values[f"brt_{kind}"]))) for kind in kinds if values[f"brt_{kind}"]]
+    return (*named, *aliases)
 
 
 def _path(value: object) -> Path | None:

@@ -1,9 +1,10 @@
-"""What all our modes have in common: they collect their files alone, and show a miss as ``x``."""
+"""What all our modes have in common: they collect their own files only, and name each outcome."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator
+from dataclasses import dataclass
 from pathlib import Path
 from traceback import StackSummary, TracebackException
 from typing import Any
@@ -18,11 +19,26 @@ from pytest_brt.syntax import PARSING
 _RUNNERS = frozenset({"_pytest", "pluggy"})
 
 
-class Missed(Exception):
-    """The work was done and found nothing: an honest miss, shown as ``x``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How pytest shows an outcome of ours: in the last line, as a letter, and with ``-v``."""
 
-    Not `pytest.xfail`, which ``--runxfail`` turns off.
+    category: str
+    letter: str
+    word: str
+
+
+class Missed(Exception):
+    """The work was done and the answer is no, or there was nothing to do.
+
+    Args:
+        text: why, in one line.
+        status: how it is shown; None for a skipped item.
     """
+
+    def __init__(self, text: str, status: Status | None = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class OurItem(pytest.Item):
@@ -30,6 +46,10 @@ class OurItem(pytest.Item):
 
     #: Seconds that the work itself took; waiting for others does not count.
     seconds: float | None = None
+    #: How a success is shown; None for "passed".
+    status: Status | None = None
+    #: Why the answer is no, "" where it is not.
+    missed: str = ""
     #: What is told in one line.
     told: tuple[type[BaseException], ...] = (BrtError,)
 
@@ -56,7 +76,7 @@ def _defect(error: BaseException) -> str:
             [frame for frame in link.stack if not _RUNNERS & set(Path(frame.filename).parts)]
         )
         link = link.__cause__ or link.__context__
-    head = "a defect of pytest-brt: please report it with what follows (--tb=long shows more)"
+    head = "internal error in pytest-brt: please report it with what follows (--tb=long shows more)"
     return f"{head}\n\n{''.join(told.format())}"
 
 
@@ -81,12 +101,24 @@ class OurFiles(ABC):
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show a miss as ``x`` with its reason, and the seconds that the work took."""
+    ) -> Generator[None, Any, Any]:
+        """Give the report its outcome, the reason of a no, and the seconds of the work itself."""
         report = yield
+        status = item.status if isinstance(item, OurItem) and report.passed else None
         if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
-            report.outcome = "skipped"
-            report.wasxfail = plain(str(call.excinfo.value))
-        if isinstance(item, OurItem) and call.when == "call" and item.seconds is not None:
-            report.duration = item.seconds
+            status, reason = call.excinfo.value.status, plain(str(call.excinfo.value))
+            report.outcome = "failed" if status else "skipped"
+            report.longrepr = reason if status else (str(item.path), 0, f"Skipped: {reason}")
+            if isinstance(item, OurItem) and status:
+                item.missed = reason
+        if call.when == "call":
+            report.brt_status = status
+            if isinstance(item, OurItem) and item.seconds is not None:
+                report.duration = item.seconds
         return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
+        """Name the outcome in words of the mode: "1 reproduced" instead of "1 passed"."""
+        status: Status | None = getattr(report, "brt_status", None)
+        return (status.category, status.letter, status.word) if status else None

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pytest_brt.rank.epr import Ranker
-from pytest_brt.repairing import RepairPlan
 from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.types import CandidateTest, Issue, JudgedTest, Judgement, Patch
+
+if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
+    from pytest_brt.rank.epr import Ranker
+    from pytest_brt.repairing import RepairPlan
 
 #: Says whether a candidate is accepted; None when there is no opinion.
 Accept = Callable[[Issue, CandidateTest, Judgement], bool | None]
@@ -49,11 +52,8 @@ class Plan:
     given: Callable[[], tuple[JudgedTest, ...]] | None
     rank: Ranker
     accept: Accept
-    #: Seconds for running existing tests on the patches; 0 is none, None as long as the
-    #: ranking itself takes.
+    #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
-    #: Whether candidates are run with changed inputs too, on patches that pass them.
-    vary: bool = False
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.
     budget: float = math.inf
     repairs: RepairPlan | None = None

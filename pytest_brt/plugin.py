@@ -32,18 +32,21 @@ def _mode(namespace: object) -> Mode:
     return Mode.NONE if INNER in os.environ else mode_of(namespace)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, args: list[str]
+) -> Generator[None, object, object]:
     """Keep the project's conftests, addopts and ini away from our own session.
 
     They may need packages that only the project's interpreter has, or be the very bug. The
-    tests that we start load them as usual.
+    tests that we start load them as usual. A wrapper runs before every plugin that acts on its
+    options here already, as pytest-cov does.
     """
-    if _mode(early_config.known_args_namespace) is Mode.NONE:
-        return
-    from pytest_brt.settings import shed_project_settings
+    if _mode(early_config.known_args_namespace) is not Mode.NONE:
+        from pytest_brt.settings import shed_project_settings
 
-    shed_project_settings(early_config, args)
+        shed_project_settings(early_config, args)
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

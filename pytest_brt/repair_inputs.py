@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -21,29 +19,10 @@ from pytest_brt.repairing import RepairPlan
 from pytest_brt.types import Step
 
 
-def buggy_places(paths: tuple[str, ...], root: Path) -> tuple[str, ...]:
-    """Return the places that the user named, as in "pkg/a.py:3-9", relative to the project."""
-    found = []
-    for text in paths:
-        path, colon, span = text.partition(":")
-        file = root / path
-        if not file.is_file() or not file.resolve().is_relative_to(root.resolve()):
-            raise UsageProblem(
-                f"--brt-buggy-file: no such file in the project: {path!r} (give its path from "
-                f"{str(root)!r})"
-            )
-        if colon and not re.fullmatch(r"\d+(-\d+)?", span):
-            raise UsageProblem(
-                f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {text!r}"
-            )
-        found.append(file.resolve().relative_to(root.resolve()).as_posix() + colon + span)
-    return tuple(found)
-
-
 def repair_plan(
     config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
 ) -> RepairPlan:
-    """Return what is to be repaired; the plan of a run that repairs nothing has no issue."""
+    """Return what is to be repaired."""
     strategies: dict[str, RepairStrategy] = {}
     if options.repair and options.model == "none":
         raise UsageProblem(

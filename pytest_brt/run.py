@@ -10,21 +10,13 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
+from functools import cached_property
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.attempting import Attempting
-from pytest_brt.codec import content_id
-from pytest_brt.guard import Guard
 from pytest_brt.journal import Journal
 from pytest_brt.plan import AttemptKey, Case, Plan
-from pytest_brt.rank.allowance import Allowance
-from pytest_brt.rank.guarding import Guarding
-from pytest_brt.rank.matrix import run_patch
-from pytest_brt.rank.standing import without_separation
-from pytest_brt.rank.varying import LEAST, Varying
-from pytest_brt.repair.patch import distinct
-from pytest_brt.repairing import Repairing, RepairPlan
 from pytest_brt.reproduce.agreement import agreed
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import (
@@ -37,7 +29,14 @@ from pytest_brt.types import (
     Rank,
     Repair,
     RunRecord,
+    distinct,
 )
+
+if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
+    from pytest_brt.guard import Guard
+    from pytest_brt.rank.guarding import Guarding
+    from pytest_brt.rank.matrix import Ran
+    from pytest_brt.repairing import Repairing
 
 T = TypeVar("T")
 
@@ -63,20 +62,15 @@ class Run:
         self._lock = Lock()
         self._attempts: dict[AttemptKey, Future[Attempt]] = {}
         self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
+        #: By issue and normal form of the patch.
+        self._ran: dict[tuple[str, str], Future[Ran]] = {}
         self._given: Future[tuple[JudgedTest, ...]] | None = None
-        self._guard = Guard(workbench.engine)
         self._guardings: dict[str, Guarding] = {}
-        self._varyings: dict[str, Varying] = {}
         self._deadline: float | None = None
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
         self._localised: dict[str, Future[Localised]] = {}
         self._attempting = Attempting(plan, workbench, journal)
-        self._repairing = Repairing(
-            plan.repairs or RepairPlan(issues=frozenset(), strategies={}),
-            workbench,
-            self._guard,
-            journal,
-        )
+        self._repairing: Repairing | None = None
 
     def attempt(self, key: AttemptKey) -> Future[Attempt]:
         """Return the future of one attempt."""
@@ -124,9 +118,18 @@ class Run:
         """Return the futures of the rows of a repair's fixes: equal fixes have one row."""
         return tuple(self.row(case, fix.patch) for fix in repair.fixes)
 
+    def tests(self, case: Case) -> tuple[JudgedTest, ...]:
+        """Return the tests of a case that are known by now, given ones too."""
+        attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
+        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
+        if self._given is not None and _succeeded(self._given):
+            tests += self._given.result()
+        return tests
+
     def close(self) -> None:
         """Close what the repairs had open."""
-        self._repairing.close()
+        if self._repairing is not None:
+            self._repairing.close()
 
     def record(self) -> RunRecord:
         """Return all that is known by now: of what did not end, what it had found until then."""
@@ -164,7 +167,7 @@ class Run:
         names = ("repair", key.issue, key.strategy, str(key.index))
         return self._once(
             Repair,
-            lambda: self._repairing.repair(
+            lambda: self._workshop().repair(
                 issue, key.strategy, key.index, attempts=made, given=given, deadline=self._last()
             ),
             *names,
@@ -177,8 +180,18 @@ class Run:
         given = self._given.result() if self._given is not None else ()
         made = tuple(_results(attempts))
         return self._once(
-            Localised, lambda: self._repairing.localise(issue, made, given), "place", issue.id
+            Localised, lambda: self._workshop().localise(issue, made, given), "place", issue.id
         )
+
+    def _workshop(self) -> Repairing:
+        """Return what repairs and localises; most runs do neither, and import none of it."""
+        from pytest_brt.repairing import Repairing, RepairPlan
+
+        with self._lock:
+            if self._repairing is None:
+                plan = self.plan.repairs or RepairPlan(issues=frozenset(), strategies={})
+                self._repairing = Repairing(plan, self.workbench, self._guard, self.journal)
+            return self._repairing
 
     def _tests_of(self, case: Case) -> tuple[Future[Attempt], ...]:
         if case.issue is None or self.plan.given:
@@ -214,52 +227,60 @@ class Run:
     def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
         wait(attempts)
         # An attempt that broke is reported as such; the others still rank the patches.
-        tests = tuple(judged for attempt in _results(attempts) for judged in attempt.tests)
+        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
         given = self._given
         if given is not None:
             tests += given.result()
         names = ("row", case.issue_id, patch.name, patch.id)
         tried = tuple(judged.test.id for judged in tests if judged.judgement.candidate)
-        spent = sum(attempt.seconds for attempt in _results(attempts))
-        return self._once(PatchResult, lambda: self._row(case, patch, tests, spent), *names, *tried)
+        return self._once(PatchResult, lambda: self._row(case, patch, tests), *names, *tried)
 
-    def _row(
-        self, case: Case, patch: Patch, tests: tuple[JudgedTest, ...], spent: float
-    ) -> PatchResult:
+    def _row(self, case: Case, patch: Patch, tests: tuple[JudgedTest, ...]) -> PatchResult:
+        from pytest_brt.rank.matrix import run_patch
+
         return run_patch(
             patch,
             case.issue_id,
             tests,
             self.workbench.engine,
-            guarding=self._guarding(case, spent),
-            varying=self._varying(case, spent),
+            guarding=self._guarding(case),
+            share=lambda normal, work: self._shared((case.issue_id, normal), work),
         )
 
-    def _varying(self, case: Case, spent: float) -> Varying | None:
-        """Return what changes the inputs of a case's candidates, the same for all patches."""
-        if not self.plan.vary:
-            return None
-        with self._lock:
-            if case.issue_id not in self._varyings:
-                seed = int(content_id(case.issue_id), 16) % 2**32
-                self._varyings[case.issue_id] = Varying(
-                    self.workbench.engine,
-                    seed=seed,
-                    allowance=Allowance(patches=len(case.patches), spent=spent, least=LEAST),
-                )
-            return self._varyings[case.issue_id]
+    def _shared(self, place: tuple[str, str], work: Callable[[], Ran]) -> Ran:
+        """Return what tests did on a patch; one that is equal to another is not run again.
 
-    def _guarding(self, case: Case, spent: float) -> Guarding | None:
+        Whoever comes second waits for work that has begun already: that cannot deadlock either.
+        """
+        with self._lock:
+            known = self._ran.get(place)
+            mine = self._ran.setdefault(place, Future())
+        if known is not None:
+            return known.result()
+        try:
+            mine.set_result(work())
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
+        return mine.result()
+
+    @cached_property
+    def _guard(self) -> Guard:
+        """What runs existing tests on patches; asked for under the lock."""
+        from pytest_brt.guard import Guard
+
+        return Guard(self.workbench.engine)
+
+    def _guarding(self, case: Case) -> Guarding | None:
         """Return the guard of a case's patches, the same for all of them."""
         if self.plan.guard == 0:
             return None
+        from pytest_brt.rank.guarding import open_guarding
+
         with self._lock:
             if case.issue_id not in self._guardings:
-                self._guardings[case.issue_id] = Guarding(
-                    guard=self._guard,
-                    allowance=Allowance(
-                        seconds=self.plan.guard, patches=len(case.patches), spent=spent
-                    ),
+                self._guardings[case.issue_id] = open_guarding(
+                    self._guard, case.patches, self.plan.guard, self.workbench.say
                 )
             return self._guardings[case.issue_id]
 
@@ -267,12 +288,12 @@ class Run:
         left_out = lacking.patches if lacking else ()
         rows = self._asked(case).items()
         results = tuple(row.result() for name, row in rows if name not in left_out)
-        attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
-        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
-        if self._given is not None and _succeeded(self._given):
-            tests += self._given.result()
-        ranks = self.plan.rank(results, tests) if results else ()
-        return without_separation(ranks) if lacking else ranks
+        ranks = self.plan.rank(results, self.tests(case)) if results else ()
+        if not lacking:
+            return ranks
+        from pytest_brt.rank.standing import without_separation
+
+        return without_separation(ranks)
 
     def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
         """Return the rows of a case that were asked for, by the names of their patches."""

@@ -7,9 +7,7 @@ waits for them, and at the end one writer writes the reports.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import tempfile
 import threading
 from collections.abc import Collection, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +20,11 @@ import pytest
 
 from pytest_brt import __version__
 from pytest_brt.again import command_again
-from pytest_brt.cases import absolutepath
+from pytest_brt.cases import absolutepath, more_patches
 from pytest_brt.code.edits import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
+from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.files import Files
 from pytest_brt.inputs import Inputs, cache_folder, read_inputs
 from pytest_brt.items import (
@@ -59,13 +58,15 @@ def open_session(config: pytest.Config, mode: Mode) -> Session:
         pytest.UsageError: an input cannot be used, with what to do about it.
     """
     options = read_options(config)
-    scratch = Path(tempfile.mkdtemp(prefix="pytest-brt-"))
+    scratch = HeldFolder("pytest-brt-")
     try:
-        inputs = read_inputs(config, options, scratch)
-        files = Files(options, inputs.workbench.engine)
+        inputs = read_inputs(config, options, scratch.path)
+        files = Files(
+            options, inputs.workbench.engine, command_again(config.invocation_params.args)
+        )
         return Session(config, mode, options, scratch, inputs, files)
     except BaseException as error:
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.close()
         if isinstance(error, KeyboardInterrupt):
             raise pytest.exit.Exception("interrupted before anything was run", 2) from None
         if isinstance(error, BrtError):
@@ -81,7 +82,7 @@ class Session(OurFiles):
         config: pytest.Config,
         mode: Mode,
         options: Options,
-        scratch: Path,
+        scratch: HeldFolder,
         inputs: Inputs,
         files: Files,
     ) -> None:
@@ -120,6 +121,8 @@ class Session(OurFiles):
         """Collect our files and nothing else."""
         ours = [str(path) for path in self.inputs.paths]
         asked = self.config.args if self.config.args_source.name == "ARGS" else []
+        more = more_patches(self.config, self.options)
+        asked = [argument for argument in asked if Path(argument) not in more]
         session.config.args[:] = self._selected(asked) or ours
 
     def _selected(self, asked: list[str]) -> list[str]:
@@ -133,7 +136,7 @@ class Session(OurFiles):
             path = next((path for path in paths if path in self.inputs.paths), None)
             if path is None:
                 raise pytest.UsageError(
-                    f"{argument!r}: our modes choose what runs; give test files with --brt-tests"
+                    f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
                 )
             selected.append(f"{path}{separator}{node}")
         return selected
@@ -167,8 +170,8 @@ class Session(OurFiles):
         return [PatchFile.from_parent(parent, **shared, patches=patches)]
 
     def _outside_name(self, path: Path) -> str:
-        if path.is_relative_to(self._scratch):
-            return on_a_line(path.relative_to(self._scratch).as_posix())
+        if path.is_relative_to(self._scratch.path):
+            return on_a_line(path.relative_to(self._scratch.path).as_posix())
         return on_a_line(Path(os.path.relpath(path, self.config.rootpath)).as_posix())
 
     # -- the loop -----------------------------------------------------------------------
@@ -186,6 +189,9 @@ class Session(OurFiles):
                 item.start()
         result = yield
         self.unreached = self._unreached(session.items)
+        # That some patches fail is what a ranking is for; that none passes is told below.
+        no_fix = [item for item in session.items if isinstance(item, PatchItem) and item.missed]
+        session.testsfailed -= min(session.testsfailed, len(no_fix))
         if not session.testsfailed and self.unreached:
             session.testsfailed = 1
         return result
@@ -206,6 +212,7 @@ class Session(OurFiles):
             if any(judged.judgement.candidate for judged in attempt.tests)
         }
         compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
+        fixed = {i.case.issue_id for i in items if isinstance(i, PatchItem) and i.status}
         repairing = {item.key.issue for item in items if isinstance(item, RepairItem)}
         repaired = {repair.issue for repair in record.repairs if repair.fixes}
         placing = {item.case.issue_id for item in items if isinstance(item, LocaliseItem)}
@@ -213,11 +220,11 @@ class Session(OurFiles):
         # What is repaired or placed need not be reproduced too: tests may have been given.
         attempted -= repairing | placing
         missing = {
-            "a report has no failing test": attempted - possible,
-            "a report has only tests that may not be about its bug": (attempted & possible)
-            - reproduced,
+            "a report is not reproduced": attempted - possible,
+            "a report is only possibly reproduced": (attempted & possible) - reproduced,
             "no patch could be ranked": ranked - compared,
-            "no fix was found": repairing - repaired,
+            "no patch passes": (ranked & compared) - fixed,
+            "no patch was found": repairing - repaired,
             "no place was found": placing - placed,
         }
         return "; ".join(text for text, issues in missing.items() if issues)
@@ -235,12 +242,11 @@ class Session(OurFiles):
             self.journal.close(interrupted=interrupted)
             if self.journal.taken:
                 count = self.journal.taken
-                self.closing.append(f"{count} results taken from the run that was interrupted")
+                self.closing.append(f"{count} results taken from the interrupted run")
             if self.journal.changed:
                 count = self.journal.changed
                 self.closing.append(
-                    f"{count} results of the run that was interrupted are not what was written: "
-                    "they were not used"
+                    f"{count} results of the interrupted run were changed since, and not used"
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
@@ -253,22 +259,27 @@ class Session(OurFiles):
                 session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
         if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NO_MODEL
-        if self.config.get_verbosity() >= 0:
-            self.closing += self._advice(interrupted=interrupted)
+        self.closing += self._advice(interrupted=interrupted)
 
     def _advice(self, *, interrupted: bool) -> Iterator[str]:
         """Say what may be typed next."""
         assert self.record is not None, "made before"
+        verbosity = self.config.get_verbosity()
+        if verbosity < 0:
+            return
         command = command_again(self.config.invocation_params.args)
-        kept = interrupted and self.journal is not None
-        yield f"go on with what is not finished: {command}" if kept else f"again: {command}"
-        if not interrupted and self.unreached:
+        if interrupted:
+            yield f"{'continue' if self.journal is not None else 'start again'}: {command}"
+            return
+        if self.unreached and (verbosity > 0 or self.unheard):
             model = f"no model answered: {self.unheard}" if self.unheard else ""
             code = NO_MODEL if self.unheard else 1
             yield f"exit code {code}: {'; '.join(filter(None, [self.unreached, model]))}"
+        if verbosity > 0:
+            yield f"again: {command}"
         found = any(j.judgement.candidate for a in self.record.attempts for j in a.tests)
-        if found and not self.record.ranks and not interrupted:
-            yield "rank candidate fixes by these tests: pytest --rank-fixes DIR"
+        if found and not self.record.ranks:
+            yield "next: 'pytest --rank-fixes DIR' ranks the patches in DIR by these tests"
 
     def _open_journal(self) -> Journal | None:
         """Return what keeps finished work for the case that this run is interrupted."""
@@ -279,9 +290,7 @@ class Session(OurFiles):
         # What is written where, how many at a time, and how long it may take change no result.
         asked = replace(
             self.options,
-            json=None,
-            html=None,
-            sarif=None,
+            reports=(),
             record=None,
             key=None,
             jobs=0,
@@ -343,4 +352,4 @@ class Session(OurFiles):
         if self._held is not None:
             self._held.close()
         self.inputs.workbench.engine.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.close()

@@ -9,6 +9,7 @@ configuration is missing, its settings stay and the front-end ``pytest-brt`` sti
 from __future__ import annotations
 
 import inspect
+from copy import copy
 from typing import Any
 
 import pytest
@@ -20,7 +21,6 @@ KEPT = ("brt_", "cache_dir", "console_output_style", "junit_", "log_", "tmp_path
 
 def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
     """Take the project's conftests, addopts and test settings out of `config` and `args`."""
-    config.known_args_namespace.noconftest = True
     added = list(config.getini("addopts"))
     _find_root_again(config)
     for start in range(len(args) - len(added) + 1):
@@ -28,6 +28,10 @@ def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
             del args[start : start + len(added)]
             break
     args.append("--noconftest")
+    # What plugins find here was parsed with the addopts.
+    config.known_args_namespace = config._parser.parse_known_args(
+        args, namespace=copy(config.option)
+    )
     settings = _settings(config)
     for key in [key for key in settings if not key.startswith(KEPT)]:
         del settings[key]

@@ -1,9 +1,14 @@
-"""Text of strangers, of models and of patches where people look: nothing a terminal would obey."""
+"""Text of strangers, of models and of patches where people look: no terminal, no CI obeys it."""
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
+
+#: What a CI service takes for a command in a log: GitHub's "::error" after blanks at the start of
+#: a line, its older "##[error]" and Azure's "##vso[…]" and TeamCity's anywhere in it.
+_COMMAND = re.compile(r"^([^\S\n]*:)(?=:)|(#)(?=#\w*\[)", re.MULTILINE)
 
 
 def plain(text: str) -> str:
@@ -26,12 +31,21 @@ def on_a_line(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+def in_a_log(text: str) -> str:
+    r"""Return `text` without what a CI service would take for a command to it.
+
+    >>> in_a_log(" ::add-mask::a\n##[error]")
+    ' : :add-mask::a\n# #[error]'
+    """
+    return _COMMAND.sub(r"\g<0> ", text)
+
+
 def show(reporter: Any, text: str, **markup: bool) -> None:
     """Write one line on pytest's terminal."""
-    reporter.write_line(on_a_line(text), **markup)
+    reporter.write_line(in_a_log(on_a_line(text)), **markup)
 
 
 def say(text: str = "", *, error: bool = False) -> None:
     """Print text of a command, at once."""
-    whole = plain(text).encode("utf-8", "replace").decode("utf-8")
+    whole = in_a_log(plain(text)).encode("utf-8", "replace").decode("utf-8")
     print(whole, file=sys.stderr if error else sys.stdout, flush=True)

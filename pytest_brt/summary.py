@@ -1,20 +1,30 @@
-"""The header and the tables at the end, through pytest's own terminal reporter."""
+"""The header, and the answer at the end, through pytest's own terminal reporter.
+
+By default no more than a screen: a sentence per report and per ranking, then the best bug test or
+the table of patches. ``-v`` shows the rest, ``-q`` the sentences alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import chain, dropwhile, groupby
 
 import pytest
 
 from pytest_brt.attempting import UNFINISHED
 from pytest_brt.code.edits import Edit
+from pytest_brt.execute.launch import weaknesses
 from pytest_brt.inputs import Inputs
 from pytest_brt.option_values import Write
 from pytest_brt.options import Options
-from pytest_brt.rank.choose import at_least, top_k
-from pytest_brt.rank.differ import difference_of
-from pytest_brt.rank.standing import has_verdict, verdict_of
+from pytest_brt.report.answer import (
+    bug_tests,
+    listed,
+    of_ranking,
+    of_report,
+    place_of,
+    tests_of,
+)
 from pytest_brt.report.attempts import (
     account,
     by_model,
@@ -24,24 +34,20 @@ from pytest_brt.report.attempts import (
     prospect,
     total,
 )
-from pytest_brt.report.failure import place_of
-from pytest_brt.report.others import others
 from pytest_brt.report.repairs import places, repairs
 from pytest_brt.report.table import (
-    exposures,
-    question,
+    existing,
+    pinned,
     reasons,
-    regressions,
     table,
-    unfinished,
-    untried,
     with_harm,
 )
 from pytest_brt.shown import show
-from pytest_brt.types import Attempt, JudgedTest, Rank, RunRecord, Verdict
+from pytest_brt.types import Attempt, Issue, JudgedTest, Rank, RunRecord, Verdict
 
-#: Longest reason that is shown on one line; -v shows all of it.
+#: Longest reason that is shown on one line, and most lines of a test; -v shows all of it.
 REASON = 100
+LINES = 12
 
 
 class Summary:
@@ -59,15 +65,17 @@ class Summary:
         engine = inputs.workbench.engine
         subject = engine.subject
         version = ".".join(str(part) for part in subject.python_version)
-        strategies = ", ".join(inputs.plan.strategies) if self.options.issues else "tests given"
+        strategies = ", ".join(inputs.plan.strategies) if self.options.issues else "ranking"
         model = inputs.workbench.model
         asked = "" if model.name == "none" else f"; model {model.name}"
         lines = [
             f"brt: {strategies}; python {version} ({subject.found}){asked}; "
             f"sandbox {engine.level}; {self.options.jobs} jobs"
         ]
+        if self.verbose or engine.level != "ns":
+            lines += [f"brt: sandbox {engine.level}: {one}" for one in weaknesses(engine)]
         if inputs.earlier:
-            lines.append(f"brt: by the tests of {inputs.earlier}")
+            lines.append(f"brt: bug tests from the last run ({inputs.earlier})")
         if not subject.packages:
             lines.append(
                 f"brt: no package or module in {subject.root!r}: is it the project's root? "
@@ -87,16 +95,18 @@ class Summary:
         edits: tuple[Edit, ...],
         closing: Iterable[str],
     ) -> None:
-        """Show the tests, the ranking, and what to do next."""
-        if record.issues or record.given:
-            reporter.section("bug reproduction tests")
-            self._show_tests(reporter, record)
-        if self.options.write is Write.DIFF and edits and not self.quiet:
-            unsure = not any(j.judgement.reproduces for a in record.attempts for j in a.tests)
-            option = "--brt-write new --brt-write-unsure" if unsure else "--brt-write new"
-            reporter.section(f"not written ({option} writes it)", sep="-")
-            for edit in edits:
-                _show_diff(reporter, edit)
+        """Show the answer, what it rests on, and what to do next."""
+        ranked = bool(record.ranks or record.not_run)
+        reporter.ensure_newline()
+        if record.issues and not self.quiet:
+            reporter.section("bug report" if len(record.issues) == 1 else "bug reports")
+        for issue in record.issues:
+            self._show_report(reporter, record, issue, brief=ranked)
+        if record.given and self.verbose:
+            show(reporter, "tests that were given", bold=True)
+            self._show_considered(reporter, record.given)
+        if self.options.write is Write.DIFF and edits and not self.quiet and not ranked:
+            self._show_unwritten(reporter, record, edits)
         if record.localised:
             reporter.section("where the bug may be")
             for text in places(record):
@@ -105,95 +115,123 @@ class Summary:
             reporter.section("repairs")
             for line in repairs(record):
                 show(reporter, f"  {line.text}", green=line.good)
-        if record.ranks or record.not_run:
-            plain = all(rank.score is None for rank in record.ranks)
-            order = "Ensemble Pass Rate" if plain else "weighted score, beside Ensemble Pass Rate"
-            reporter.section(f"fixes by {order}")
-            self._show_ranks(reporter, record)
+        if ranked:
+            if not self.quiet:
+                reporter.section("patch ranking")
+            self._show_rankings(reporter, record)
         for said in closing:
             show(reporter, said)
 
-    # -- tests --------------------------------------------------------------------------
+    # -- reports ------------------------------------------------------------------------
 
-    def _show_tests(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
-        for issue in record.issues:
-            show(reporter, f"{issue.source}: {issue.title}", bold=True)
-            attempts = [attempt for attempt in record.attempts if attempt.issue == issue.id]
-            self._show_attempts(reporter, attempts)
-        if record.given:
-            show(reporter, "tests given", bold=True)
-            self._show_considered(reporter, record.given, "on the unpatched tree")
-
-    def _show_attempts(self, reporter: pytest.TerminalReporter, attempts: list[Attempt]) -> None:
-        tests = [judged for attempt in attempts for judged in attempt.tests]
-        self._show_considered(reporter, tests, "for the reported reason")
-        if not any(judged.judgement.candidate for judged in tests) or self.verbose:
-            for attempt in attempts:
-                name = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
-                for note in attempt.notes:
-                    show(reporter, f"  {name}{note}")
-        elif any(UNFINISHED in attempt.notes for attempt in attempts):
-            show(reporter, f"  {UNFINISHED}", yellow=True)
+    def _show_report(
+        self, reporter: pytest.TerminalReporter, record: RunRecord, issue: Issue, *, brief: bool
+    ) -> None:
+        attempts = [attempt for attempt in record.attempts if attempt.issue == issue.id]
+        if not attempts:
+            return
+        sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
+        if not self.quiet:
+            show(reporter, f"{issue.source}: {issue.title}")
+        about = f"{issue.source}: " if self.quiet and len(record.issues) > 1 else ""
+        answer = of_report(attempts)
+        show(reporter, about + answer, bold=True, green=bool(sure), yellow=not sure)
+        if self.quiet:
+            return
+        if any(UNFINISHED in attempt.notes for attempt in attempts):
+            show(reporter, UNFINISHED, yellow=True)
         for trouble in dict.fromkeys(attempt.trouble for attempt in attempts if attempt.trouble):
-            show(reporter, f"  without the model: {trouble}", yellow=True)
+            show(reporter, f"without the model: {trouble}", yellow=True)
+        if self.verbose:
+            self._show_considered(reporter, [t for attempt in attempts for t in attempt.tests])
+        elif not brief:
+            self._show_best(reporter, (*sure, *possible))
+        if not (sure or possible) or self.verbose:
+            self._show_notes(reporter, attempts, answer)
         for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
             show(reporter, f"  {spent}")
 
+    def _show_notes(
+        self, reporter: pytest.TerminalReporter, attempts: list[Attempt], answer: str
+    ) -> None:
+        """Show what the attempts noted, but for what the answer says already."""
+        notes = [
+            f"{f'{name_of(attempt, attempts)}: ' if len(attempts) > 1 else ''}{note}"
+            for attempt in attempts
+            for note in attempt.notes
+            if note not in answer
+        ]
+        shown = notes if self.verbose else notes[:LINES]
+        for note in shown:
+            show(reporter, f"  {note}")
+        if len(shown) < len(notes):
+            show(reporter, f"  … and {len(notes) - len(shown)} more notes (-v shows them)")
+
+    def _show_best(
+        self, reporter: pytest.TerminalReporter, failing: tuple[JudgedTest, ...]
+    ) -> None:
+        """Show why the best test fails, and the names of the others."""
+        if not failing:
+            return
+        run = next(iter(failing[0].judgement.runs), None)
+        if run is not None:
+            show(reporter, f"  {self._cut(run.reason)}")
+            place = place_of(run)
+            if place:
+                show(reporter, f"  {self._cut(place)}")
+        unsure = sum(not test.judgement.reproduces for test in failing[1:])
+        if unsure:
+            fail = "test fails" if unsure == 1 else "tests fail"
+            show(reporter, f"  {unsure} more {fail}, perhaps for another reason (-v shows all)")
+
+    def _show_unwritten(
+        self, reporter: pytest.TerminalReporter, record: RunRecord, edits: tuple[Edit, ...]
+    ) -> None:
+        """Show what could be written: the best test of each report, all with ``-v``."""
+        unsure = not any(t.judgement.reproduces for a in record.attempts for t in a.tests)
+        option = "--brt-write new --brt-write-unsure" if unsure else "--brt-write new"
+        reporter.section(f"not written ({option} writes it)", sep="-")
+        for edit in edits:
+            lines = edit.diff().splitlines()
+            shown = lines if self.verbose else _added(lines)
+            room = len(shown) if self.verbose else max(4, LINES // len(edits))
+            for line in shown[:room]:
+                show(reporter, line, green=line.startswith("+"), red=line.startswith("-"))
+            if len(shown) > room:
+                show(reporter, "  … (-v shows all of it)")
+
+    # -- tests, with -v -------------------------------------------------------------------
+
     def _show_considered(
-        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], how: str
+        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest]
     ) -> None:
         tests = tuple(tests)
-        sure = [judged for judged in tests if judged.judgement.reproduces]
-        possible = [j for j in tests if j.judgement.candidate and not j.judgement.reproduces]
-        rest = [judged for judged in tests if not judged.judgement.candidate]
-        show(
-            reporter,
-            f"  {_count(len(tests), 'test')} considered, {len(sure)} "
-            f"{'fails' if len(sure) == 1 else 'fail'} {how}",
-        )
-        if rest and not self.verbose:
-            show(reporter, f"  {others(tests)}")
-        wide = by_model(tests if self.verbose else [*sure, *possible])
+        sure, possible = bug_tests(tests)
+        rest = [test for test in tests if not test.judgement.candidate]
+        wide = by_model(tests)
         if wide:
             show(reporter, f"  {heading()}")
-        self._show_each(reporter, sure, wide=wide)
-        if possible:
-            show(
-                reporter,
-                f"  possible: {_count(len(possible), 'failing test')} that may not be about the "
-                "report's bug",
-            )
-            self._show_each(reporter, possible, wide=wide)
-        if self.verbose:
-            self._show_each(reporter, rest, wide=wide)
-
-    def _show_each(
-        self, reporter: pytest.TerminalReporter, tests: Iterable[JudgedTest], *, wide: bool
-    ) -> None:
-        if wide:
-            tests = sorted(tests, key=lambda judged: -judged.judgement.confidence)
-        for judged in tests:
-            self._show_test(reporter, judged, wide=wide)
+        parts = {
+            "bug tests": sure,
+            "tests that fail, perhaps for another reason": possible,
+            "tests that are no use": rest,
+        }
+        for title, some in parts.items():
+            if some:
+                show(reporter, f"  {title}:")
+            for judged in some:
+                self._show_test(reporter, judged, wide=wide)
 
     def _show_test(
         self, reporter: pytest.TerminalReporter, judged: JudgedTest, *, wide: bool
     ) -> None:
         test, judgement = judged.test, judged.judgement
-        colour = {"red": judgement.reproduces, "yellow": not judgement.reproduces}
-        colour = colour if judgement.candidate else {}
-        show(
-            reporter,
-            f"  {judgement.verdict:<8} {judgement.confidence:4.0%}  "
-            f"{columns(judged) + '  ' if wide else ''}{test.name}  [{test.oracle.kind}]",
-            **colour,
-        )
+        said = f"  {columns(judged)}" if wide else ""
+        show(reporter, f"    {judgement.confidence:4.0%}{said}  {test.name}  ({test.oracle.kind})")
         failure = judgement.runs[0].reason if judgement.runs else judgement.reason
-        show(reporter, f"           {self._cut(failure)}")
-        place = place_of(judgement.runs[0]) if judgement.runs else ""
-        if place:
-            show(reporter, f"           {self._cut(place)}")
-        if failure != judgement.reason:
-            show(reporter, f"           {self._cut(judgement.reason)}")
+        lines = [failure, place_of(judgement.runs[0]) if judgement.runs else "", judgement.reason]
+        for line in dict.fromkeys(filter(None, lines)):
+            show(reporter, f"          {self._cut(line)}")
 
     def _cut(self, reason: str) -> str:
         line = " ".join(reason.split())
@@ -201,79 +239,61 @@ class Summary:
 
     # -- ranks --------------------------------------------------------------------------
 
-    def _show_ranks(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
+    def _show_rankings(self, reporter: pytest.TerminalReporter, record: RunRecord) -> None:
         titles = {issue.id: issue.source for issue in record.issues}
         missing = {found.issue: found for found in record.not_run}
         groups = {i: tuple(g) for i, g in groupby(record.ranks, key=lambda r: r.result.issue)}
         for issue in dict.fromkeys((*groups, *missing)):
             ranks = groups.get(issue, ())
-            if len(record.issues) > 1:
-                show(reporter, titles.get(issue, issue), bold=True)
-            for line in table(ranks, cut=None if self.verbose else REASON) if ranks else ():
-                show(reporter, f"  {line.text}", green=line.good)
-            for text in unfinished(missing.get(issue)):
-                show(reporter, f"  {text}", yellow=True)
-            if not ranks:
-                continue
-            if has_verdict(ranks) or issue in missing:
-                verdict = verdict_of(ranks, missing.get(issue))
-                show(reporter, f"  {verdict}", bold=True)
-            names = {judged.test.id: judged.test.name for judged in _candidates(record, issue)}
-            asked = question(difference_of(ranks), names)
-            for text in (*regressions(ranks), *untried(ranks), *exposures(ranks), *asked):
-                show(reporter, f"  {text}")
-            for text in reasons(ranks) if self.verbose else ():
-                show(reporter, f"  {text}")
-            self._show_selected(reporter, ranks)
-            for text in _flips(ranks, _candidates(record, issue)):
-                show(reporter, f"  {text}")
+            about = f"{titles.get(issue, issue)}: " if len(record.issues) > 1 else ""
+            show(reporter, about + of_ranking(ranks, missing.get(issue)), bold=True)
+            if ranks and not self.quiet:
+                for line in table(ranks, whole=self.verbose):
+                    show(reporter, f"  {line.text}", green=line.good)
+                if self.verbose:
+                    self._show_grounds(reporter, ranks, tests_of(record, issue))
+                else:
+                    for text in pinned(ranks):
+                        show(reporter, f"  {text}")
+                self._show_selected(reporter, ranks)
+
+    def _show_grounds(
+        self,
+        reporter: pytest.TerminalReporter,
+        ranks: tuple[Rank, ...],
+        tests: tuple[JudgedTest, ...],
+    ) -> None:
+        candidates = [test for test in tests if test.judgement.candidate]
+        grounds = (
+            existing(ranks),
+            reasons(ranks),
+            _passing(ranks, candidates),
+        )
+        for text in chain.from_iterable(grounds):
+            show(reporter, f"  {text}")
 
     def _show_selected(self, reporter: pytest.TerminalReporter, ranks: tuple[Rank, ...]) -> None:
-        chosen: dict[str, tuple[Rank, ...]] = {}
-        if self.options.top is not None:
-            chosen[f"--brt-top {self.options.top}"] = top_k(ranks, self.options.top)
-        if self.options.threshold is not None:
-            option = f"--brt-threshold {self.options.threshold:g}"
-            chosen[option] = at_least(ranks, self.options.threshold)
-        for option, selected in chosen.items():
-            names = ", ".join(with_harm(rank) for rank in selected) or "no patch"
+        from pytest_brt.rank.choose import selected
+
+        options = self.options
+        for option, chosen in selected(ranks, options.top, options.threshold).items():
+            names = ", ".join(with_harm(rank) for rank in chosen) or "no patch"
             show(reporter, f"  selected by {option}: {names}")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _candidates(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
-    made = (
-        judged for attempt in record.attempts if attempt.issue == issue for judged in attempt.tests
-    )
-    return tuple(judged for judged in (*made, *record.given) if judged.judgement.candidate)
-
-
-def _flips(ranks: tuple[Rank, ...], candidates: tuple[JudgedTest, ...]) -> Iterator[str]:
-    """Say for each candidate which patches turn it green, and sum up."""
-    plausible = 0
+def _passing(ranks: tuple[Rank, ...], candidates: Iterable[JudgedTest]) -> Iterator[str]:
+    """Say for each bug test on which patches it passes."""
     for judged in candidates:
-        green = [
+        names = [
             rank.result.patch.name
             for rank in ranks
             for cell in rank.result.cells
             if cell.test == judged.test.id and cell.verdict is Verdict.PASS
         ]
-        plausible += bool(green)
-        flipped = ", ".join(green) if green else "no patch"
-        yield f"F→P {judged.test.name}: {flipped}"
-    if candidates:
-        yield (
-            f"{_count(len(candidates), 'candidate')}, {plausible} plausible "
-            f"(green on at least one patch)"
-        )
-    else:
-        yield "no evidence: no test fails on the unpatched tree for the reported reason"
+        yield f"{judged.test.name} passes on {listed(names) if names else 'no patch'}"
 
 
-def _show_diff(reporter: pytest.TerminalReporter, edit: Edit) -> None:
-    for line in edit.diff().splitlines():
-        colour = {"green": line.startswith("+"), "red": line.startswith("-")}
-        show(reporter, line, **colour)
+def _added(lines: list[str]) -> list[str]:
+    """Return the added lines of a diff, from the first that is code."""
+    added = [line for line in lines if line.startswith("+") and not line.startswith("+++")]
+    return list(dropwhile(lambda line: line == "+" or line.startswith("+#"), added))

@@ -123,7 +123,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
     What ranking does beside EPR is switched off: it takes longer than all the rest.
     """
-    pytester.makeini("[pytest]\nbrt_guard = no\nbrt_vary = no\n")
+    pytester.makeini("[pytest]\nbrt_guard = no\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")
     (tests / "test_interval.py").write_text(TESTS, encoding="utf-8")

@@ -21,7 +21,7 @@ PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")
 FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>\w+)$")
 FILE = re.compile(r"`(?P<path>[^`]+)`:$")
 #: Figures that differ from run to run, or from machine to machine.
-VARIES = re.compile(r"\d+\.\d+s|in \d+:\d+|score|\[\d\.\d\d-\d\.\d\d\]|=+|[0-9a-f]{7,40}")
+VARIES = re.compile(r"\d+\.\d\ds|in \d+:\d+|\b[01]\.\d\d\b|=+|[0-9a-f]{7,40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from pytest_brt.options import Mode, mode_of, read_options
 def test_defaults(pytester: pytest.Pytester) -> None:
     options = read_options(pytester.parseconfig("--brt-issue=a.md"), {})
     assert options.issues == ("a.md",)
-    assert options.patches is None
+    assert options.patches == ()
     assert options.strategies == ("auto",)
     assert (options.model, options.keep, options.write) == ("none", 5, Write.DIFF)
     assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
@@ -38,10 +38,10 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
     )
     options = read_options(config, {})
     assert options.issues == ("a.md", "b.md")
-    assert options.patches == Path("patches")
+    assert options.patches == (Path("patches"),)
     assert options.strategies == ("one", "two")
     assert options.env == (("A", "1"), ("B", "x=y"))
-    assert (options.jobs, options.json) == (3, Path("out.json"))
+    assert (options.jobs, options.reports) == (3, (("json", Path("out.json")),))
     assert (options.budget, options.samples) == (5400.0, 7)
 
 
@@ -86,6 +86,39 @@ def test_every_option_explains_itself(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--help")
     text = result.stdout.str()
     for spec in SPECS:
-        assert spec.flag in text
+        assert spec.hidden or spec.flag in text
         assert spec.help[0].islower()
         assert (f"  {spec.dest} (" in text) == spec.ini
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--brt-evaluate=a --brt-json=x", "--brt-json: --brt-evaluate does not use it: a study"),
+        ("--brt-evaluate=a --brt-html=x", "--brt-html: --brt-evaluate does not use it"),
+        ("--brt-evaluate=a --brt-record=x", "--brt-record: --brt-evaluate does not use it"),
+        ("--brt-evaluate=a --brt-python=/nonexistent", "in --brt-environments FILE"),
+        ("--brt-evaluate=a --brt-ranker=nosuch", "EPR and the weighted score side by side"),
+        ("--brt-evaluate=a --brt-tests=x.py", "each bug of the data set has its own"),
+        ("--brt-evaluate=a --brt-top=0", "the best 1 to 5"),
+        ("--brt-evaluate=a --brt-write=new", "writes nothing into a project"),
+        ("--brt-evaluate=a --brt-issue=b", "--brt-evaluate and --brt-issue exclude each other"),
+        ("--brt-gate=a..b --brt-issue=b", "--brt-gate and --brt-issue exclude each other"),
+        ("--brt-gate=a..b --brt-evaluate=b", "exclude each other"),
+        ("--brt-issue=a --brt-stages=repair", "--brt-stages: only a study uses it"),
+        ("--brt-repair=a --brt-given=place", "--brt-given: only a study uses it"),
+        ("--rank-fixes=a --brt-results=x", "--brt-results: only a study uses it"),
+    ],
+)
+def test_options_that_nothing_would_look_at_are_refused(
+    pytester: pytest.Pytester, options: str, message: str
+) -> None:
+    config = pytester.parseconfig(*options.split())
+    with pytest.raises(pytest.UsageError) as error:
+        read_options(config, {})
+    assert message in str(error.value)
+
+
+def test_settings_of_a_project_do_not_stop_a_study(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nbrt_mark = xfail\nbrt_python = python3\n")
+    assert read_options(pytester.parseconfig("--brt-evaluate=a"), {}).evaluate == "a"

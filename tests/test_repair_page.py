@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.repair.states import table_text
+from pytest_brt.repair.states import TABLE, State, Tool
 from tests.conftest import CLAMP_ISSUE
 
 PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
@@ -25,6 +25,26 @@ def shown_after(command: str) -> set[str]:
     return {line.partition("; …")[0] for line in lines if not line.startswith(("===", "{"))}
 
 
+def table_text() -> str:
+    """Return the table as Markdown, one row per tool."""
+    states = [state for state in State if state is not State.DONE]
+    lines = [
+        "| tool | " + " | ".join(state.name.lower() for state in states) + " |",
+        "|---" * (len(states) + 1) + "|",
+    ]
+    for tool in Tool:
+        cells = [_cell(state, tool) for state in states]
+        lines.append(f"| `{tool}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(state: State, tool: Tool) -> str:
+    target = TABLE[state].get(tool)
+    if target is None:
+        return ""
+    return "·" if target is state else f"→ {target.name.lower()}"
+
+
 def test_the_table_is_the_one_that_the_tool_uses() -> None:
     assert table_text() in PAGE
 
@@ -36,7 +56,7 @@ def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) ->
     script = re.search(r"^````text\n(=== reply.*?)^````$", PAGE, re.DOTALL | re.MULTILINE)
     assert script is not None
     (project.path / "fixes.txt").write_text(script[1], "utf-8")
-    project.makeini("[pytest]\nbrt_vary = no\n")
+    project.makeini("[pytest]\nbrt_guard = auto\n")
     result = project.run(sys.executable, "-m", *shlex.split(command))
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     patches = (project.path / "brt-patches").rglob("*.diff")

@@ -14,13 +14,14 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.plan import AttemptKey, Case, Plan
+from pytest_brt.rank.choose import selected
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.report.json import record_json
@@ -36,6 +37,7 @@ from pytest_brt.types import (
     Origin,
     Patch,
     Standing,
+    Verdict,
 )
 from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
 
@@ -119,8 +121,48 @@ def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: i
     assert counting.asked == [0]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
+    chosen = record_json(record, selected(record.ranks, 1, 0.0))["selected"]
+    right = {"issue": "i1", "patch": "a-right.diff"}
+    wrong = {"issue": "i1", "patch": "c-wrong.diff"}
+    assert chosen == {"--brt-top 1": [right], "--brt-threshold 0": [right, wrong]}
     assert record.sandbox == engine.level
     assert record.not_run == ()
+
+
+class Rows:
+    """An engine that remembers which contents of the patched file it was asked to test."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.subject, self.level = engine.subject, engine.level
+        self.contents: list[bytes] = []
+        self.observe, self.close = engine.observe, engine.close
+
+    def run(self, row: Row) -> RowResult:
+        self.contents += [change.content or b"" for change in row.changes]
+        return self.engine.run(row)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs: int) -> None:
+    rows = Rows(engine)
+    right = SOURCE.replace(CLAMP, FIXES["a-right"])
+    commented = diff_of(right.replace("def clamp", "# Both ends count.\ndef clamp"))
+    copy = Patch(id="copy", name="copy.diff", text=commented)
+    with ThreadPoolExecutor(jobs) as pool:
+        run = make(rows, Strategy(attempt=Counting().attempt), None, pool, rank_by_weight)
+        (case,) = run.plan.cases
+        case = replace(case, patches=(*case.patches, copy))
+        run.plan = replace(run.plan, cases=(case,))
+        found = [run.row(case, patch).result() for patch in case.patches]
+        ranks = {rank.result.patch.name: rank for rank in run.record().ranks}
+    assert len(rows.contents) == 2
+    _, first, second = found
+    assert first.normal == second.normal
+    assert [(cell.patch, cell.verdict) for cell in first.cells] == [("a-right", Verdict.PASS)]
+    assert [(cell.patch, cell.verdict) for cell in second.cells] == [("copy", Verdict.PASS)]
+    assert second.size > first.size
+    assert ranks["copy.diff"].copies == ("a-right.diff",)
 
 
 def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) -> None:
@@ -163,6 +205,31 @@ def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
         record = run.record()
     assert [attempt.index for attempt in record.attempts] == [0]
     assert [rank.epr for rank in record.ranks] == [1.0]
+
+
+def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> None:
+    def nothing(issue: Issue, index: int, workbench: Workbench) -> Attempt:
+        return Attempt(issue=issue.id, strategy="counting", index=index, tests=(), notes=("n",))
+
+    def wrong(issue: Issue, index: int, workbench: Workbench) -> Attempt:
+        (item,) = Counting().attempt(issue, index, workbench).tests
+        origin = replace(item.test.origin, model="m.gguf")
+        judgement = replace(item.judgement, candidate=False)
+        item = replace(item, test=replace(item.test, origin=origin), judgement=judgement)
+        return replace(nothing(issue, index, workbench), tests=(item,))
+
+    with ThreadPoolExecutor(1) as pool:
+        for attempt, asks, told in (
+            (nothing, True, "wrote no test that can be run: try a larger one"),
+            (wrong, True, "no test of the model's stands: give the exact input"),
+            (nothing, False, ""),
+            (Counting().attempt, True, ""),
+        ):
+            run = make(engine, Strategy(attempt=attempt, asks=asks), None, pool)
+            (case,) = run.plan.cases
+            notes = run.attempt(run.plan.keys(case)[0]).result().notes
+            assert told in " ".join(notes)
+            assert len(notes) <= 1 + bool(told)
 
 
 def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """``pytest-brt issue``, ``rank``, ``repair`` and ``localise``: pytest, with an ini file of ours.
 
-For projects whose own pytest settings stop pytest before a plugin is heard: an ini file that
-pytest refuses, required plugins that are not installed here, a newer minimum version.
+For projects whose own pytest settings stop pytest before plugins load: an ini file that
+pytest refuses, required plugins that are not installed here, a newer minimum version; and where
+the project is pytest itself, and its sources are on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -11,81 +12,99 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pytest_brt.again import TYPED
+from pytest_brt.option_table import GROUPS, SPECS
+
+#: How far the help of an option stands in.
+INDENT = " " * 8
 
 
 def register(commands: Any) -> None:
     """Add the commands to `commands`, as `argparse` made it."""
-    issue = commands.add_parser(
-        "issue",
-        help="write failing tests for bug reports",
-        description="Same as: pytest --brt-issue FILE. Further options go to pytest.",
-    )
+    issue = _command(commands, "issue", "write failing tests for bug reports", "rank")
     issue.add_argument("files", nargs="+", metavar="FILE", help="bug report; '-' reads stdin")
-    issue.add_argument("--rank", metavar="DIR", help="then rank the patches in DIR")
-    issue.set_defaults(command=_issue)
-    rank = commands.add_parser(
-        "rank",
-        help="rank candidate patches",
-        description="Same as: pytest --rank-fixes DIR. Further options go to pytest.",
+    issue.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
+    rank = _command(commands, "rank", "rank patches", "rank")
+    rank.add_argument("patches", metavar="PATH", nargs="+", help="folder of patches, or patches")
+    repair = _command(commands, "repair", "write patches for a bug report, with a model", "repair")
+    repair.add_argument("files", nargs=1, metavar="FILE", help="bug report; '-' reads stdin")
+    repair.add_argument(
+        "--rank", metavar="PATH", nargs="+", help="rank them together with these patches"
     )
-    rank.add_argument("patches", metavar="DIR", help="folder of patches")
-    rank.set_defaults(command=_rank)
-    repair = commands.add_parser(
-        "repair",
-        help="write candidate patches for a bug report, with a model",
-        description="Same as: pytest --brt-repair FILE. Further options go to pytest.",
-    )
-    repair.add_argument("file", metavar="FILE", help="bug report; '-' reads stdin")
-    repair.add_argument("--rank", metavar="DIR", help="rank them together with the patches in DIR")
-    repair.set_defaults(command=_repair)
-    localise = commands.add_parser(
-        "localise",
-        help="say where the bug of a report may be",
-        description="Same as: pytest --brt-localise FILE. Further options go to pytest.",
-    )
-    localise.add_argument("file", metavar="FILE", help="bug report; '-' reads stdin")
-    localise.set_defaults(command=_localise)
-    for parser in (issue, rank, repair, localise):
-        parser.add_argument(
-            "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-        )
-        parser.set_defaults(takes_rest=True)
+    localise = _command(commands, "localise", "say where the bug of a report may be", "issue")
+    localise.add_argument("files", nargs=1, metavar="FILE", help="bug report; '-' reads stdin")
 
 
-def _issue(arguments: argparse.Namespace) -> int:
-    options = [f"--brt-issue={file}" for file in arguments.files]
-    if arguments.rank:
-        options.append(f"--rank-fixes={arguments.rank}")
+def _command(commands: Any, name: str, what: str, group: str) -> argparse.ArgumentParser:
+    """Add a command whose help lists the options that matter most to it."""
+    groups = dict.fromkeys(("issue", group, "model", "sandbox", "report"))
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}. Further options are pytest's, and those below,\n"
+        "with or without 'brt-': '--top 3' is '--brt-top 3'.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(_listed(groups)),
+    )
+    parser.add_argument(
+        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+    )
+    parser.set_defaults(takes_rest=True, command=_run, name=name, files=[], patches=[], rank=None)
+    return parser
+
+
+def _listed(groups: Iterable[str]) -> Iterator[str]:
+    """Yield the options of some groups as `argparse` would show them."""
+    for group in groups:
+        yield f"{GROUPS[group]}:"
+        for spec in SPECS:
+            if spec.group == group and not spec.hidden:
+                yield f"  {spec.flag} {spec.metavar or ''}".rstrip()
+                yield textwrap.fill(spec.help, 79, initial_indent=INDENT, subsequent_indent=INDENT)
+        yield ""
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    flag = {"repair": "--brt-repair", "localise": "--brt-localise"}
+    options = [f"{flag.get(arguments.name, '--brt-issue')}={file}" for file in arguments.files]
+    options += [f"--rank-fixes={path}" for path in (*arguments.patches, *(arguments.rank or ()))]
+    known = {spec.flag for spec in SPECS}
+    for argument in arguments.rest:
+        name, sign, value = argument.partition("=")
+        ours = f"--brt-{name.removeprefix('--')}"
+        options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
     return _pytest(arguments, options)
-
-
-def _rank(arguments: argparse.Namespace) -> int:
-    return _pytest(arguments, [f"--rank-fixes={arguments.patches}"])
-
-
-def _repair(arguments: argparse.Namespace) -> int:
-    options = [f"--brt-repair={arguments.file}"]
-    if arguments.rank:
-        options.append(f"--rank-fixes={arguments.rank}")
-    return _pytest(arguments, options)
-
-
-def _localise(arguments: argparse.Namespace) -> int:
-    return _pytest(arguments, [f"--brt-localise={arguments.file}"])
 
 
 def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:
     root = Path(arguments.root).resolve()
-    with tempfile.TemporaryDirectory(prefix="pytest-brt-") as scratch:
-        ini = Path(scratch, "pytest.ini")
+    from pytest_brt.execute.scratch import HeldFolder
+
+    with HeldFolder("pytest-brt-") as scratch:
+        ini = scratch / "pytest.ini"
         ini.write_text(f"[pytest]\ncache_dir = {root}/.pytest_cache\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
         # A project may need its own plugins; loading them is not what this run is about.
         typed = shlex.join(["pytest-brt", *sys.argv[1:]])
         environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
-        return subprocess.call([*command, *options, *arguments.rest], env=environment)
+        options = [*options, *_set_apart(environment)]
+        return subprocess.call([*command, *options], env=environment)
+
+
+def _set_apart(environment: dict[str, str]) -> list[str]:
+    """Take folders with a pytest in them off PYTHONPATH; return options that give it to the tests.
+
+    Where the project is pytest, its sources would be started instead of the pytest that we need.
+    """
+    folders = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
+    ours = [part for part in folders if not Path(part, "_pytest").is_dir()]
+    if ours == folders:
+        return []
+    environment["PYTHONPATH"] = os.pathsep.join(ours)
+    whole = os.pathsep.join(str(Path(part).resolve()) for part in folders)
+    return [f"--brt-env=PYTHONPATH={whole}"]

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: pytest's own, or 4 for a usage error."""
     parser = _Parser(
         prog="pytest-brt",
-        description="Failing tests from bug reports, and candidate fixes ranked by them.",
+        description="Failing tests from bug reports, and patches ranked by them.",
     )
     parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pytest_brt.errors import BrtError
 from pytest_brt.shown import say
 
 if TYPE_CHECKING:
+    from pytest_brt.model.base import Model
     from pytest_brt.model.header import Header
 
 _GIB = 1 << 30
@@ -115,9 +117,8 @@ def _print_catalogue() -> None:
 
     say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
     for entry in read_catalogue():
-        place = f"; {entry.repository} {entry.file}".rstrip() if entry.repository else ""
-        facts = f"{entry.parameters}; {entry.size}; {entry.licence}"
-        say(f"  {entry.tier:<9} {entry.name}: {facts}; thinks: {entry.thinks}{place}")
+        facts = f"{entry.parameters}; {entry.size}; {entry.licence}; thinks: {entry.thinks}"
+        say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}")
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -222,7 +223,7 @@ def _info(arguments: argparse.Namespace) -> int:
 
 def _speed(header: Header) -> str:
     """Say how fast one answer is at most: each token reads the weights that are active once."""
-    from pytest_brt.model.speed import bandwidth
+    from pytest_brt.model.machine import bandwidth
 
     read = bandwidth()
     most = read / header.active_bytes
@@ -278,25 +279,32 @@ def _sandbox() -> Any:
 
 def _bench(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.base import Settings
-    from pytest_brt.model.local import open_gguf
-    from pytest_brt.model.speed import measure_speed
+    from pytest_brt.model.local import open_file
 
-    file = _find(arguments)
-    model = open_gguf(str(file), Settings(context=arguments.context))
+    model = open_file(str(_find(arguments)), Settings(context=arguments.context))
+    text = " ".join(f"item {number} is {number * 7919 % 1000}" for number in range(95))
     try:
-        speed = measure_speed(model)
+        model.count(["load"])
+        read, _, seconds = _ask(model, text, 1, 1)
+        say(f"reading          {read / seconds:8.1f} tokens/s (a prompt of {read})")
+        for samples, label in ((1, "1 "), (16, "16")):
+            _, made, seconds = _ask(model, text, samples, 48)
+            say(f"writing {label}       {made / seconds:8.1f} tokens/s")
     finally:
         model.close()
-    say(f"reading          {speed.reading:8.1f} tokens/s (a prompt of {speed.prompt_tokens})")
-    say(f"writing 1        {speed.writing:8.1f} tokens/s")
-    say(f"writing 16       {speed.together:8.1f} tokens/s together")
-    cost = speed.together / speed.together_grammar - 1
-    say(f"… with a grammar {speed.together_grammar:8.1f} tokens/s together ({cost:+.0%} time)")
-    used = speed.writing * file.stat().st_size
-    say(
-        f"memory           {speed.bandwidth / 1e9:8.1f} GB/s; writing 1 reads {used / 1e9:.1f} GB/s"
-    )
     return 0
+
+
+def _ask(model: Model, text: str, samples: int, tokens: int) -> tuple[int, int, float]:
+    """Return the tokens of the prompt, those made, and the seconds it took."""
+    from pytest_brt.model.base import Message, Prompt, Role, Sampling
+
+    message = Message(role=Role.USER, text=text)
+    sampling = Sampling(max_tokens=tokens, seed=1)
+    start = time.monotonic()
+    done = model.complete(Prompt(messages=(message,), samples=samples, sampling=sampling))
+    seconds = max(time.monotonic() - start, 1e-9)
+    return done[0].prompt_tokens, max(1, sum(answer.tokens for answer in done)), seconds
 
 
 def _size(size: int) -> str:

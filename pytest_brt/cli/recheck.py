@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.shown import say
+from pytest_brt.shown import on_a_line, say
 
 if TYPE_CHECKING:
     from pytest_brt.execute.subject import Subject
@@ -48,22 +48,25 @@ def _recheck(arguments: argparse.Namespace) -> int:
     from pytest_brt.execute.launch import open_engine
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
+    from pytest_brt.option_values import ENDINGS
     from pytest_brt.rank.recheck import read_folder, recheck
     from pytest_brt.report.evidence import sha256
 
     folder = read_folder(Path(arguments.folder), read_key(arguments.key))
     setting = folder.evidence.setting
     root = Path(arguments.root).resolve()
-    tree = tree_hash(root, without=Path(arguments.folder).resolve())
+    # Only what is a report by its name: a folder must not say which code does not count.
+    reports = [root / name for name in setting.reports if name.endswith(ENDINGS)]
+    tree = tree_hash(root, without=(Path(arguments.folder).resolve(), *reports))
     # What runs, and how it is kept in, is the user's to say: a folder may come from anywhere.
     sandbox = arguments.sandbox or ("ns" if setting.sandbox == "ns" else "auto")
     subject = find_subject(
         root, python=arguments.python, env=_environment(arguments.env), sandbox=sandbox
     )
     if folder.signed is False:
-        say("signed, but not checked: give the key with --key FILE")
+        say("signature not verified; pass --key FILE")
     if sha256(to_json(subject.env)) != setting.env_hash:
-        names = ", ".join(setting.env_names) or "none"
+        names = on_a_line(", ".join(setting.env_names)) or "none"
         say(f"the environment differs from the recorded one (variables recorded: {names})")
     for line in _differences(setting, subject, arguments.net):
         say(line)
@@ -79,11 +82,14 @@ def _recheck(arguments: argparse.Namespace) -> int:
             kept += claim.holds
             lost += not claim.holds
             if arguments.verbose or not claim.holds:
-                say(f"{'holds' if claim.holds else 'LOST '}  {claim.about}: {claim.detail}")
+                what = on_a_line(f"{claim.about}: {claim.detail}")
+                say(f"{'holds' if claim.holds else 'LOST '}  {what}")
     finally:
         engine.close()
-    words = "all of it holds" if not lost else f"{lost} of {kept + lost} facts do not hold"
-    say(f"{words} ({kept + lost} facts, sandbox {engine.level})")
+    words = (
+        "everything holds" if not lost else f"{lost} of {kept + lost} recorded facts do not hold"
+    )
+    say(f"{words} ({kept + lost} facts checked, sandbox {engine.level})")
     return 1 if lost else 0
 
 
@@ -97,7 +103,7 @@ def _differences(setting: Setting, subject: Subject, net: str) -> Iterator[str]:
         )
         yield f"recorded with {then}; run with {now} (choose another: --python)"
     if setting.net != "none" and net == "none":
-        yield "recorded with the machine's network; run without it (allow it: --net host)"
+        yield "recorded with network access; run without it (--net host allows it)"
 
 
 def _dotted(version: tuple[int, int]) -> str:

@@ -1,4 +1,4 @@
-"""``pytest-brt unmark``: takes the xfail mark off tests whose bug is fixed."""
+"""``pytest-brt unmark``: removes the xfail marker from tests whose bug is fixed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def register(commands: Any) -> None:
     """Add the command to `commands`, as `argparse` made it."""
     parser = commands.add_parser(
         "unmark",
-        help="take the xfail mark off tests whose bug is fixed",
+        help="remove the xfail marker from tests whose bug is fixed",
         description="Runs each test that is marked as strictly expected to fail, without the "
-        "mark, and takes the mark off those that pass.",
+        "marker, and removes the marker from those that pass.",
     )
     parser.add_argument(
         "tests", nargs="+", metavar="FILE[::TEST]", help="test file, or one test in it"

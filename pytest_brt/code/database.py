@@ -16,13 +16,14 @@ from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.parsing import decode
+from pytest_brt.code.passages import FIELDS, read_passages
 from pytest_brt.code.reading import read_facts
 from pytest_brt.code.tree import FileStamp, scan_tree
-from pytest_brt.code.words import WordCounter
+from pytest_brt.code.words import Splitter
 from pytest_brt.errors import StoreProblem
 
 #: Part of the file's name: another version starts afresh.
-VERSION = 2
+VERSION = 4
 
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
@@ -40,6 +41,7 @@ create table if not exists files (
     parsed integer not null         -- 0: read with patterns
 );
 create table if not exists definitions (
+    id integer primary key,
     file integer not null,
     name text not null,
     qualname text not null,
@@ -60,10 +62,18 @@ create table if not exists imports (
 );
 create index if not exists imports_bound on imports (bound);
 create index if not exists imports_file on imports (file);
-create virtual table if not exists words using fts5 (
-    path, names, body,              -- words of: the path, what it defines, the whole text
-    tokenize = "unicode61 tokenchars '_'"
+create table if not exists passages (
+    id integer primary key,         -- of its row of terms
+    file integer not null,
+    definition integer,             -- null: what is left of the module
+    size integer not null           -- how many terms it has
 );
+create index if not exists passages_file on passages (file);
+create virtual table if not exists terms using fts5 (
+    name, scope, doc, string, body, -- FIELDS: where in a passage a term stands, each told once
+    detail = column, tokenize = "ascii tokenchars '_'"
+);
+create virtual table if not exists spread using fts5vocab (terms, instance);
 """
 
 
@@ -162,7 +172,7 @@ def _update(
     stamps: Mapping[str, FileStamp],
     changed: Sequence[str],
 ) -> None:
-    counter = WordCounter()
+    splitter = Splitter()
     for path in changed:
         row = connection.execute("select id, digest from files where path = ?", (path,)).fetchone()
         stamp = stamps.get(path)
@@ -181,7 +191,7 @@ def _update(
         if row:
             _forget(connection, row[0])
         file = _insert_file(connection, path, stamp, digest)
-        _insert_facts(connection, file, path, decode(data), counter)
+        _insert_facts(connection, file, path, decode(data), splitter)
 
 
 def _read(path: Path) -> bytes | None:
@@ -193,9 +203,11 @@ def _read(path: Path) -> bytes | None:
 
 
 def _forget(connection: sqlite3.Connection, file: int) -> None:
-    for table in ("definitions", "imports"):
+    connection.execute(
+        "delete from terms where rowid in (select id from passages where file = ?)", (file,)
+    )
+    for table in ("definitions", "imports", "passages"):
         connection.execute(f"delete from {table} where file = ?", (file,))
-    connection.execute("delete from words where rowid = ?", (file,))
     connection.execute("delete from files where id = ?", (file,))
 
 
@@ -210,7 +222,7 @@ def _insert_file(connection: sqlite3.Connection, path: str, stamp: FileStamp, di
 
 
 def _insert_facts(
-    connection: sqlite3.Connection, file: int, path: str, text: str, counter: WordCounter
+    connection: sqlite3.Connection, file: int, path: str, text: str, splitter: Splitter
 ) -> None:
     facts = read_facts(text)
     connection.execute(
@@ -222,23 +234,25 @@ def _insert_facts(
             file,
         ),
     )
-    connection.executemany(
-        "insert into definitions values (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (file, d.name, d.qualname, d.kind.value, d.line, d.end_line, d.signature)
-            for d in facts.definitions
-        ],
-    )
+    ids = [
+        connection.execute(
+            "insert into definitions (file, name, qualname, kind, line, end_line, signature)"
+            " values (?, ?, ?, ?, ?, ?, ?)",
+            (file, d.name, d.qualname, d.kind.value, d.line, d.end_line, d.signature),
+        ).lastrowid
+        for d in facts.definitions
+    ]
     connection.executemany(
         "insert into imports values (?, ?, ?, ?, ?, ?)",
         [(file, i.module, i.name, i.bound, i.line, i.top) for i in facts.imports],
     )
-    connection.execute(
-        "insert into words (rowid, path, names, body) values (?, ?, ?, ?)",
-        (
-            file,
-            counter.words(path.removesuffix(".py")),
-            counter.words(" ".join(d.name for d in facts.definitions)),
-            counter.words(text),
-        ),
-    )
+    for passage in read_passages(path, text, facts.definitions, splitter):
+        definition = ids[passage.definition] if passage.definition >= 0 else None
+        added = connection.execute(
+            "insert into passages (file, definition, size) values (?, ?, ?)",
+            (file, definition, passage.size),
+        )
+        connection.execute(
+            "insert into terms (rowid, name, scope, doc, string, body) values (?, ?, ?, ?, ?, ?)",
+            (added.lastrowid, *(" ".join(passage.terms[field]) for field in FIELDS)),
+        )

@@ -1,4 +1,4 @@
-"""What an index has of a tree, as values: definitions, imports, files found by words."""
+"""What an index has of a tree, as values: definitions, imports, passages."""
 
 from __future__ import annotations
 
@@ -64,9 +64,20 @@ def import_statement(module: str, name: str, bound: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """A file found by words."""
+class Passage:
+    """A stretch of code that is found by its terms: a function, or what is outside of them."""
 
     path: str
-    #: BM25, larger is better; comparable within one answer.
-    score: float
+    #: Qualified name of the function, or of the class that it is the rest of; "" for what is
+    #: left of the module.
+    function: str
+    #: 1-based, inclusive; (1, 0) for what is left of the module.
+    line: int
+    end_line: int
+    is_class: bool
+    #: How many terms it has.
+    size: int
+
+    def holds(self, line: int) -> bool:
+        """Return whether `line` is one of its span."""
+        return self.line <= line <= self.end_line

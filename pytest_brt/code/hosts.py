@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_beside, is_test_file, is_test_path
-from pytest_brt.code.words import split_identifier, words_of
+from pytest_brt.code.layout import is_beside, is_test_path
+from pytest_brt.code.relevance import files_about
+from pytest_brt.code.words import split_identifier, terms_of
 from pytest_brt.syntax import called_names, parse
 
 #: What each sign adds to the share of common tokens, which is in 0..1.
@@ -67,12 +68,13 @@ def rank_hosts(
 
 def _proposals(source: str, index: Index, about: Sequence[str]) -> Iterable[str]:
     """Return the files worth a closer look: similar words, or named after a module."""
-    found = [f.path for f in index.files_by_words(words_of([source]), limit=_PROPOSED, tests=True)]
+    found = list(files_about(terms_of(source), index, tests=True)[:_PROPOSED])
     stems = {_stem(path) for path in about}
+    is_test = index.layout.collected.has_file
     for path in sorted(index.layout.files):
-        if is_test_file(path) and stems & set(_tested_names(path)):
+        if is_test(path) and stems & set(_tested_names(path)):
             found.append(path)
-    return [path for path in dict.fromkeys(found) if is_test_file(path) and not is_beside(path)]
+    return [path for path in dict.fromkeys(found) if is_test(path) and not is_beside(path)]
 
 
 def _judge(

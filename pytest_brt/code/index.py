@@ -1,4 +1,4 @@
-"""The index of a project: where names are defined and imported, which file has which words.
+"""The index of a project: where names are defined and imported, where each term stands.
 
 Answers come from sqlite (`database`), so that opening it again costs the time to look at the
 tree's folders.
@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pytest_brt.code.database import connect, refresh
-from pytest_brt.code.entries import Definition, FoundFile, Import
+from pytest_brt.code.entries import Definition, Import, Passage
 from pytest_brt.code.exports import Bindings, Exports, ExportTable
 from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
 from pytest_brt.code.parsing import decode
 from pytest_brt.code.tree import declared_roots, leads_out
+from pytest_brt.code.words import stem
 from pytest_brt.errors import StoreProblem
 
 
@@ -55,7 +57,8 @@ def _opened(root: Path, cache: Path | None) -> Index:
         raise StoreProblem(
             f"the index in {str(cache)!r} cannot be used: {error} (delete that folder)"
         ) from error
-    return Index(root, connection, find_layout(stamps, declared_roots(root)))
+    layout = find_layout(stamps, declared_roots(root), read_ini(root).collected)
+    return Index(root, connection, layout)
 
 
 class Index:
@@ -233,45 +236,60 @@ class Index:
             dynamic=bool(dynamic),
         )
 
-    # -- words ----------------------------------------------------------------------------
+    # -- terms ----------------------------------------------------------------------------
 
-    def files_by_words(
-        self, words: Sequence[str], *, limit: int = 20, tests: bool | None = None
-    ) -> tuple[FoundFile, ...]:
-        """Return the files that share `words`, best first (BM25; path and names count more).
-
-        Args:
-            words: lower case, as `facts.words_of` makes them.
-            limit: how many files at most.
-            tests: only tests, only the product, or None for both.
-        """
-        terms = [word.replace('"', "") for word in dict.fromkeys(words)]
-        query = " OR ".join(f'"{term}"' for term in terms if term)
-        if not query:
-            return ()
-        which = "" if tests is None else f" and files.test = {int(tests)}"
+    @cached_property
+    def passages(self) -> Mapping[int, Passage]:
+        """All passages of the tree, by number."""
         rows = self._rows(
-            "select files.path, bm25(words, 4.0, 2.0, 1.0) as score from words"
-            f" join files on files.id = words.rowid where words match ?{which}"
-            " order by score, files.path limit ?",
-            query,
-            limit,
+            "select passages.id, path, qualname, line, end_line, kind, passages.size from passages"
+            " join files on files.id = passages.file"
+            " left join definitions on definitions.id = passages.definition"
         )
-        return tuple(FoundFile(path=str(path), score=-_float(score)) for path, score in rows)
+        return {
+            _int(number): Passage(
+                path=str(path),
+                function=str(qualname or ""),
+                line=_int(line or 1),
+                end_line=_int(end_line or 0),
+                is_class=kind == DefinitionKind.CLASS,
+                size=_int(size),
+            )
+            for number, path, qualname, line, end_line, kind, size in rows
+        }
+
+    @cached_property
+    def _passages_in(self) -> Mapping[str, Mapping[int, Passage]]:
+        found: dict[str, dict[int, Passage]] = {}
+        for number, passage in self.passages.items():
+            found.setdefault(passage.path, {})[number] = passage
+        return found
+
+    def passage_at(self, path: str, line: int) -> int | None:
+        """Return the number of the passage that `line` of `path` belongs to, if it has any."""
+        around = {
+            number: passage.end_line - passage.line if passage.end_line else _WHOLE
+            for number, passage in self._passages_in.get(path, {}).items()
+            if not passage.end_line or passage.holds(line)
+        }
+        return min(around, key=lambda number: around[number], default=None)
+
+    def spread(self, term: str) -> Mapping[int, tuple[str, ...]]:
+        """Return the numbers of the passages that have `term`, with the fields it stands in."""
+        found: dict[int, tuple[str, ...]] = {}
+        for number, field in self._rows("select doc, col from spread where term = ?", term):
+            at = _int(number)
+            found[at] = (*found.get(at, ()), str(field))
+        return found
 
     def files_with(self, word: str) -> tuple[str, ...]:
-        """Return the files in which the identifier or word `word` stands, whatever its case."""
-        clean = word.replace('"', "").lower()
-        if not clean:
-            return ()
-        rows = self._rows(
-            "select files.path from words join files on files.id = words.rowid"
-            " where words match ? order by files.path",
-            f'body : "{clean}"',
-        )
-        return tuple(str(path) for (path,) in rows)
+        """Return the files that have the identifier or word `word`, whatever its case or ending."""
+        term = stem(word.lower().strip("_"))
+        return tuple(sorted({self.passages[number].path for number in self.spread(term)}))
 
 
+#: Lines of a file, when it is compared with a function.
+_WHOLE = 1 << 30
 _DEFINITIONS = (
     "select files.path, name, qualname, kind, line, end_line, signature"
     " from definitions join files on files.id = definitions.file"
@@ -310,8 +328,3 @@ def _nearness(definition: Definition) -> tuple[bool, int, int, str, int]:
 def _int(value: object) -> int:
     assert isinstance(value, int)
     return value
-
-
-def _float(value: object) -> float:
-    assert isinstance(value, float | int)
-    return float(value)

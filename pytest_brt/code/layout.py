@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 _IGNORED = frozenset(
@@ -15,7 +16,6 @@ _IGNORED_AT_TOP = frozenset({"venv", "env", "build", "dist"})
 
 _TEST_FOLDERS = frozenset({"test", "tests", "unittests", "unit_tests"})
 _TEST_NAME = re.compile(r"(?:test_.*|tests?|.*_tests?|conftest)\.py")
-_COLLECTED_NAME = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
 
 
 def is_ignored_folder(name: str, *, top: bool = False) -> bool:
@@ -48,15 +48,6 @@ def is_test_path(path: str) -> bool:
     )
 
 
-def is_test_file(path: str) -> bool:
-    """Return whether pytest would by its usual conventions look for tests in `path`.
-
-    >>> is_test_file("tests/test_a.py"), is_test_file("tests/conftest.py")
-    (True, False)
-    """
-    return bool(_COLLECTED_NAME.fullmatch(path.rsplit("/", 1)[-1]))
-
-
 def is_beside(path: str) -> bool:
     """Return whether `path` lies in a folder that is not what the project is about.
 
@@ -72,6 +63,51 @@ def is_product(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """Which files, classes and functions hold tests: a project's pytest settings may say.
+
+    Where they do not, these are pytest's own, and ``tests.py`` as Django and unittest have it.
+    See `python_files` and so on in https://docs.pytest.org/en/stable/reference/reference.html.
+    """
+
+    #: Patterns of names, or of paths where they have a slash.
+    files: tuple[str, ...] = ("test_*.py", "*_test.py", "tests.py", "test.py")
+    #: Prefixes or patterns, as of `functions`. Classes of unittest count whatever they are called.
+    classes: tuple[str, ...] = ("Test",)
+    functions: tuple[str, ...] = ("test",)
+
+    def has_file(self, path: str) -> bool:
+        """Return whether pytest would look for tests in `path`, relative to the project.
+
+        >>> Collected().has_file("tests/test_a.py"), Collected().has_file("tests/conftest.py")
+        (True, False)
+        >>> Collected(files=("checks/*.py",)).has_file("pkg/checks/a.py")
+        True
+        """
+        name = path.rpartition("/")[2]
+        return path.endswith(".py") and any(
+            fnmatchcase(*((f"/{path}", f"*/{pattern}") if "/" in pattern else (name, pattern)))
+            for pattern in self.files
+        )
+
+    def has_class(self, name: str) -> bool:
+        """Return whether a class called `name` holds tests though it is not one of unittest."""
+        return _begins(name, self.classes)
+
+    def has_function(self, name: str) -> bool:
+        """Return whether a function called `name` is a test."""
+        return _begins(name, self.functions)
+
+
+#: What is collected where a project's settings say nothing.
+USUAL = Collected()
+
+
+def _begins(name: str, patterns: Iterable[str]) -> bool:
+    return any(name.startswith(pattern) or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """The Python files of a project, and the folders they are imported from.
 
@@ -82,6 +118,8 @@ class Layout:
     files: frozenset[str]
     #: Source roots, the most likely first; "" is the root of the project.
     roots: tuple[str, ...]
+    #: What the project takes for tests.
+    collected: Collected = USUAL
 
     def root_of(self, path: str) -> str:
         """Return the folder above the topmost package that `path` lies in."""
@@ -153,12 +191,15 @@ _SCRIPTS = frozenset(
 )
 
 
-def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
+def find_layout(
+    files: Collection[str], declared: Sequence[str] = (), collected: Collected = USUAL
+) -> Layout:
     """Return the layout of a project of these `files` (relative POSIX paths of ``.py`` files).
 
     Args:
         files: every Python file.
         declared: source roots that the project's configuration names, first in order.
+        collected: what it says of tests.
     """
     known = frozenset(files)
     counts: dict[str, int] = {}
@@ -172,7 +213,7 @@ def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
     # Folders below a usual root without __init__.py are namespace packages, not roots.
     found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
     roots = _distinct([*declared, *found, *usual, ""])
-    return Layout(files=known, roots=roots)
+    return Layout(files=known, roots=roots, collected=collected)
 
 
 def _has_child(files: Iterable[str], folder: str) -> bool:

@@ -19,7 +19,8 @@ from pytest_brt.code.facts import DefinitionKind, LocalDefinition
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_path
 from pytest_brt.code.reading import read_facts
-from pytest_brt.code.words import split_identifier
+from pytest_brt.code.relevance import files_about
+from pytest_brt.code.words import split_identifier, stem, terms_of
 
 #: Parts of identifiers that are shorter are everywhere.
 _SHORTEST = 3
@@ -75,7 +76,7 @@ class _Query:
     def in_names(self, word: str, names: Iterable[str]) -> bool:
         """Say whether a word is one of some names."""
         known = tuple(names)
-        if word in known:
+        if stem(word) in {stem(name) for name in known}:
             return True
         fuzzy = word in self.unknown and len(word) > _SHORTEST
         return fuzzy and any(fuzz.ratio(word, name) >= _ALIKE for name in known)
@@ -163,9 +164,11 @@ def _query(wanted: Sequence[Sought], index: Index) -> _Query:
 
 
 def _files(query: _Query, index: Index, changed: frozenset[str]) -> Iterator[str]:
-    # One or many: what no file has may well be there in the other form.
-    words = [*query.words, *map(_other, sorted(query.unknown))]
-    paths = [found.path for found in index.files_by_words(words, limit=_FILES)]
+    terms = terms_of(*query.words)
+    paths = [
+        *files_about(terms, index, tests=False)[:_FILES],
+        *files_about(terms, index, tests=True)[:_FILES],
+    ]
     for one in query.wanted:
         whole = sorted(index.files_with(one.whole), key=lambda path: (is_test_path(path), path))
         paths += whole[:_OF_ONE]
@@ -174,10 +177,6 @@ def _files(query: _Query, index: Index, changed: frozenset[str]) -> Iterator[str
     yield from (
         path for path in dict.fromkeys(every) if path.endswith(".py") and not is_beside(path)
     )
-
-
-def _other(word: str) -> str:
-    return word.removesuffix("s") if word.endswith("s") else f"{word}s"
 
 
 def _in_path(query: _Query, path: str) -> list[str]:

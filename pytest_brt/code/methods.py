@@ -1,56 +1,64 @@
-"""Rewrites the text of one test function: its name, ``self``, first statements, unittest's ways."""
+"""Rewrites one test function: its name, ``self``, first statements, unittest's ways."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
-from pytest_brt.code.splice import indent_code, split_lines
-from pytest_brt.syntax import first_line, is_constant, parse
+import libcst as cst
+from libcst import matchers
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+from pytest_brt.code.header import Statement
 
-
-def function_in(text: str) -> FunctionNode:
-    """Return the function that `text` defines."""
-    (node,) = parse(text).body
-    assert isinstance(node, FunctionNode)
-    return node
+Definition = cst.FunctionDef | cst.ClassDef
 
 
-def rename(text: str, old: str, new: str) -> str:
-    """Return the definition `text` of `old` as one of `new`."""
-    return re.sub(rf"\b(def|class)(\s+){old}\b", rf"\1\2{new}", text, count=1)
-
-
-def prepend(text: str, statements: Sequence[str]) -> str:
-    """Return the function `text` with `statements` in front of its body, below its docstring."""
+def prepend(function: cst.FunctionDef, statements: Sequence[Statement]) -> cst.FunctionDef:
+    """Return `function` with `statements` in front of its body, below its docstring."""
     if not statements:
-        return text
-    node = function_in(text)
-    first = node.body[0]
-    if first.lineno == node.lineno:
-        text = ast.unparse(node) + "\n"
-        node = function_in(text)
-        first = node.body[0]
-    lines = split_lines(text)
-    head = lines[first.lineno - 1]
-    margin = head[: len(head) - len(head.lstrip())]
-    is_doc = is_constant(first)
-    above = first_line(first) - 1
-    at = first.end_lineno or first.lineno if is_doc and len(node.body) > 1 else above
-    code = "".join(indent_code(statement, margin) for statement in statements)
-    return "".join([*lines[:at], code, *lines[at:]])
+        return function
+    block = function.body
+    if isinstance(block, cst.IndentedBlock):
+        body = list(block.body)
+    else:
+        assert isinstance(block, cst.SimpleStatementSuite)
+        body = [cst.SimpleStatementLine(block.body)]
+        block = cst.IndentedBlock(())
+    at = int(len(body) > 1 and _docstring(body[0]) is not None)
+    body[at:at] = [indented(statement, " " * 4) for statement in statements]
+    return function.with_changes(body=block.with_changes(body=body))
 
 
-def add_self(text: str) -> str:
-    """Return the function `text` as a method."""
-    node = function_in(text)
-    arguments = node.args
-    any_given = any((arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwarg))
-    given = "self, " if any_given or arguments.kwonlyargs else "self"
-    return re.sub(rf"(\bdef\s+{node.name}\s*\()", lambda match: match[1] + given, text, count=1)
+def _docstring(statement: cst.BaseStatement | cst.BaseSmallStatement) -> cst.SimpleString | None:
+    if isinstance(statement, cst.SimpleStatementLine):
+        expression = statement.body[0]
+        if isinstance(expression, cst.Expr) and isinstance(expression.value, cst.SimpleString):
+            return expression.value
+    return None
+
+
+def indented(statement: Statement, margin: str) -> Statement:
+    """Return `statement` for a place that is deeper by `margin`.
+
+    libcst indents the code, and leaves strings of several lines alone; a docstring goes along.
+    """
+    if not isinstance(statement, Definition) or not isinstance(statement.body, cst.IndentedBlock):
+        return statement
+    text = _docstring(statement.body.body[0])
+    if text is None:
+        return statement
+    value = re.sub(r"(\n|\r)(?=[ \t]*[^ \t\r\n])", lambda end: end[1] + margin, text.value)
+    changed = statement.deep_replace(text, text.with_changes(value=value))
+    assert isinstance(changed, cst.BaseCompoundStatement)
+    return changed
+
+
+def add_self(function: cst.FunctionDef) -> cst.FunctionDef:
+    """Return `function` as a method."""
+    given = function.params
+    field = "posonly_params" if given.posonly_params else "params"
+    names = [cst.Param(cst.Name("self")), *getattr(given, field)]
+    return function.with_changes(params=given.with_changes(**{field: names}))
 
 
 def camel_case(name: str) -> str:
@@ -59,61 +67,72 @@ def camel_case(name: str) -> str:
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-_ASSERTIONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "assertEqual",
-    ast.NotEq: "assertNotEqual",
-    ast.In: "assertIn",
-    ast.NotIn: "assertNotIn",
-    ast.Is: "assertIs",
-    ast.IsNot: "assertIsNot",
-}
-
-
-def to_unittest(text: str) -> str:
-    """Return the method `text` with unittest's assertions in place of ``assert``.
+def to_unittest(function: cst.FunctionDef) -> cst.FunctionDef:
+    """Return the method `function` with unittest's assertions in place of ``assert``.
 
     ``assert`` with a message and ``pytest.raises(..., match=...)`` stay: they say more.
     """
-    data = text.encode()
-    starts = [0]
-    for line in split_lines(text):
-        starts.append(starts[-1] + len(line.encode()))
-    changes: list[tuple[int, int, str]] = []
-    for node in ast.walk(parse(text)):
-        if isinstance(node, ast.Assert) and node.msg is None:
-            new = _assertion(node.test, text)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises":
-            if node.keywords or len(node.args) != 1:
-                continue
-            new, node = "self.assertRaises", node.func  # noqa: PLW2901 (only its name changes)
-        else:
-            continue
-        assert isinstance(node, ast.expr | ast.stmt)
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        begin = starts[node.lineno - 1] + node.col_offset
-        changes.append((begin, starts[node.end_lineno - 1] + node.end_col_offset, new))
-    for begin, end, new in sorted(changes, reverse=True):
-        data = data[:begin] + new.encode() + data[end:]
-    return data.decode()
+    changed = function.visit(_Unittest())
+    assert isinstance(changed, cst.FunctionDef)
+    return changed
 
 
-def _assertion(test: ast.expr, text: str) -> str:
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        method = _ASSERTIONS.get(type(test.ops[0]))
+_ASSERTIONS: dict[type[cst.BaseCompOp], str] = {
+    cst.Equal: "assertEqual",
+    cst.NotEqual: "assertNotEqual",
+    cst.In: "assertIn",
+    cst.NotIn: "assertNotIn",
+    cst.Is: "assertIs",
+    cst.IsNot: "assertIsNot",
+}
+_RAISES = matchers.Call(
+    func=matchers.Attribute(value=matchers.Name("pytest"), attr=matchers.Name("raises")),
+    args=[matchers.Arg(keyword=None, star="")],
+)
+_NONE = matchers.Name("None")
+
+
+class _Unittest(cst.CSTTransformer):
+    """Says with methods of a ``TestCase`` what pytest says in its own way."""
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+        """Replace ``pytest.raises(ValueError)``."""
+        if matchers.matches(original_node, _RAISES):
+            return updated_node.with_changes(func=_method("assertRaises"))
+        return updated_node
+
+    def leave_Assert(
+        self, original_node: cst.Assert, updated_node: cst.Assert
+    ) -> cst.Assert | cst.Expr:
+        """Replace ``assert``."""
+        if updated_node.msg is not None:
+            return updated_node
+        call = _assertion(updated_node.test)
+        return cst.Expr(call, semicolon=updated_node.semicolon)
+
+
+def _assertion(test: cst.BaseExpression) -> cst.Call:
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        target = test.comparisons[0]
+        method = _ASSERTIONS.get(type(target.operator), "")
+        if method.startswith("assertIs") and matchers.matches(target.comparator, _NONE):
+            return _call(f"{method}None", test.left)
         if method:
-            parts = [_segment(part, text) for part in (test.left, test.comparators[0])]
-            if method in ("assertIs", "assertIsNot") and parts[1] == "None":
-                return f"self.{method}None({parts[0]})"
-            return f"self.{method}({', '.join(parts)})"
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return f"self.assertFalse({_segment(test.operand, text)})"
-    return f"self.assertTrue({_segment(test, text)})"
+            return _call(method, test.left, target.comparator)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _call("assertFalse", test.expression)
+    return _call("assertTrue", test)
 
 
-def _segment(node: ast.expr, text: str) -> str:
-    segment = ast.get_source_segment(text, node) or ast.unparse(node)
-    # Without the statement's own brackets around it a comma would part the arguments.
-    if isinstance(node, ast.GeneratorExp | ast.Tuple | ast.NamedExpr) and segment[:1] != "(":
-        return f"({segment})"
-    return segment
+def _call(method: str, *values: cst.BaseExpression) -> cst.Call:
+    return cst.Call(_method(method), [cst.Arg(_bare(value)) for value in values])
+
+
+def _bare(value: cst.BaseExpression) -> cst.BaseExpression:
+    """Return `value` without brackets around it that the call's own replace."""
+    needs = isinstance(value, cst.GeneratorExp | cst.Tuple | cst.NamedExpr | cst.Yield)
+    return value if needs or not value.lpar else value.with_changes(lpar=(), rpar=())
+
+
+def _method(name: str) -> cst.Attribute:
+    return cst.Attribute(cst.Name("self"), cst.Name(name))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from pytest_brt.code.entries import import_statement
 from pytest_brt.code.header import NeededImport
-from pytest_brt.code.methods import FunctionNode
-from pytest_brt.code.pieces import Piece, Pieces, statement_of
+from pytest_brt.code.pieces import Piece, Pieces
 from pytest_brt.code.scope import bound_names
 from pytest_brt.syntax import parse
 
@@ -52,7 +52,7 @@ def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
     clashing = [i for i in pieces.imports if i[2] in taken and i not in present]
     moved = {item[2] for item in clashing}
     local: list[tuple[frozenset[str], str]] = [
-        (frozenset({item[2]}), statement_of(item) + "\n") for item in clashing
+        (frozenset({item[2]}), import_statement(*item) + "\n") for item in clashing
     ]
     top: list[Piece] = []
     for piece in pieces.pieces:
@@ -84,18 +84,16 @@ def _imports_of(tree: ast.Module) -> list[NeededImport]:
     return found
 
 
-def is_same(known: ast.stmt, code: str) -> bool:
+def is_same(known: str, code: str) -> bool:
     """Return whether `known` is the test `code`, its name and marks of waiting aside."""
+    return _bare(known) == _bare(code)
+
+
+def _bare(code: str) -> tuple[str, ...]:
     (node,) = parse(code).body
-    if type(node) is not type(known):
-        return False
-    return _bare(known) == _bare(node)
-
-
-def _bare(node: ast.stmt) -> str:
-    assert isinstance(node, FunctionNode | ast.ClassDef)
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     decorators = [d for d in node.decorator_list if "mark.xfail" not in ast.unparse(d)]
     parts: list[ast.AST] = [*decorators, *node.body]
-    if isinstance(node, FunctionNode):
+    if not isinstance(node, ast.ClassDef):
         parts.append(node.args)
-    return "\n".join(ast.dump(part) for part in parts)
+    return (type(node).__name__, *map(ast.dump, parts))

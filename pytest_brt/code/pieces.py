@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from pytest_brt.code.entries import import_statement
-from pytest_brt.code.header import NeededImport
+import libcst as cst
+from libcst import matchers
+
+from pytest_brt.code.edits import read_test
+from pytest_brt.code.header import NeededImport, Statement
 from pytest_brt.code.scope import undefined_names
-from pytest_brt.code.splice import SourceText, parse_source, read_source, split_lines
+from pytest_brt.code.source import SourceText, parse_source, read_module
 from pytest_brt.errors import EditProblem
+from pytest_brt.syntax import parse
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+#: A statement that is nothing but a text: at the top of a module, its docstring.
+_TEXT = matchers.SimpleStatementLine(
+    body=[matchers.Expr(value=matchers.SimpleString() | matchers.ConcatenatedString())]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """One top-level statement of the module, imports left out."""
 
-    #: Its lines with the comments right above, ending with a line end.
-    text: str
+    #: With the comments right above.
+    node: Statement
     #: What it defines as a function or class, else "".
     name: str
     #: A test function or a class of tests.
     test: bool
-    is_class: bool
     #: Every name that is read or bound in it.
     names: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        """Its code, ending with a line end."""
+        return cst.Module([]).code_for_node(self.node)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,55 +57,76 @@ class Pieces:
         return tuple(piece for piece in self.pieces if piece.test)
 
 
-def take_apart(source: str) -> Pieces:
-    """Return the parts of the test module `source`.
+def take_apart(source: str, newline: str = "\n") -> Pieces:
+    """Return the parts of the test module `source`, with the line ends of the file to be.
 
     Raises:
         EditProblem: it is not Python, has no test, or marks the module as a whole.
     """
-    text = read_source("the new test", source.encode("utf-8", "surrogatepass")).text
-    text = text.replace("\r\n", "\n")
-    tree = parse_source(SourceText(path="the new test", text=text, encoding="utf-8"))
-    body = tree.body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]
-    pieces = tuple(_pieces(body, text))
-    if not any(piece.test for piece in pieces):
-        raise EditProblem("the new test has no function called test_… (give it one)")
+    module, tests = read_test(source)
+    text = module.text.replace("\r\n", "\n").replace("\n", newline)
+    whole = replace(module, text=text)
+    pieces = tuple(_pieces(statements_of(whole), tests))
     if any("pytestmark" in piece.names for piece in pieces):
         raise EditProblem("the new test sets pytestmark, which would mark its neighbours as well")
     used = frozenset().union(*(piece.names for piece in pieces))
-    wanted = [item for item in _imports(body, text) if item[2] in used]
+    wanted = [item for item in _imports(parse_source(whole).body, text) if item[2] in used]
     return Pieces(imports=tuple(dict.fromkeys(wanted)), pieces=pieces)
 
 
-def _pieces(body: list[ast.stmt], text: str) -> Iterator[Piece]:
-    lines = split_lines(text)
-    for node in body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
+def statements_of(source: SourceText) -> list[Statement]:
+    """Return the top-level statements of `source`, each with the comments right above it."""
+    module = read_module(source)
+    above = {0: module.header}
+    return [
+        node.with_changes(leading_lines=_comments([*above.get(at, ()), *node.leading_lines]))
+        for at, node in enumerate(module.body)
+    ]
+
+
+def _comments(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """Return the comments at the end of `lines`, but for one on the encoding."""
+    kept: list[cst.EmptyLine] = []
+    for line in reversed(lines):
+        if line.comment is None or "coding" in line.comment.value:
+            break
+        kept.insert(0, line)
+    return kept
+
+
+def _pieces(body: Sequence[Statement], tests: Sequence[str]) -> Iterator[Piece]:
+    for at, statement in enumerate(body):
+        node = _without_imports(statement)
+        if node is None or (at == 0 and matchers.matches(node, _TEXT)):
             continue
-        first = node.lineno
-        name = ""
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            name = node.name
-            first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
-        while first > 1 and lines[first - 2].startswith("#") and "coding" not in lines[first - 2]:
-            first -= 1
-        chunk = "".join(lines[first - 1 : node.end_lineno])
+        name = node.name.value if isinstance(node, cst.FunctionDef | cst.ClassDef) else ""
+        code = cst.Module([]).code_for_node(node)
         yield Piece(
-            text=chunk if chunk.endswith("\n") else f"{chunk}\n",
+            node=node,
             name=name,
-            test=name.startswith("Test" if isinstance(node, ast.ClassDef) else "test"),
-            is_class=isinstance(node, ast.ClassDef),
-            names=frozenset(_names(node)),
+            test=name in tests,
+            names=frozenset(_names(parse(code))),
         )
+
+
+def _without_imports(node: Statement) -> Statement | None:
+    """Return the statements of a line without the imports among them, None when no other is."""
+    if not isinstance(node, cst.SimpleStatementLine):
+        return node
+    kept = [part for part in node.body if not isinstance(part, cst.Import | cst.ImportFrom)]
+    if len(kept) == len(node.body):
+        return node
+    if not kept:
+        return None
+    last = kept[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+    return node.with_changes(body=[*kept[:-1], last])
 
 
 def _names(node: ast.AST) -> Iterator[str]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             yield inner.id
-        elif isinstance(inner, FunctionNode | ast.ClassDef):
+        elif isinstance(inner, _FUNCTIONS | ast.ClassDef):
             yield inner.name
 
 
@@ -103,19 +136,9 @@ def _imports(body: list[ast.stmt], text: str) -> Iterator[NeededImport]:
             for alias in node.names:
                 yield (alias.name, "", alias.asname or alias.name.partition(".")[0])
         elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise EditProblem(
-                    f"the new test imports from {'.' * node.level + (node.module or '')!r}"
-                    " (a test that stands alone needs the whole name)"
-                )
             module = node.module or ""
             for alias in node.names if module != "__future__" else ():
                 if alias.name == "*":
                     yield from ((module, name.name, name.name) for name in undefined_names(text))
                 else:
                     yield (module, alias.name, alias.asname or alias.name)
-
-
-def statement_of(item: NeededImport) -> str:
-    """Return the import as a statement."""
-    return import_statement(*item)

@@ -1,15 +1,15 @@
-"""Ways to make a syntax tree smaller: statements to drop, arguments to leave out, simpler values.
+"""Ways to make a syntax tree smaller: statements to drop, and blocks to take out of their heads.
 
-Each finder yields changes of one kind, which must not take away what is marked as kept.
+Each finder yields changes of one kind, which must not take away what is marked as kept. Nothing
+changes inside of a statement: with another input the same failure may be right.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
 
-from pytest_brt.code.kept import DEFINITIONS, is_frozen, is_needed
+from pytest_brt.code.kept import DEFINITIONS, is_needed
 
 #: Changes a copy of the tree that it was found in.
 Change = Callable[[ast.Module], None]
@@ -41,9 +41,6 @@ def _blocks(node: ast.AST, path: _Path = ()) -> Iterator[tuple[_Path, list[ast.s
             for number, item in enumerate(value):
                 if isinstance(item, ast.AST):
                     yield from _blocks(item, (*here, number))
-
-
-# -- statements -------------------------------------------------------------------------------
 
 
 def statement_runs(tree: ast.Module) -> Iterator[Change]:
@@ -95,105 +92,3 @@ def _lift(path: _Path, number: int, name: str) -> Change:
         block[number : number + 1] = getattr(block[number], name)
 
     return change
-
-
-# -- expressions ------------------------------------------------------------------------------
-
-
-def _expressions(node: ast.AST, path: _Path = ()) -> Iterator[tuple[_Path, ast.expr]]:
-    """Yield the expressions that may change, with their paths, outer ones first."""
-    if is_frozen(node):
-        return
-    if isinstance(node, ast.expr):
-        yield path, node
-    for name, value in ast.iter_fields(node):
-        here = (*path, name)
-        if isinstance(value, ast.AST):
-            yield from _expressions(value, here)
-        elif isinstance(value, list):
-            for number, item in enumerate(value):
-                if isinstance(item, ast.AST):
-                    yield from _expressions(item, (*here, number))
-
-
-def arguments(tree: ast.Module) -> Iterator[Change]:
-    """Offer to drop arguments and elements, and to take an operand for its operation."""
-    for path, node in _expressions(tree):
-        if isinstance(node, ast.Call):
-            for number in range(len(node.keywords) - 1, -1, -1):
-                yield _remove((*path, "keywords"), number)
-            for number in range(len(node.args) - 1, -1, -1):
-                yield _remove((*path, "args"), number)
-        elif isinstance(node, ast.List | ast.Tuple | ast.Set) and isinstance(
-            getattr(node, "ctx", ast.Load()), ast.Load
-        ):
-            for number in range(len(node.elts) - 1, -1, -1):
-                if len(node.elts) > 1 or isinstance(node, ast.List):
-                    yield _remove((*path, "elts"), number)
-        elif isinstance(node, ast.Dict):
-            for number in range(len(node.keys) - 1, -1, -1):
-                yield _remove_item(path, number)
-        elif isinstance(node, ast.BinOp):
-            yield _replace(path, node.left)
-            yield _replace(path, node.right)
-        elif isinstance(node, ast.UnaryOp):
-            yield _replace(path, node.operand)
-
-
-def _remove(path: _Path, number: int) -> Change:
-    def change(tree: ast.Module) -> None:
-        items = _at(tree, path)
-        assert isinstance(items, list)
-        del items[number]
-
-    return change
-
-
-def _remove_item(path: _Path, number: int) -> Change:
-    def change(tree: ast.Module) -> None:
-        node = _at(tree, path)
-        assert isinstance(node, ast.Dict)
-        del node.keys[number]
-        del node.values[number]
-
-    return change
-
-
-def _replace(path: _Path, new: ast.expr) -> Change:
-    def change(tree: ast.Module) -> None:
-        holder = _at(tree, path[:-1])
-        step = path[-1]
-        if isinstance(step, int):
-            assert isinstance(holder, list)
-            holder[step] = copy.deepcopy(new)
-        else:
-            setattr(holder, step, copy.deepcopy(new))
-
-    return change
-
-
-def literals(tree: ast.Module) -> Iterator[Change]:
-    """Offer simpler values for the literals."""
-    for path, node in _expressions(tree):
-        if isinstance(node, ast.Constant) and "values" not in path:
-            for value in _simpler(node.value):
-                yield _replace(path, ast.Constant(value=value))
-
-
-def _simpler(value: object) -> Iterator[str | bytes | int | float]:
-    """Yield simpler values of the same type, the simplest first."""
-    if isinstance(value, bool):
-        return
-    if isinstance(value, int):
-        simpler: list[int] = [0, 1, 2, value // 10, value // 2, value - 1]
-        yield from (v for v in dict.fromkeys(simpler) if 0 <= v < value)
-    elif isinstance(value, float):
-        yield from (
-            v for v in (0.0, 1.0, 0.5, float(int(value) if abs(value) < 1e9 else 0)) if v < value
-        )
-    elif isinstance(value, str | bytes):
-        yield from (
-            v
-            for v in (value[:0], value[:1], value[: len(value) // 2], value[len(value) // 2 :])
-            if len(v) < len(value)
-        )

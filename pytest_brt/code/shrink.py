@@ -13,14 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.code.kept import keeps, mark
-from pytest_brt.code.reductions import (
-    Finder,
-    arguments,
-    literals,
-    single_statements,
-    statement_runs,
-    unwrapped,
-)
+from pytest_brt.code.reductions import Finder, single_statements, statement_runs, unwrapped
 from pytest_brt.syntax import parse
 
 #: Says for each variant whether it still fails in the same way.
@@ -36,13 +29,11 @@ def shrink(
     *,
     budget: int = 200,
     keep: Collection[int] = (),
-    loose: bool = False,
 ) -> str:
     """Return a smaller module that `judge_batch` accepts, or `source` when there is none.
 
-    Statements go first, in halves and then one by one, compound ones give way to their
-    bodies; then arguments, elements and operands; then literals become simpler. The result
-    depends on `source` and the judge's answers only.
+    Statements go, in halves and then one by one, and compound ones give way to their bodies;
+    what stays is as it was. The result depends on `source` and the judge's answers only.
 
     Args:
         source: a test module that stands alone.
@@ -50,21 +41,17 @@ def shrink(
         budget: how many variants it judges at most.
         keep: 1-based lines of `source`; statements on them stay as they are. Without any,
             the last statement of each test function is what must stay.
-        loose: what must stay may become smaller inside: right where the oracle is that a
-            call raises nothing, wrong where a value is expected of it.
 
     Raises:
         SyntaxError: `source` is not Python.
     """
     tree = parse(source)
-    marked = mark(tree, frozenset(keep), frozen=not loose)
+    marked = mark(tree, frozenset(keep))
     state = _State(
         judge=judge_batch, budget=budget, best=tree, seen={ast.unparse(tree)}, marked=marked
     )
-    for find in (statement_runs, single_statements, unwrapped, arguments, literals):
+    for find in (statement_runs, single_statements, unwrapped, single_statements):
         _exhaust(state, find)
-    # What was an argument may have been the last use of a statement above.
-    _exhaust(state, single_statements)
     if not state.changed:
         return source
     return ast.unparse(state.best) + "\n"

@@ -8,10 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from pytest_brt.code.index import Index
 from pytest_brt.code.words import split_identifier
 from pytest_brt.syntax import parse
+
+if TYPE_CHECKING:  # a new file is styled without an index
+    from pytest_brt.code.index import Index
 
 
 class HostForm(StrEnum):
@@ -60,16 +63,6 @@ PYTEST_FIXTURES = frozenset(
     | {"record_testsuite_property", "record_xml_attribute", "recwarn", "request", "subtests"}
     | {"testdir", "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory"}
 )
-
-
-def read_style(path: str, index: Index) -> HostStyle:
-    """Return the style of the test file `path`.
-
-    Raises:
-        SyntaxError: the file is not Python for this interpreter.
-        OSError: it cannot be read.
-    """
-    return style_of(index.source(path), fixtures_in_scope(path, index))
 
 
 def style_of(source: str, fixtures: frozenset[str] = PYTEST_FIXTURES) -> HostStyle:

@@ -1,15 +1,14 @@
-"""Texts and identifiers → the words by which files are found."""
+"""Texts and identifiers → the terms by which code is found."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]+")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-#: How often a word counts in one file: further uses say nothing new (BM25 saturates anyway).
-_MOST_COUNTED = 6
+#: Letters that must be left of a word without its ending.
+_STEM = 4
 
 
 def split_identifier(name: str) -> tuple[str, ...]:
@@ -21,33 +20,47 @@ def split_identifier(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _PART.findall(name))
 
 
-class WordCounter:
-    """Counts the words of files; remembers how identifiers are split."""
+def stem(word: str) -> str:
+    """Return `word`, in lower case, without the usual endings of English.
+
+    >>> [stem(word) for word in ("classes", "properties", "rendering", "rendered", "use", "css")]
+    ['class', 'property', 'render', 'render', 'use', 'css']
+    """
+    if len(word) > 3 and word[-1] == "s" and word[-2] not in "su":
+        if word.endswith("ies") and len(word) > _STEM:
+            word = f"{word[:-3]}y"
+        else:
+            word = word[:-2] if word.endswith("sses") else word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            word = word[: -len(ending)]
+    return word[:-1] if word.endswith("e") and len(word) > _STEM else word
+
+
+class Splitter:
+    """Makes terms of identifiers; remembers how each is split."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, tuple[str, ...]] = {}
+        self._known: dict[str, frozenset[str]] = {}
 
-    def words(self, text: str) -> str:
-        """Return the words of `text` for a full-text index, each as often as it counts."""
-        counts: Counter[str] = Counter()
-        for name, times in Counter(_WORD.findall(text)).items():
-            for word in self._of(name):
-                counts[word] += times
-        return " ".join(
-            " ".join([word] * min(times, _MOST_COUNTED)) for word, times in counts.items()
-        )
+    def terms(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the terms of some identifiers: each whole, its words, and what underscores part.
 
-    def _of(self, name: str) -> tuple[str, ...]:
-        known = self._parts.get(name)
+        >>> sorted(Splitter().terms(["check_forB026"]))
+        ['026', 'check', 'check_forb026', 'for', 'forb026']
+        """
+        return frozenset().union(*(self._of(name) for name in names))
+
+    def _of(self, name: str) -> frozenset[str]:
+        known = self._known.get(name)
         if known is None:
-            whole = name.lower()
-            parts = [part for part in split_identifier(name) if len(part) > 1]
-            known = (whole,) if parts == [whole] else (whole, *parts)
-            self._parts[name] = known
+            lower = name.lower()
+            words = {lower.strip("_"), *lower.split("_"), *split_identifier(name)}
+            known = frozenset(stem(word) for word in words if len(word) > 1)
+            self._known[name] = known
         return known
 
 
-def words_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct words of `texts` in the form in which files are indexed."""
-    counter = WordCounter()
-    return tuple(dict.fromkeys(word for text in texts for word in counter.words(text).split()))
+def terms_of(*texts: str) -> frozenset[str]:
+    """Return the terms of all identifiers and words in `texts`."""
+    return Splitter().terms({name for text in texts for name in _IDENTIFIER.findall(text)})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.dialogue.action import Action, ActionSpec, grammar_of
 from pytest_brt.dialogue.budget import Budget, Counter
-from pytest_brt.dialogue.loops import REPEAT, LoopGuard
+from pytest_brt.dialogue.loops import REPEAT, LoopGuard, equals
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.tool import Outcome, Tool, changed_files, refused
@@ -109,7 +109,8 @@ def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:
     if steps and steps[-1].fact(DONE):
         return Ending.FINISH, ""
     if loop.guard.spent(steps):
-        return Ending.LOOP, f"the same action {loop.guard.repeats(steps) + 1} times"
+        times = max(loop.guard.repeats(steps) + 1, equals(steps))
+        return Ending.LOOP, f"the same action {times} times"
     spent = loop.budget.spent(steps)
     return None if spent is None else (spent, "")
 

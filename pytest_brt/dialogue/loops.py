@@ -10,6 +10,8 @@ from pytest_brt.types import Step
 
 #: Steps in a row that came to nothing because they repeat an earlier one, before it ends.
 PATIENCE = 4
+#: Of so many last steps as many as that may not be equal: a loop need not be one step long.
+_LAST, _EQUAL = 8, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,22 @@ class LoopGuard:
 
     def spent(self, steps: Sequence[Step]) -> bool:
         """Say whether it is time to end."""
-        return self.repeats(steps) >= self.patience
+        return self.repeats(steps) >= self.patience or equals(steps) >= _EQUAL
+
+
+def equals(steps: Sequence[Step]) -> int:
+    """Return how often the last step was done among the last eight, itself included.
+
+    A step counts when it was refused, or when nothing has been changed since.
+    """
+    if not steps:
+        return 0
+    count, changed = 0, False
+    for step in reversed(steps[-_LAST:]):
+        same = (step.key or step.reply) == (steps[-1].key or steps[-1].reply)
+        count += same and bool(step.problem or not changed)
+        changed |= bool(step.changes)
+    return count
 
 
 #: Fact of a step that was refused as a repeat.

@@ -1,10 +1,11 @@
 """The texts that models are sent: jinja2 files, each of which the user can replace.
 
 One file is one message, named by what it is for and who says it: ``libro/user.j2``,
-``invert/plan.system.j2``. A folder of the user's (``--brt-prompts``) replaces single files by
-the same path below it; a replacement can build on what it replaces::
+``invert/plan.user.j2``; examples are several messages in one file. A folder of
+the user's (``--brt-prompts``) replaces single files by the same path below it; a replacement can
+build on what it replaces::
 
-    {% include "built-in/libro/report.user.j2" %}
+    {% include "built-in/libro/user.j2" %}
 
 Values reach a template as they are, never as templates, so that a report cannot change a prompt.
 """
@@ -27,6 +28,7 @@ BUILT_IN = Path(__file__).parent.parent / "prompts"
 #: What jinja2 files are called.
 SUFFIX = ".j2"
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_TURN = re.compile(r"^=== (user|assistant)$", re.MULTILINE)
 
 
 class Prompts:
@@ -81,6 +83,15 @@ class Prompts:
         system, user = f"{name}{between}system", f"{name}{between}user"
         first = (self.message(Role.SYSTEM, system, **values),) if system in self.names else ()
         return (*first, self.message(Role.USER, user, **values))
+
+    def turns(self, name: str, /, **values: object) -> tuple[Message, ...]:
+        """Return the prompt called `name` as several messages.
+
+        Each begins with a line ``=== user`` or ``=== assistant``; raises as `render` does.
+        """
+        parts = _TURN.split(self.render(name, **values))[1:]
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        return tuple(Message(role=Role(role), text=text.strip("\n")) for role, text in pairs)
 
     def _check(self, folder: Path) -> None:
         import jinja2

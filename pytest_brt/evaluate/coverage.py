@@ -22,7 +22,7 @@ from pytest_brt.evaluate.truth import fix_changes, hidden_files
 from pytest_brt.execute.engine import Engine
 from pytest_brt.localise.coverage import TestLines, watch_lines
 from pytest_brt.patches import canonical_diff
-from pytest_brt.patches.names import without_prefix
+from pytest_brt.patches.names import read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import CandidateTest, FileChange
 
@@ -90,17 +90,13 @@ def lines_of_fix(
     removed: set[Line] = set()
     added: set[Line] = set()
     diff = canonical_diff(changes, root)
-    for file in scan_diff(diff) if diff else ():
-        for hunk in file.hunks:
-            old, new = hunk.old_start, hunk.new_start
-            for line in hunk.body:
-                mark = line[:1]
-                if mark == "-" and file.old is not None:
-                    removed.add((without_prefix(file.old), old))
-                elif mark == "+" and file.new is not None:
-                    added.add((without_prefix(file.new), new))
-                old += mark not in ("+", "\\")
-                new += mark not in ("-", "\\")
+    for file in scan_diff(diff).files if diff else ():
+        old, new = read_name(file.source_file), read_name(file.target_file)
+        for line in (line for hunk in file for line in hunk):
+            if line.is_removed and old is not None and line.source_line_no is not None:
+                removed.add((without_prefix(old), line.source_line_no))
+            elif line.is_added and new is not None and line.target_line_no is not None:
+                added.add((without_prefix(new), line.target_line_no))
     return frozenset(removed), frozenset(added)
 
 

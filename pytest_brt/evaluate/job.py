@@ -16,6 +16,7 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.predictions import Prediction
 from pytest_brt.evaluate.record import Settings, Stage
+from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
@@ -87,8 +88,15 @@ def open_run(plan: Plan, workbench: Workbench) -> Iterator[Run]:
 
 
 def bench_of(job: Job, kit: Kit, engine: Engine) -> Workbench:
-    """Return what the job's strategies may use."""
+    """Return what the job's strategies may use.
+
+    Raises:
+        SubjectProblem: the files of the true fix are to be given, and it does not apply.
+    """
     settings = job.settings
+    root = Path(engine.subject.root)
+    places = places_of_fix(job.instance, root) if "files" in settings.given else ()
+    host = test_file_of_fix(job.instance, root) if "test-file" in settings.given else ""
     return Workbench(
         engine=engine,
         repeat=settings.repeat,
@@ -101,4 +109,6 @@ def bench_of(job: Job, kit: Kit, engine: Engine) -> Workbench:
         steps=settings.steps,
         agree=settings.agree,
         seed=settings.seed,
+        buggy=tuple(dict.fromkeys(place.rpartition(":")[0] for place in places)),
+        host=host,
     )

@@ -207,5 +207,11 @@ def calibration(
     return rows
 
 
+def calibration_error(scored: Sequence[tuple[float, bool]]) -> float:
+    """Return how far scores are from shares of right ones, on average over patches (ECE)."""
+    gaps = (count * abs(score - right) for _, _, count, score, right in calibration(scored))
+    return sum(gaps) / len(scored) if scored else 0.0
+
+
 def _size(order: Order) -> int:
     return sum(len(group) for group in order)

@@ -15,7 +15,7 @@ Ordering = Callable[[tuple[PatchResult, ...], tuple[JudgedTest, ...]], list[list
 
 
 def by_rank(ranks: Sequence[Rank]) -> list[list[PatchResult]]:
-    """Return patches in groups of equal score, or rank where nothing is scored.
+    """Return patches in groups of equal place, and of equal score where there is one.
 
     Those without a place are one group at the end.
     """
@@ -23,7 +23,8 @@ def by_rank(ranks: Sequence[Rank]) -> list[list[PatchResult]]:
     groups = [
         [rank.result for rank in group]
         for _, group in groupby(
-            ranked, key=lambda rank: rank.rank if rank.score is None else round(rank.score, 9)
+            ranked,
+            key=lambda rank: (rank.place, None if rank.score is None else round(rank.score, 9)),
         )
     ]
     rest = [rank.result for rank in ranks if rank.place is None]
@@ -38,9 +39,9 @@ def grouped(
     return [list(group) for _, group in groupby(ordered, key=key)]
 
 
-def without_aids(rows: Iterable[PatchResult]) -> tuple[PatchResult, ...]:
-    """Return rows as they would be without guard and changed inputs."""
-    return tuple(replace(row, guarded=None, varied=()) for row in rows)
+def without_guard(rows: Iterable[PatchResult]) -> tuple[PatchResult, ...]:
+    """Return rows as they would be if no existing test had been run."""
+    return tuple(replace(row, guarded=None) for row in rows)
 
 
 def majority(rows: tuple[PatchResult, ...], tests: object) -> list[list[PatchResult]]:
@@ -63,9 +64,6 @@ RANKERS: Mapping[str, Ordering] = {
     "regression-only": lambda rows, _: grouped(rows, broken_tests),
     "majority": majority,
     "epr": lambda rows, tests: by_rank(rank_by_epr(rows, tests)),
-    "weighted": lambda rows, tests: by_rank(rank_by_weight(without_aids(rows), tests)),
-    "weighted+guard": lambda rows, tests: by_rank(
-        rank_by_weight(tuple(replace(row, varied=()) for row in rows), tests)
-    ),
-    "weighted+guard+property": lambda rows, tests: by_rank(rank_by_weight(rows, tests)),
+    "weighted": lambda rows, tests: by_rank(rank_by_weight(without_guard(rows), tests)),
+    "weighted+guard": lambda rows, tests: by_rank(rank_by_weight(rows, tests)),
 }

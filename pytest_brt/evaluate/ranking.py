@@ -36,7 +36,6 @@ def rank(job: Job, kit: Kit, scratch: Path) -> Ranked:
         rank=rank_by_epr,
         accept=lambda *_: None,
         guard=settings.guard,
-        vary=settings.vary,
     )
     with (
         open_tree(job, scratch) as (engine, setup),

@@ -49,11 +49,12 @@ class Settings:
     memory: int = 2048
     sandbox: str = "auto"
     net: str = "none"
-    #: Seconds of existing tests per bug; 0 for none, None for as long as ranking takes.
+    #: Seconds of existing tests per bug; 0 for none, None for a few a patch.
     guard: float | None = None
-    vary: bool = True
     #: The user's own prompts: the path of each below their folder, and its text.
     prompts: tuple[tuple[str, str], ...] = ()
+    #: What of the true fix is given away: "files", "test-file", and to repairs "place".
+    given: tuple[str, ...] = ()
     #: None where nothing is repaired.
     repairs: RepairSettings | None = None
 

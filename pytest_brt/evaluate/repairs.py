@@ -17,7 +17,7 @@ from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
 from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings
-from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of
+from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of, places_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import read_issue
@@ -102,6 +102,7 @@ def _repairs(way: Way, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[
     assert settings is not None, "asked for with what to repair by"
     issue = read_issue(job.instance.issue, f"{job.instance.id}.md")
     strategy = BUILT_IN[way.strategy]
+    told = "place" in job.settings.given
     plan = RepairPlan(
         issues=frozenset({issue.id}),
         strategies={way.strategy: strategy},
@@ -110,6 +111,7 @@ def _repairs(way: Way, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[
         blind=not way.given,
         guard=job.settings.guard,
         cache=cache,
+        given=places_of_fix(job.instance, Path(engine.subject.root)) if told else (),
     )
     deadline = time.monotonic() + job.settings.budget
     repairing = Repairing(plan, bench_of(job, kit, engine), Guard(engine), None)

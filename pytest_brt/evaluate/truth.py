@@ -1,4 +1,7 @@
-"""What the true fix and the hidden tests say; nothing here is ever shown to the tool."""
+"""What the true fix and the hidden tests say.
+
+Nothing here is shown to the tool, but for what ``--brt-given`` gives away.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import ast
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pytest_brt.code.ini import read_ini
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.patches import apply_patch
+from pytest_brt.patches import apply_patch, canonical_diff
+from pytest_brt.patches.names import read_name, without_prefix
+from pytest_brt.patches.scan import scan_diff
 from pytest_brt.rank.matrix import target_of
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict
@@ -35,6 +41,39 @@ def fix_changes(instance: Instance, root: Path) -> tuple[FileChange, ...]:
         return apply_patch(patch_of(instance.patch, "fix"), root).changes
     except PatchProblem as problem:
         raise SubjectProblem(f"the true fix does not apply: {problem}") from None
+
+
+def places_of_fix(instance: Instance, root: Path) -> tuple[str, ...]:
+    """Return where the true fix changes the tree, as in ("pkg/core.py:10-12",).
+
+    Where it only adds lines, that is the line above them. New files are no places.
+
+    Raises:
+        SubjectProblem: it does not apply to the tree.
+    """
+    diff = canonical_diff(fix_changes(instance, root), root)
+    found: list[str] = []
+    for file in scan_diff(diff).files if diff else ():
+        path = read_name(file.source_file)
+        for hunk in file if path is not None else ():
+            lines: list[int] = []
+            above = max(hunk.source_start - 1, 1)
+            for line in hunk:
+                lines += [line.source_line_no or above] if line.is_removed else []
+                lines += [above] if line.is_added else []
+                above = line.source_line_no or above
+            found.append(f"{without_prefix(path or '')}:{min(lines)}-{max(lines)}")
+    return tuple(found)
+
+
+def test_file_of_fix(instance: Instance, root: Path) -> str:
+    """Return the file of the tree that the hidden tests are added to, "" when all are in new ones.
+
+    Raises:
+        SubjectProblem: there are no hidden tests, or they cannot be applied.
+    """
+    _, files = hidden_files(instance, root)
+    return next((path for path in files if (root / path).is_file()), "")
 
 
 def judge_tests(
@@ -142,7 +181,8 @@ def hidden_files(instance: Instance, root: Path) -> tuple[tuple[FileChange, ...]
     named = (*instance.fail_to_pass, *instance.pass_to_pass)
     files = {name.partition("::")[0] for name in named if "::" in name}
     if not files:
-        files = {change.path for change in changes if _is_test_file(change)}
+        is_test = read_ini(root).collected.has_file
+        files = {c.path for c in changes if c.content is not None and is_test(c.path)}
     if not files:
         raise SubjectProblem("there are no hidden tests that could judge a patch")
     return changes, tuple(sorted(files))
@@ -156,12 +196,6 @@ def _test_changes(instance: Instance, root: Path) -> tuple[FileChange, ...]:
         return apply_patch(patch, root, whole=True).changes
     except PatchProblem as problem:
         raise SubjectProblem(f"the hidden tests do not apply: {problem}") from None
-
-
-def _is_test_file(change: FileChange) -> bool:
-    name = change.path.rpartition("/")[2]
-    is_test = name.startswith("test_") or name.endswith("_test.py")
-    return change.content is not None and name.endswith(".py") and is_test
 
 
 def _names(given: Iterable[str], known: Iterable[Name]) -> set[Name]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from pytest_brt.dialogue.prompts import SUFFIX, Prompts
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.store import write_text
 
 
@@ -42,8 +42,8 @@ def prompts_of(wording: Sequence[tuple[str, str]]) -> Prompts:
 @cache
 def _folder(wording: tuple[tuple[str, str], ...]) -> Path:
     """Return a folder with these files, which is there as long as this process."""
-    folder = tempfile.TemporaryDirectory(prefix="pytest-brt-prompts-")
-    atexit.register(folder.cleanup)
+    folder = HeldFolder("pytest-brt-prompts-")
+    atexit.register(folder.close)
     for name, text in wording:
-        write_text(Path(folder.name) / name, text)
-    return Path(folder.name)
+        write_text(folder.path / name, text)
+    return folder.path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import KINDS, Reproduced, Stage, Studied
 from pytest_brt.evaluate.repairs import repair
 from pytest_brt.evaluate.reproducing import reproduce
+from pytest_brt.execute.scratch import HeldFolder
 
 _WORK: Mapping[Stage, Callable[[Job, Kit, Path], Studied]] = {
     Stage.REPRODUCE: reproduce,
@@ -25,8 +25,8 @@ _WORK: Mapping[Stage, Callable[[Job, Kit, Path], Studied]] = {
 def carry_out(job: Job, kit: Kit) -> Studied:
     """Do a job; what the user can understand and act on becomes the result's problem."""
     try:
-        with tempfile.TemporaryDirectory(prefix="pytest-brt-bug-") as scratch:
-            return _WORK[job.stage](job, kit, Path(scratch))
+        with HeldFolder("pytest-brt-bug-") as scratch:
+            return _WORK[job.stage](job, kit, scratch)
     except BrtError as error:
         return failed(job.stage, job.instance, str(error))
 

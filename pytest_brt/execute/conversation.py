@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pytest_brt.execute.crowd import tasks_of
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.line import Reply, WorkerGone
 from pytest_brt.execute.places import Places
@@ -101,13 +102,15 @@ class Conversation:
         changes: Sequence[FileChange],
         imports: Sequence[str] = (),
         touched: Sequence[TouchedFile] = (),
+        mapping: bool = False,
         args: Sequence[str] = (),
         tests: Sequence[FileChange] = (),
         keep: bool = False,
     ) -> Reply:
         """Start the process and return what it says first; it is over unless "row_ready".
 
-        `tests` are the files that its cells will bring, to have their asserts rewritten once.
+        `tests` are the files that its cells will bring, to have their asserts rewritten once;
+        with `mapping`, each test tells which lines of the `touched` files it executed.
 
         Raises:
             WorkerGone: it said nothing in time.
@@ -121,6 +124,7 @@ class Conversation:
                 "changes": sent,
                 "imports": list(imports),
                 "touched": [file.plain() for file in touched],
+                "mapping": mapping,
                 "args": list(args),
                 "keep": keep,
                 "bare": not changes,
@@ -193,3 +197,21 @@ class Conversation:
         """Have the process end, and all it left."""
         assert self.row is not None
         self.row.end(GRACE)
+
+
+def tasks_of(uid: int | None) -> int:
+    """Return how many processes and threads a user (None: this one) has now, on Linux.
+
+    The kernel holds RLIMIT_NPROC against all of them (setrlimit(2)), whoever started them.
+    """
+    wanted = os.getuid() if uid is None else uid
+    count = 0
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            if folder.stat().st_uid == wanted:
+                count += sum(1 for _ in (folder / "task").iterdir())
+        except OSError:
+            continue  # it ended meanwhile
+    return count

@@ -63,11 +63,16 @@ class Event:
     stdout: str = ""
     stderr: str = ""
     warnings: tuple[tuple[str, str], ...] = ()
+    database: bool = False
     seconds: float = 0.0
     #: Path, state and origin of each file that the patch changed (`inside/touched.py`).
     states: tuple[tuple[str, str, str], ...] = ()
     #: Whether a changed line was executed; None when that was not watched.
     lines: bool | None = None
+    #: Path of each watched file, and the lines executed, as the bits of a hexadecimal number.
+    ran: tuple[tuple[str, str], ...] = ()
+    #: CPU seconds of a test.
+    cpu: float = 0.0
     #: What `inside/check.py` could do: write outside and inside, signal a process outside.
     outside: bool = False
     inside: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from pytest_brt.execute.layout import LEFT_OUT, is_environment
@@ -14,18 +14,18 @@ CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
 
 
 def contents_of(
-    root: Path, endings: tuple[str, ...] = ("",), *, without: Path | None = None
+    root: Path, endings: tuple[str, ...] = ("",), *, without: Collection[Path] = ()
 ) -> dict[str, bytes]:
     """Return a hash of each file below `root` whose name has one of the `endings`, by path.
 
-    What lies below the folder `without` is left out. It covers mode bit and bytes. Left out are
+    The files and folders `without` are left out. It covers mode bit and bytes. Left out are
     version control, caches of tools, environments and bytecode: what a copy of the tree does
     without. Files that cannot be read are all alike.
     """
     return {
         path.relative_to(root).as_posix(): _content(path)
         for path in files_of(root)
-        if path.name.endswith(endings) and (without is None or without not in path.parents)
+        if path.name.endswith(endings) and not any(w == path or w in path.parents for w in without)
     }
 
 
@@ -38,7 +38,7 @@ def hash_of(contents: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def tree_hash(root: Path, *, without: Path | None = None) -> str:
+def tree_hash(root: Path, *, without: Collection[Path] = ()) -> str:
     """Return the SHA-256 of every path, mode bit and byte below `root`; see `contents_of`."""
     return hash_of(contents_of(root, without=without))
 

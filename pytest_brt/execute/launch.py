@@ -14,13 +14,6 @@ from pytest_brt.execute.subject import Subject
 #: Isolation levels, strongest first.
 LEVELS = ("ns", "landlock", "process", "none")
 
-_WORDS = {
-    "ns": "namespaces: private file system, processes and network",
-    "landlock": "landlock: files outside cannot be written, private ones not read",
-    "process": "process: own process, private copy of the tree, limits; other files can be written",
-    "none": "none: own process and private copy of the tree, nothing else",
-}
-
 
 def open_engine(
     subject: Subject,
@@ -52,9 +45,8 @@ def open_engine(
     return climb(subject, sandbox=sandbox, net=net, limits=limits, jobs=jobs)
 
 
-def describe_level(engine: Engine) -> str:
-    """Return one line for the header: the isolation level and what it means."""
+def weaknesses(engine: Engine) -> tuple[str, ...]:
+    """Return why the level is not the strongest, and what is not limited as it should be."""
     remark = engine.remark if isinstance(engine, ForkEngine | PlainEngine) else ""
-    if isinstance(engine, ForkEngine) and not can_group():
-        remark = "; ".join(filter(None, (remark, "memory is limited per process only")))
-    return f"{_WORDS[engine.level]} ({remark})" if remark else _WORDS[engine.level]
+    alone = isinstance(engine, ForkEngine) and not can_group()
+    return tuple(filter(None, (remark, "memory is limited per process only" if alone else "")))

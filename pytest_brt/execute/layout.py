@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_brt.code.layout import USUAL, Collected, is_test_path
+
 #: Folders that a private copy of a tree does without.
 LEFT_OUT = frozenset(
     {
@@ -31,21 +33,6 @@ TEST_FOLDERS = ("tests", "test", "testing")
 def is_environment(folder: Path) -> bool:
     """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
     return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
-
-
-def is_test_file(path: str) -> bool:
-    """Return whether a path, relative to the root, belongs to the tests.
-
-    >>> is_test_file("pkg/tests/helper.py"), is_test_file("pkg/core.py")
-    (True, False)
-    """
-    *folders, name = path.split("/")
-    return (
-        name == "conftest.py"
-        or (name.startswith("test_") and name.endswith(".py"))
-        or name.endswith("_test.py")
-        or any(folder in ("tests", "test") for folder in folders)
-    )
 
 
 def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -82,7 +69,7 @@ def _import_names(folder: Path) -> Iterator[str]:
                 yield path.name
         elif path.suffix in (".py", ".so", ".pyd"):
             name = path.name.split(".")[0]
-            if name.isidentifier() and not is_test_file(path.name):
+            if name.isidentifier() and not is_test_path(path.name):
                 yield name
 
 
@@ -93,7 +80,7 @@ def _is_package(folder: Path) -> bool:
     return folder.parent.name in ("src", "lib") and any(folder.glob("*/__init__.py"))
 
 
-def suite_folder(root: Path, testpaths: tuple[str, ...] = ()) -> str:
+def suite_folder(root: Path, testpaths: tuple[str, ...] = (), collected: Collected = USUAL) -> str:
     """Return the folder for new test files, relative to `root`.
 
     The first of: a configured test path, a folder of the usual name, the folder that holds
@@ -103,28 +90,24 @@ def suite_folder(root: Path, testpaths: tuple[str, ...] = ()) -> str:
         folder = root / entry
         if not folder.is_dir() or not folder.resolve().is_relative_to(root.resolve()):
             continue
-        if entry in testpaths or any(folder.rglob("test_*.py")):
+        if entry in testpaths or any(map(collected.has_file, files_of(folder))):
             return folder.resolve().relative_to(root.resolve()).as_posix()
     counts = Counter(
-        Path(path).parent.as_posix() for path in files_of(root) if is_test_module(path)
+        Path(path).parent.as_posix() for path in files_of(root) if collected.has_file(path)
     )
     if not counts:
         return "."
     return min(counts, key=lambda name: (-counts[name], name.count("/"), name))
 
 
-def is_test_module(path: str) -> bool:
-    """Return whether pytest would, by its default patterns, collect a file of this name."""
-    name = path.rpartition("/")[2]
-    return (name.startswith("test_") and name.endswith(".py")) or name.endswith("_test.py")
-
-
 def files_of(root: Path) -> Iterator[str]:
-    """Yield the files of a tree, relative to it, but for those in folders left out."""
+    """Yield the files of a tree, relative to it, but for compiled ones and folders left out."""
     for folder, names, files in os.walk(root):
         here = Path(folder)
         names[:] = sorted(
-            name for name in names if name not in LEFT_OUT and not is_environment(here / name)
+            name
+            for name in names
+            if name not in LEFT_OUT and name != "__pycache__" and not is_environment(here / name)
         )
         prefix = here.relative_to(root).as_posix()
         for name in sorted(files):

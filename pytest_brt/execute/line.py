@@ -53,6 +53,8 @@ class Line:
         """Make the pair; `theirs` is for the process that is to be spoken with."""
         self._socket, self.theirs = socket.socketpair()
         self._pending = bytearray()
+        #: How far it has been looked through for the end of a line.
+        self._seen = 0
         #: The other side has closed its end.
         self.ended = False
         #: Bytes that have come.
@@ -82,6 +84,7 @@ class Line:
                 extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
                 data = data[self._socket.sendmsg([data], extra) :]
             self._socket.sendall(data)
+            self._socket.settimeout(None)  # what is received is never waited for
         except OSError as error:
             raise WorkerGone(f"cannot be asked: {error}") from error
 
@@ -92,8 +95,7 @@ class Line:
             WorkerGone: our own end was closed meanwhile.
         """
         try:
-            self._socket.setblocking(False)
-            data = self._socket.recv(1 << 16)
+            data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except OSError as error:
@@ -111,9 +113,11 @@ class Line:
         Raises:
             WorkerGone: it is not one.
         """
-        end = self._pending.find(b"\n")
+        end = self._pending.find(b"\n", self._seen)
         if end < 0:
+            self._seen = len(self._pending)
             return None
+        self._seen = 0
         line = bytes(self._pending[:end])
         del self._pending[: end + 1]
         if line.startswith(b"e"):
@@ -129,8 +133,8 @@ class Line:
         self._socket.close()
 
 
-def wait(lines: Iterable[Line], last: float) -> None:
-    """Wait until one of the lines has something to read, or has ended.
+def wait(lines: Iterable[Line], last: float) -> frozenset[int]:
+    """Wait until one of the lines has something to read, or has ended; return which, by `fileno`.
 
     Raises:
         WorkerSilent: none had by the time `last` (monotonic).
@@ -142,5 +146,7 @@ def wait(lines: Iterable[Line], last: float) -> None:
             raise WorkerGone("ended")
         poll.register(line.fileno(), select.POLLIN)
     left = last - time.monotonic()
-    if left <= 0 or not poll.poll(left * 1000):
+    ready = poll.poll(left * 1000) if left > 0 else []
+    if not ready:
         raise WorkerSilent("fell silent")
+    return frozenset(number for number, _ in ready)

@@ -54,6 +54,8 @@ class Observed:
     stderr: str = ""
     warnings: tuple[Caught, ...] = ()
     raised: Raised | None = None
+    #: It asked a database of Django's.
+    database: bool = False
     seconds: float = 0.0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.events import Told
-from pytest_brt.execute.layout import is_test_file
 from pytest_brt.types import Frame, Raised
 
 
@@ -37,7 +37,7 @@ class Places:
             path=path if name is None else name,
             line=line,
             function=function,
-            project=name is not None and not is_test_file(name),
+            project=name is not None and not is_test_path(name),
         )
 
     def raised(self, told: Told) -> Raised:

@@ -23,7 +23,7 @@ from pytest_brt.execute.process import Deadlines, Ended, run_process
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.touched import TouchedFile, touched_files
+from pytest_brt.execute.touched import TouchedFile, touched_files, watched_files
 from pytest_brt.execute.tree import TreeCopy
 from pytest_brt.execute.verdict import verdicts
 from pytest_brt.execute.worst import merge
@@ -122,7 +122,8 @@ class PlainEngine:
                 "limits": self._rlimits(),
                 "root": str(tree.place),
                 "target": target.path,
-                "touched": [file.plain() for file in self._touched(row)],
+                "touched": [file.plain() for file in self._touched(row) or self._watched(row)],
+                "mapping": bool(row.watch),
             }
             return run_process(
                 lambda writer: self._command("run_tests.py", folder, {**spec, "fd": writer}),
@@ -133,6 +134,9 @@ class PlainEngine:
 
     def _touched(self, row: Row) -> tuple[TouchedFile, ...]:
         return touched_files(Path(self.subject.root), self.subject.source_roots, row.changes)
+
+    def _watched(self, row: Row) -> tuple[TouchedFile, ...]:
+        return watched_files(Path(self.subject.root), self.subject.source_roots, row.watch)
 
     def _observe(self, tree: TreeCopy, folder: Path, program: Program) -> Observation:
         work = folder / "work"
@@ -278,5 +282,6 @@ def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
         stderr=places.text(event.stderr),
         warnings=tuple(Caught(type=kind, message=text) for kind, text in event.warnings),
         raised=None if event.raised is None else places.raised(event.raised),
+        database=event.database,
         seconds=event.seconds,
     )

@@ -17,6 +17,8 @@ from pytest_brt.execute.events import Event, read_event
 TAIL = 16_384
 #: Bytes of events that are read before a process is held to be running wild.
 EVENTS_LIMIT = 64 * 1024 * 1024
+#: Events of one process.
+EVENTS_MOST = 100_000
 CHUNK = 65_536
 
 
@@ -145,7 +147,7 @@ class _Watch:
         self.events: list[Event] = []
         self.tail = b""
         self.timed_out = False
-        self.pending = b""
+        self.pending = bytearray()
         self.received = 0
         self.reader = reader
 
@@ -199,10 +201,14 @@ class _Watch:
             self.tail = (self.tail + data)[-TAIL:]
             return True
         self.received += len(data)
-        if self.received > EVENTS_LIMIT:
+        if self.received > EVENTS_LIMIT or len(self.events) > EVENTS_MOST:
             self.deadline = 0.0
             return False
-        *lines, self.pending = (self.pending + data).split(b"\n")
+        self.pending += data
+        if b"\n" not in data:
+            return True
+        *lines, rest = bytes(self.pending).split(b"\n")
+        self.pending = bytearray(rest)
         for line in lines:
             event = read_event(line)
             self.events.append(event)

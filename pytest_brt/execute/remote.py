@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import tarfile
-import tempfile
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -24,6 +24,7 @@ from pytest_brt.execute.fingerprint import files_of, tree_hash
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.row import Limits, Row, RowResult
+from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.execute.subject import Subject
 from pytest_brt.types import TestRun, Verdict
 
@@ -169,7 +170,6 @@ class Worker:
     def __init__(self) -> None:
         self._lock = Lock()
         self._engines: dict[str, Engine] = {}
-        self._folders: list[tempfile.TemporaryDirectory[str]] = []
 
     def engine(self, shipment: Shipment, archive: bytes | None) -> Engine | None:
         """Return an engine on the shipment's tree; None when the tree is not to be had."""
@@ -194,9 +194,9 @@ class Worker:
             return here
         if archive is None:
             return None
-        folder = tempfile.TemporaryDirectory(prefix="pytest-brt-tree-")
-        self._folders.append(folder)
-        root = Path(folder.name) / here.name
+        folder = HeldFolder("pytest-brt-tree-")
+        weakref.finalize(self, folder.close)
+        root = folder.path / here.name
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(root, filter="tar")
         return root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,18 +10,18 @@ from pathlib import Path
 
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
 from pytest_brt.execute.endings import missing_nodes
-from pytest_brt.execute.imports import common_imports
 from pytest_brt.execute.line import WorkerGone, WorkerSilent
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.plain import test_deadlines
 from pytest_brt.execute.row import Row, TestTarget, limits_of
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.touched import touched_files
+from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import verdicts
 from pytest_brt.execute.views import View
 from pytest_brt.execute.worker import Worker
 from pytest_brt.execute.worst import merge
+from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: How often the rest of a file is tried again after a test that ended its process.
@@ -35,7 +36,9 @@ class RowRun:
         self.row = row
         self.limits = limits_of(row, setting.limits)
         subject = setting.subject
-        self.touched = touched_files(Path(subject.root), subject.source_roots, row.changes)
+        root, sources = Path(subject.root), subject.source_roots
+        self.touched = touched_files(root, sources, row.changes)
+        self.watched = self.touched or watched_files(root, sources, row.watch)
         #: What each target did, by its place in the row.
         self.done: dict[int, tuple[TestRun, ...]] = {}
         self.notes: list[str] = []
@@ -55,13 +58,17 @@ class RowRun:
         Raises:
             WorkerGone: the worker ended meanwhile; another may go on.
         """
-        for group in self._groups():
-            fork = forkable
-            while any(number not in self.done for number in group):
-                left = [number for number in group if number not in self.done]
+        groups = [list(range(len(self.row.targets)))]
+        while groups:
+            group, fork = groups.pop(0), forkable
+            while left := [number for number in group if number not in self.done]:
                 talk = Conversation(worker, view, self.setting)
                 self.starting = left
                 if fork and not self._begin_forked(talk, left):
+                    parts = self._by_folder(left)
+                    if len(parts) > 1:  # their conftests may not go together
+                        groups = [*parts, *groups]
+                        break
                     fork = False
                     continue
                 if not fork:
@@ -121,25 +128,25 @@ class RowRun:
             self.done[number] = (run,)
         self.blamed.add(number)
 
-    def _groups(self) -> Iterable[list[int]]:
-        """Yield targets that lie in one folder: these share pytest's configuration."""
+    def _by_folder(self, numbers: Iterable[int]) -> list[list[int]]:
+        """Return targets by the folder that they lie in."""
         folders: dict[str, list[int]] = {}
-        for number, target in enumerate(self.row.targets):
-            if number not in self.done:
-                folders.setdefault(target.path.rpartition("/")[0], []).append(number)
+        for number in numbers:
+            folders.setdefault(_folder(self.row.targets[number]), []).append(number)
         return list(folders.values())
 
     def _begin_forked(self, talk: Conversation, group: Sequence[int]) -> bool:
         """Start a row that has imported the project and configured pytest, if it can be."""
         targets = [self.row.targets[number] for number in group]
-        folder = targets[0].path.rpartition("/")[0] or "."
+        folders = dict.fromkeys(_folder(target) for target in targets)
         for imports in (self._imports(targets), ()):
             reply = talk.begin(
                 kind="fork",
                 changes=self.row.changes,
                 imports=imports,
-                touched=self.touched,
-                args=[folder, *pytest_options(self.setting.subject, talk.view.tree)],
+                touched=self.watched,
+                mapping=bool(self.row.watch),
+                args=[*folders, *pytest_options(self.setting.subject, talk.view.tree)],
                 tests=[file for target in targets for file in target_files(target)],
             )
             if reply.event == "row_ready":
@@ -217,9 +224,14 @@ class RowRun:
             "packages": self.setting.subject.packages,
             "target": target.path,
             "root": talk.view.tree,
-            "touched": [file.plain() for file in self.touched],
+            "touched": [file.plain() for file in self.watched],
+            "mapping": bool(self.row.watch),
         }
         return replace(order, script=str(INSIDE / "run_tests.py"), spec=spec)
+
+
+def _folder(target: TestTarget) -> str:
+    return target.path.rpartition("/")[0] or "."
 
 
 def target_files(target: TestTarget) -> tuple[FileChange, ...]:
@@ -240,3 +252,41 @@ def pytest_options(subject: Subject, tree: str) -> list[str]:
     if not subject.ini:
         options += ["-c", str(INSIDE / "empty.ini")]
     return options
+
+
+def project_imports(source: str, packages: Iterable[str]) -> frozenset[str]:
+    r"""Return the modules of `packages` that a module's top level imports, parents included.
+
+    >>> sorted(project_imports("from a.b import c\nimport os, d", {"a"}))
+    ['a', 'a.b']
+    """
+    wanted = frozenset(packages)
+    try:
+        body = parse(source).body
+    except (SyntaxError, ValueError):
+        return frozenset()
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] in wanted:
+                found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return frozenset(found)
+
+
+def common_imports(sources: Iterable[str], packages: Iterable[str]) -> tuple[str, ...]:
+    """Return the modules that every one of the test files imports, parents first.
+
+    Only these may be loaded before the tests part ways: what one of them would not have
+    loaded could change what it does.
+    """
+    wanted = frozenset(packages)
+    sets = [project_imports(source, wanted) for source in sources]
+    common = frozenset.intersection(*sets) if sets else frozenset()
+    return tuple(sorted(common, key=lambda name: (name.count("."), name)))

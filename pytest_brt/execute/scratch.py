@@ -1,12 +1,15 @@
-"""The folder that one engine writes to, and what earlier ones may have left."""
+"""Folders of ours among the temporary files, and what runs that were killed have left there."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
+import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,24 +18,51 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.tree import FULL
 
-PREFIX = "brt-"
 #: Names the engine's folder in the environment of every process that it starts.
 MARK = "PYTEST_BRT_SCRATCH"
-
-
 #: Bytes without which no test can leave so much as its result.
 ROOM = 4 << 20
+#: How `tempfile` calls folders of ours: those that are held, and those of a moment's use.
+_NAME = re.compile(r"(?:pytest-)?brt-(?:[a-z]+-)?[a-z0-9_]{8}")
+_BRIEF = re.compile(r"brt-(?:ask|diff|draw|git|patch)-[a-z0-9_]{8}")
+#: Seconds after which an empty folder, or one of a moment's use, belongs to nobody any more.
+_EMPTY_SECONDS, _BRIEF_SECONDS = 60.0, 3600.0
 
 
-class Scratch:
-    """A folder that is held while the engine lives, so that the next one knows when it is not."""
+class HeldFolder:
+    """A folder that is held while its process lives, so that the next run knows when it is not."""
+
+    def __init__(self, prefix: str) -> None:
+        """Make it, with a name that begins with `prefix`: "brt-" or "pytest-brt-", and a word."""
+        for _ in range(3):
+            self.path = Path(tempfile.mkdtemp(prefix=prefix))
+            self._lock = _hold(self.path)
+            if self._lock is not None and (self.path / "lock").exists():
+                return  # else a run that swept held it first, and removes it
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the folder; safe to call twice."""
+        if self.path.exists():
+            remove_tree(self.path)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+class Scratch(HeldFolder):
+    """The folder that one engine writes to."""
 
     def __init__(self) -> None:
-        """Clear away what engines left that were killed, and make a new folder."""
+        """Clear away what runs left that were killed, and make a new folder."""
         clear_stale()
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        super().__init__("brt-")
         self.path.chmod(0o755)
-        self._lock = _hold(self.path)
 
     def environment(self) -> dict[str, str]:
         """Return the variable by which a process of this engine can be known."""
@@ -66,21 +96,34 @@ class Scratch:
         """Kill what was started for this folder and got away from its own parent."""
         end_marked(self.path)
 
-    def close(self) -> None:
-        """Remove the folder; safe to call twice."""
-        if self.path.exists():
-            remove_tree(self.path)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
 
 def clear_stale() -> None:
-    """Remove the folders of this user's engines that were killed, and end their processes."""
-    for folder in _folders():
-        lock = _hold(folder)
-        if lock is None:
+    """Remove the folders of this user's runs that were killed, and end their processes."""
+    now = time.time()
+    for folder in Path(tempfile.gettempdir()).glob("*brt-*"):
+        if not folder.name.startswith(("brt-", "pytest-brt-")):
             continue
+        try:
+            seen = folder.lstat()
+            if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
+                continue
+            if (folder / "lock").exists() and (
+                folder.name.startswith("brt-") or _NAME.fullmatch(folder.name)
+            ):
+                _clear_held(folder)
+            elif _BRIEF.fullmatch(folder.name) and now - seen.st_mtime > _BRIEF_SECONDS:
+                remove_tree(folder)
+            elif _NAME.fullmatch(folder.name) and now - seen.st_mtime > _EMPTY_SECONDS:
+                folder.rmdir()
+        except OSError:
+            continue  # it is not empty, or its run has just ended
+
+
+def _clear_held(folder: Path) -> None:
+    if (folder / "lock").lstat().st_uid != os.getuid():
+        return
+    lock = _hold(folder)
+    if lock is not None:
         try:
             end_marked(folder)
             remove_tree(folder)
@@ -88,17 +131,8 @@ def clear_stale() -> None:
             os.close(lock)
 
 
-def _folders() -> Iterator[Path]:
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/lock"):
-        try:
-            if path.lstat().st_uid == os.getuid():
-                yield path.parent
-        except OSError:
-            continue  # its engine has just closed
-
-
 def _hold(folder: Path) -> int | None:
-    """Return a descriptor that holds a folder's lock, None when a living engine does."""
+    """Return a descriptor that holds a folder's lock, None when a living run does."""
     if sys.platform == "win32":
         return None
     import fcntl

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.code.ini import PytestIni, read_ini
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.ini import PytestIni, read_ini
 from pytest_brt.execute.layout import (
     NOT_PRODUCT,
     is_environment,
@@ -27,6 +27,9 @@ UNWANTED = frozenset(
         "reportlog", "json_report", "profiling", "testmon", "pytest_parallel", "flakefinder",
     }
 )  # fmt: skip
+
+#: The environment variable that names Django's settings.
+DJANGO = "DJANGO_SETTINGS_MODULE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +84,16 @@ def find_subject(
     root = root.resolve()
     chosen, found = _choose(root, python)
     ini = read_ini(root)
+    if ini.is_broken:
+        found += "; the project's pytest settings cannot be read and are left out"
     inner, outer = _split_path(root, env.get("PYTHONPATH", ""))
-    roots = source_roots(root, (*inner, *ini.pythonpath))
     extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
+    settings = ini.django_variable(extra.get(DJANGO, ""))
+    if settings:
+        extra[DJANGO] = settings
+        # pytest-django puts the folder of manage.py on the import path.
+        inner += tuple(path.parent.name for path in sorted(root.glob("*/manage.py")))
+    roots = source_roots(root, (*inner, *ini.pythonpath))
     if outer:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
     asked = Subject(
@@ -109,9 +119,9 @@ def find_subject(
         found=found,
         source_roots=roots,
         packages=packages(root, roots),
-        test_root=suite_folder(root, ini.testpaths),
+        test_root=suite_folder(root, ini.testpaths, ini.collected),
         env=tuple(sorted(extra.items())),
-        pytest_args=_pytest_args(root, ini, answer.plugins),
+        pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
     )
@@ -197,9 +207,13 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _pytest_args(
-    root: Path, ini: PytestIni, plugins: tuple[tuple[str, str], ...]
+    root: Path, ini: PytestIni, plugins: tuple[tuple[str, str], ...], keys: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the kept part of addopts, and ``-p`` for each installed plugin the project names."""
+    """Return the kept part of addopts, and ``-p`` for each installed plugin the project names.
+
+    A plugin is named by its distribution, or by a setting or environment variable of its own:
+    one of `keys`.
+    """
     args = list(ini.kept_options())
     named = _named_words(root) | {_plain(word) for word in ini.required_plugins}
     for name, distribution in plugins:
@@ -207,7 +221,7 @@ def _pytest_args(
             continue
         plain = _plain(distribution)
         short = plain.removeprefix("pytest-")
-        if plain in named or any(key.startswith(f"{short}_") for key in ini.keys):
+        if plain in named or any(key.lower().startswith(f"{short}_") for key in keys):
             args += ["-p", name]
     return tuple(args)
 

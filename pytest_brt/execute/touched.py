@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.execute.layout import is_test_file
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange
 
@@ -38,7 +38,7 @@ def touched_files(
     found: list[TouchedFile] = []
     for change in changes:
         names = module_names(change.path, source_roots)
-        if is_test_file(change.path) or not names:
+        if is_test_path(change.path) or not names:
             continue
         before = root / change.path
         old = before.read_bytes() if before.is_file() else b""
@@ -52,6 +52,17 @@ def touched_files(
             )
         )
     return tuple(found)
+
+
+def watched_files(
+    root: Path, source_roots: Sequence[str], paths: Iterable[str]
+) -> tuple[TouchedFile, ...]:
+    """Return the files whose executed lines are asked for; nothing of them is changed."""
+    return tuple(
+        TouchedFile(path=path, names=module_names(path, source_roots), digest=None, lines=())
+        for path in paths
+        if (root / path).is_file()
+    )
 
 
 def module_names(path: str, source_roots: Sequence[str]) -> tuple[str, ...]:

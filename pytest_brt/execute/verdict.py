@@ -8,7 +8,7 @@ counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pytest_brt.execute.endings import came_through, cut_short, not_begun
 from pytest_brt.execute.events import Event
@@ -32,14 +32,41 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     if not items:
         run = _without_items(scene, ended)
         return (_tampered(run, odd),) if odd else (run,)
-    runs = tuple(_item(scene, ended, node, told) for node, told in items.items())
+    seen = _seen(scene, ended)
+    runs = tuple(_item(scene, seen, node, told) for node, told in items.items())
     if odd:
         return tuple(_tampered(run, odd) for run in runs)
     finish = next((event for event in events if event.event == "finish"), None)
     if finish is not None and not ended.timed_out and finish.code != ended.status:
         why = f"{ended.manner()}, but pytest said {finish.code}"
         return tuple(_tampered(run, why) for run in runs)
-    return tuple(_verified(scene, ended, run) for run in runs) if scene.touched else runs
+    return tuple(_verified(scene, seen, run) for run in runs) if scene.touched else runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What the whole process says about each of its items."""
+
+    #: The outcome of an item that did not come to its end.
+    cut: Outcome
+    came_through: bool
+    finished: bool
+    tail: str
+    touched: Event | None
+    #: Whether each item ran a changed line itself.
+    lines: dict[str, bool | None]
+
+
+def _seen(scene: Scene, ended: Ended) -> _Seen:
+    ends = (event for event in reversed(ended.events) if event.event == "item_end")
+    return _Seen(
+        cut=cut_short(scene, ended),
+        came_through=came_through(ended),
+        finished=any(event.event == "finish" for event in ended.events),
+        tail=scene.places.text(ended.tail)[-OUTPUT_LIMIT:],
+        touched=next((event for event in ended.events if event.event == "touched"), None),
+        lines={end.node.partition("::")[2]: end.lines for end in ends},
+    )
 
 
 def _oddity(events: Sequence[Event]) -> str:
@@ -51,11 +78,11 @@ def _oddity(events: Sequence[Event]) -> str:
     return ""
 
 
-def _verified(scene: Scene, ended: Ended, run: TestRun) -> TestRun:
+def _verified(scene: Scene, seen: _Seen, run: TestRun) -> TestRun:
     """Return the run, or INVALID where other code than the patched was imported."""
-    told = next((event for event in ended.events if event.event == "touched"), None)
+    told = seen.touched
     if told is None:
-        if run.verdict is not Verdict.PASS or not any(e.event == "finish" for e in ended.events):
+        if run.verdict is not Verdict.PASS or not seen.finished:
             return run
         return _invalid(run, "the process did not tell which code it loaded")
     for path, state, origin in told.states:
@@ -66,17 +93,11 @@ def _verified(scene: Scene, ended: Ended, run: TestRun) -> TestRun:
     if not any(state == "patched" for _, state, _ in told.states):
         exercised = False
     elif exercised and not scene.target.node:
-        exercised = _own_lines(ended, run)
+        exercised = seen.lines.get(run.node)
     reason = run.reason
     if exercised is False and run.verdict in (Verdict.PASS, Verdict.FAIL):
         reason = _line(f"{reason}; patch not exercised")
     return replace(run, exercised=exercised, reason=reason)
-
-
-def _own_lines(ended: Ended, run: TestRun) -> bool | None:
-    """Return whether a test, of several in one process, ran a changed line itself."""
-    ends = (event for event in ended.events if event.event == "item_end")
-    return next((end.lines for end in ends if end.node.partition("::")[2] == run.node), None)
 
 
 def _invalid(run: TestRun, why: str) -> TestRun:
@@ -94,7 +115,7 @@ def _items(events: Iterable[Event]) -> dict[str, list[Event]]:
     return items
 
 
-def _item(scene: Scene, ended: Ended, node: str, told: Sequence[Event]) -> TestRun:
+def _item(scene: Scene, seen: _Seen, node: str, told: Sequence[Event]) -> TestRun:
     reports = [event for event in told if event.event == "report"]
     run = TestRun(
         test=scene.target.id,
@@ -104,15 +125,17 @@ def _item(scene: Scene, ended: Ended, node: str, told: Sequence[Event]) -> TestR
         seconds=sum(report.duration for report in reports),
         used_project=next((r.used for r in reversed(reports) if r.when == "call"), None),
         output=next((r.output for r in reversed(reports) if r.output), "")[-OUTPUT_LIMIT:],
+        ran=next((event.ran for event in told if event.event == "item_end"), ()),
+        cpu=sum(event.cpu for event in told if event.event == "item_end"),
     )
     outcome = of_reports(scene, reports)
     ended_well = any(event.event == "item_end" for event in told)
-    if not ended_well or (outcome.verdict is Verdict.PASS and not came_through(ended)):
-        outcome = cut_short(scene, ended)
+    if not ended_well or (outcome.verdict is Verdict.PASS and not seen.came_through):
+        outcome = seen.cut
     run = _with_outcome(run, outcome)
     if run.output or run.verdict is Verdict.PASS:
         return run
-    return replace(run, output=scene.places.text(ended.tail)[-OUTPUT_LIMIT:])
+    return replace(run, output=seen.tail)
 
 
 def _with_outcome(run: TestRun, outcome: Outcome) -> TestRun:

@@ -14,7 +14,7 @@ from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.cgroup import make_group
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.line import Line, Reply, WorkerGone, wait
-from pytest_brt.execute.process import EVENTS_LIMIT, Ended
+from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended
 from pytest_brt.execute.views import Sent
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
@@ -128,9 +128,14 @@ class Worker:
             raise WorkerGone(f"said what is not its own: {said.event!r}")
         return said
 
-    def await_any(self, line: Line, last: float) -> None:
-        """Wait until `line` or the zygote has something to say."""
-        wait([self._line] if line.ended else [self._line, line], last)
+    def await_any(self, line: Line, last: float) -> Reply | None:
+        """Wait until `line` or the zygote has something to say, and return what the zygote has.
+
+        Raises:
+            WorkerGone: neither had by the time `last`, or the zygote ended.
+        """
+        ready = wait([self._line] if line.ended else [self._line, line], last)
+        return self.look() if self._line.fileno() in ready else None
 
     def close(self) -> None:
         """End the zygote and everything in its sandbox; safe to call twice."""
@@ -202,7 +207,8 @@ class RowLine:
             WorkerGone: that took more than `seconds`, or a process ended.
         """
         events: list[Event] = []
-        most = self._line.received + EVENTS_LIMIT
+        # A row ends a test that tells too much; twice as much comes of a row that does not.
+        most = self._line.received + 2 * EVENTS_LIMIT
         last = time.monotonic() + seconds
         while True:
             said = self._line.take()
@@ -215,10 +221,8 @@ class RowLine:
             elif not self._line.receive():
                 if self._over is not None:
                     return tuple(events), self._over
-                self._over = self._worker.look()
-                if self._over is None:
-                    self._worker.await_any(self._line, last)
-            elif self._line.received > most:
+                self._over = self._worker.await_any(self._line, last)
+            elif self._line.received > most or len(events) > 2 * EVENTS_MOST:
                 raise WorkerGone("told more than can be kept")
 
     def end(self, seconds: float) -> None:

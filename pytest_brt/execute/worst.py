@@ -24,7 +24,17 @@ def merge(runs: Sequence[TestRun], target: TestTarget) -> TestRun:
 def worst(runs: Sequence[TestRun]) -> TestRun:
     """Return the run of several, as of one test with several parameters, that says most ill.
 
-    Its seconds are those of all.
+    Its seconds, and the lines that it executed, are those of all.
     """
     found = min(runs, key=lambda run: _WORST.index(run.verdict))
-    return replace(found, seconds=sum(run.seconds for run in runs))
+    if len(runs) == 1:
+        return found
+    ran: dict[str, int] = {}
+    for path, lines in (pair for run in runs for pair in run.ran):
+        ran[path] = ran.get(path, 0) | int(lines, 16)
+    return replace(
+        found,
+        seconds=sum(run.seconds for run in runs),
+        cpu=sum(run.cpu for run in runs),
+        ran=tuple((path, f"{lines:x}") for path, lines in ran.items()),
+    )

@@ -1,9 +1,9 @@
-"""Runs the existing tests near a patch on the tree with and without it, within a budget."""
+"""Runs existing tests on the tree with and without a patch, those first that execute its lines."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -19,9 +19,13 @@ from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, Test
 #: Tests of the first batch; each one is twice as large, for the clock is looked at in between.
 _BATCH = 24
 _LARGEST_BATCH = 100
-#: How much longer than the allowance looking for tests that pass may take.
-_LOOKING = 3.0
-#: Newly failing tests that are run a second time, with another hash seed.
+#: How many times the budget of one patch the search on the unpatched tree may take.
+LOOKING = 4.0
+#: Seconds that each test takes besides its own: collecting it, telling of it.
+_LEAST = 0.02
+#: Seconds of work after which something is said of it.
+SILENT = 5.0
+#: Newly failing tests, at most, that are run a second time, with another hash seed.
 _CONFIRMED = 6
 #: How the reason begins where a file cannot even be imported.
 _UNCOLLECTED = "cannot be collected"
@@ -34,16 +38,45 @@ class _Known:
     """What a test does on the unpatched tree."""
 
     verdict: Verdict
-    #: Wall-clock seconds, with its share of what its batch took for starting and collecting.
+    #: CPU seconds, or wall-clock ones where the process did not end by itself.
     seconds: float
+    #: The files that were watched.
+    watched: frozenset[str] = frozenset()
+    #: By path, the lines of them that it executes, as the bits of a number.
+    ran: Mapping[str, int]
+
+    def reaches(self, touched: Touched) -> int:
+        """Return 2 for a test that executes a changed line, 1 for one near them, else 0."""
+        if any(self.ran.get(path, 0) & lines for path, lines in touched.lines):
+            return 2
+        return int(touched.outside and any(self.ran.get(path) for path, _ in touched.lines))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The existing tests that a patch is to be tried with."""
+
+    tests: tuple[ExistingTest, ...]
+    #: How many of them execute a changed line; None when that could not be seen.
+    reaching: int | None
+    #: Why there are no more of them; or "".
+    cut: str
+    #: How many were left out because they do not pass on the unpatched tree.
+    failing: int
+    #: How long they took on the unpatched tree.
+    seconds: float
+
+    @property
+    def targets(self) -> tuple[TestTarget, ...]:
+        """The tests as the engine runs them: those of a file in one process."""
+        return _targets(self.tests)
 
 
 class Guard:
     """Finds the regressions of patches of one project; safe to call from many threads.
 
-    What the tests do on the unpatched tree is found out once, for all patches. Which tests a
-    patch gets depends on what it changes and on the allowance, so that patches of the same
-    definitions are compared on the same tests.
+    What the tests do on the unpatched tree, and which lines they execute there, is found out
+    once for all patches. Patches that change the same lines are compared on the same tests.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -52,6 +85,9 @@ class Guard:
         self._suite: Suite | None = None
         self._near: dict[tuple[tuple[str, ...], frozenset[str]], tuple[ExistingTest, ...]] = {}
         self._base: dict[str, _Known] = {}
+        #: What tests do there when they are run a second time.
+        self._again: dict[str, Verdict] = {}
+        self._watched: frozenset[str] = frozenset()
         #: Files that cannot even be imported: a module that only the test-suite needs is missing.
         self._uncollected: set[str] = set()
 
@@ -64,45 +100,128 @@ class Guard:
         hints: Iterable[str] = (),
         pinned: Iterable[str] = (),
     ) -> Guarded:
-        """Run the tests near a patch, and return those that it makes fail.
-
-        Args:
-            applied: the patch.
-            touched: what it changes, as `touched_by` says.
-            allowance: seconds that its tests may take on one tree, roughly; a second run of
-                what fails comes on top.
-            hints: names that the candidate tests use.
-            pinned: tests, as "path::node", that assert the reported wrong behaviour: what
-                they do is told, and not held against the patch.
+        """Choose tests for a patch, run them, and return those that it makes fail.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        started = time.monotonic()
+        chosen = self.choose(touched, allowance=allowance, hints=hints)
+        row = Row(changes=applied.changes, targets=chosen.targets)
+        runs = self._engine.run(row).runs if chosen.tests else ()
+        return self.judge(applied.changes, chosen, runs, pinned)
+
+    def watch(self, paths: Iterable[str]) -> None:
+        """Note files that patches change: the unpatched tree is run once for all of them."""
+        with self._lock:
+            self._watched |= frozenset(paths)
+
+    def choose(
+        self,
+        touched: Touched,
+        *,
+        allowance: float,
+        hints: Iterable[str] = (),
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Chosen:
+        """Choose the tests that are to be run with a patch.
+
+        Tests are run on the unpatched tree, likeliest first by what they mention, until enough
+        are known that pass and execute a changed line. Where none of them does, or that cannot be
+        seen, those that mention what is changed are taken.
+
+        Args:
+            touched: what the patch changes.
+            allowance: seconds that its tests may take on one tree, roughly; a second run of
+                what fails comes on top.
+            hints: names that the candidate tests use.
+            say: told now and then how far the search on the unpatched tree is.
+        """
+        self.watch(touched.files)
         near = self._tests(touched, frozenset(hints))
-        chosen, cut = self._affordable(near, allowance)
-        runs = self._runs(applied.changes, chosen)
-        failed = [
-            (test, runs[test.name])
-            for test in chosen
-            if test.name in runs and runs[test.name].verdict in _BROKEN
-        ]
-        confirmed = self._confirm(applied.changes, [test for test, _ in failed])
+        passing, at = self._search(near, touched, allowance, say)
+        failing = at - len(passing)
+        tests, left = _affordable(passing, allowance)
+        reaching = sum(reach == 2 for reach, _, test in passing if test in tests)
+        seen = any(self._base[test.name].ran for _, _, test in passing)
+        cut = self._lost(near) or _why(at, len(near), failing, left, allowance)
+        return Chosen(
+            tests=tests,
+            reaching=reaching if seen else None,
+            cut=cut,
+            failing=failing,
+            seconds=sum(self._base[test.name].seconds for test in tests),
+        )
+
+    def _search(
+        self,
+        near: Sequence[ExistingTest],
+        touched: Touched,
+        allowance: float,
+        say: Callable[[str], None],
+    ) -> tuple[list[tuple[int, float, ExistingTest]], int]:
+        """Return which tests pass on the unpatched tree, with how they reach, and how many ran."""
+        passing: list[tuple[int, float, ExistingTest]] = []
+        looked = enough = 0.0
+        at, size, spoken = 0, _BATCH, time.monotonic()
+        while at < len(near) and looked < LOOKING * allowance and enough < allowance:
+            batch = near[at : at + size]
+            at, size = at + len(batch), min(2 * size, _LARGEST_BATCH)
+            known = self._baseline(batch, LOOKING * allowance - looked)
+            for test in batch:
+                seconds = known[test.name].seconds
+                looked += seconds
+                if known[test.name].verdict is Verdict.PASS:
+                    reach = known[test.name].reaches(touched)
+                    passing.append((reach, seconds, test))
+                    enough += seconds * (reach == 2)
+            if time.monotonic() - spoken >= SILENT:
+                spoken, hits = time.monotonic(), sum(reach == 2 for reach, _, _ in passing)
+                left = max(0.0, LOOKING * allowance - looked)
+                say(
+                    f"existing tests: {at} of {len(near)} were run without a patch, {hits} execute "
+                    f"a changed line (at most {left:.0f} s of tests to go)"
+                )
+        return passing, at
+
+    def judge(
+        self,
+        changes: tuple[FileChange, ...],
+        chosen: Chosen,
+        runs: Iterable[TestRun],
+        pinned: Iterable[str] = (),
+    ) -> Guarded:
+        """Return which of the chosen tests a patch makes fail.
+
+        Args:
+            changes: what the patch makes of the tree.
+            chosen: the tests.
+            runs: what they did with the patch.
+            pinned: tests, as "path::node", that assert the reported wrong behaviour: what they do
+                is told, and not held against the patch.
+        """
+        started = time.monotonic()
+        found = self._found(changes, chosen.tests, chosen.targets, runs)
+        failed = [test for test in chosen.tests if _breaks(found.get(test.name))]
         expected = set(pinned)
-        regressions = [
-            Regression(test=test.name, verdict=run.verdict, reason=run.reason)
-            for test, run in failed
+        unexpected = [test for test in failed if test.name not in expected]
+        confirmed = expected | self._confirm(changes, unexpected)
+        regressions = tuple(
+            Regression(
+                test=test.name, verdict=found[test.name].verdict, reason=found[test.name].reason
+            )
+            for test in failed
             if test.name in confirmed
-        ]
+        )
         return Guarded(
-            ran=len(chosen),
+            ran=sum(run.verdict is not Verdict.INVALID for run in found.values()),
             total=self._read_suite().total,
-            reached=_reached(runs.values()),
-            by="names",
+            reached=chosen.reaching,
+            by="coverage" if chosen.reaching else "names",
             regressions=tuple(item for item in regressions if item.test not in expected),
             pinned=tuple(item.test for item in regressions if item.test in expected),
-            cut=cut,
-            seconds=time.monotonic() - started,
+            failing=chosen.failing,
+            cut=chosen.cut,
+            seconds=sum(run.seconds for run in found.values()) + time.monotonic() - started,
         )
 
     def near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[ExistingTest, ...]:
@@ -123,31 +242,6 @@ class Guard:
                 self._near[key] = near_tests(suite, touched, hints)
             return self._near[key]
 
-    def _affordable(
-        self, near: Sequence[ExistingTest], allowance: float
-    ) -> tuple[list[ExistingTest], str]:
-        """Return the first tests that pass on the unpatched tree, as many as can be afforded."""
-        chosen: list[ExistingTest] = []
-        spent = looked = 0.0
-        at, size = 0, _BATCH
-        while at < len(near):
-            batch = near[at : at + size]
-            at, size = at + size, min(2 * size, _LARGEST_BATCH)
-            known = self._baseline(batch, allowance - spent)
-            for test in batch:
-                cost = known[test.name].seconds
-                looked += cost
-                passes = known[test.name].verdict is Verdict.PASS
-                if spent + cost * passes > allowance or looked > _LOOKING * allowance:
-                    return chosen, f"the budget of {allowance:.0f} s allows no more"
-                if passes:
-                    spent += cost
-                    chosen.append(test)
-        if near and not chosen:
-            count = f"{len(near)} tests" if len(near) > 1 else "one test"
-            return chosen, f"the {count} near it failed on the unpatched tree already"
-        return chosen, self._lost(near) or _left_out(len(near), len(chosen))
-
     def _lost(self, near: Sequence[ExistingTest]) -> str:
         """Say which file with tests near a patch gave none, for it cannot be imported."""
         with self._lock:
@@ -164,38 +258,50 @@ class Guard:
         with self._lock:
             for test in batch:
                 if test.path in self._uncollected:
-                    self._base.setdefault(test.name, _Known(verdict=Verdict.BROKEN, seconds=0.0))
-            new = [test for test in batch if test.name not in self._base]
+                    lost = _Known(verdict=Verdict.BROKEN, seconds=0.0, ran={})
+                    self._base.setdefault(test.name, lost)
+            new = [test for test in batch if not self._is_known(test)]
             if new:
-                started = time.monotonic()
                 runs = self._runs((), new, limit=max(1.0, left / 2))
-                own = sum(run.seconds for run in runs.values())
-                shared = max(0.0, time.monotonic() - started - own) / len(new)
                 for test in new:
-                    run = runs.get(test.name)
-                    if run and _is_uncollected(run):
-                        self._uncollected.add(test.path)
-                    self._base[test.name] = _Known(
-                        verdict=run.verdict if run else Verdict.INVALID,
-                        seconds=shared + (run.seconds if run else 0.0),
-                    )
+                    self._base[test.name] = self._learnt(test, runs.get(test.name))
             return {test.name: self._base[test.name] for test in batch}
+
+    def _is_known(self, test: ExistingTest) -> bool:
+        known = self._base.get(test.name)
+        if known is None:
+            return False
+        return known.verdict is not Verdict.PASS or known.watched >= self._watched
+
+    def _learnt(self, test: ExistingTest, run: TestRun | None) -> _Known:
+        if run is None:
+            return _Known(verdict=Verdict.INVALID, seconds=0.0, ran={})
+        if run.reason.startswith(_UNCOLLECTED):
+            self._uncollected.add(test.path)
+        return _Known(
+            verdict=run.verdict,
+            seconds=_LEAST + (run.cpu or run.seconds),
+            watched=self._watched,
+            ran={path: int(lines, 16) for path, lines in run.ran},
+        )
 
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[ExistingTest]
     ) -> frozenset[str]:
         """Return those that fail again with the changes and pass again without them.
 
-        Beyond the first few they are taken as they are: so much does not fail by chance.
+        Where it is more than a few they are taken as they are: so much does not fail by chance.
         """
-        rest = frozenset(test.name for test in tests[_CONFIRMED:])
-        tests = tests[:_CONFIRMED]
-        again = self._runs(changes, tests, seed=1, alone=True)
-        still = [
-            test for test in tests if test.name in again and again[test.name].verdict in _BROKEN
-        ]
-        base = self._runs((), still, seed=1, alone=True)
-        return rest | {name for name, run in base.items() if run.verdict is Verdict.PASS}
+        if len(tests) > _CONFIRMED:
+            return frozenset(test.name for test in tests)
+        again = self._runs(changes, tests, seed=1)
+        still = [test for test in tests if _breaks(again.get(test.name))]
+        with self._lock:
+            unknown = [test for test in still if test.name not in self._again]
+            runs = self._runs((), unknown, seed=1)
+            self._again |= {name: run.verdict for name, run in runs.items()}
+            passing = {test.name for test in still if self._again.get(test.name) is Verdict.PASS}
+        return frozenset(passing)
 
     def _runs(
         self,
@@ -206,57 +312,93 @@ class Guard:
         limit: float | None = None,
         alone: bool = False,
     ) -> dict[str, TestRun]:
-        """Return what tests do, by their names: those of a file in one process, or each alone.
-
-        Collecting a file of tests often costs more than running one of them.
-        """
+        """Return what tests do, by their names: those of a file in one process, or each alone."""
         if not tests:
             return {}
-        files: dict[str, list[ExistingTest]] = {}
-        for test in tests:
-            files.setdefault(test.name if alone else test.path, []).append(test)
+        targets = _targets(tests, alone=alone)
         row = Row(
             changes=changes,
-            targets=tuple(
-                TestTarget(id=str(number), path=group[0].path, nodes=tuple(t.node for t in group))
-                for number, group in enumerate(files.values())
-            ),
+            targets=targets,
             hash_seed=seed,
             test_seconds=limit,
+            watch=() if changes or seed else tuple(sorted(self._watched)),
         )
-        groups = list(files.values())
-        found: dict[str, list[TestRun]] = {}
+        return self._found(changes, tests, targets, self._engine.run(row).runs, seed=seed)
+
+    def _found(
+        self,
+        changes: tuple[FileChange, ...],
+        tests: Sequence[ExistingTest],
+        targets: Sequence[TestTarget],
+        runs: Iterable[TestRun],
+        *,
+        seed: int = 0,
+    ) -> dict[str, TestRun]:
+        """Return what each test did, by its name."""
+        by_id = {target.id: target for target in targets}
+        of_file: dict[str, list[TestRun]] = {}
         lost: list[ExistingTest] = []
-        for run in self._engine.run(row).runs:
-            group = groups[int(run.test)]
+        for run in runs:
+            target = by_id[run.test]
             if run.node:
-                name = f"{group[0].path}::{run.node.partition('[')[0]}"
-                found.setdefault(name, []).append(run)
-            elif alone or run.verdict is not Verdict.BROKEN or _is_uncollected(run):
-                for test in group:
-                    found.setdefault(test.name, []).append(run)
-            else:  # pytest refuses all for one that it does not find
-                lost += group
-        done = {test.name: worst(found[test.name]) for test in tests if test.name in found}
-        return done | self._runs(changes, lost, seed=seed, limit=limit, alone=True)
+                name = f"{target.path}::{run.node.partition('[')[0]}"
+                of_file.setdefault(name, []).append(run)
+                continue
+            of_target = [test for test in tests if test.path == target.path]
+            of_target = [test for test in of_target if test.node in target.nodes]
+            refused = run.verdict is Verdict.BROKEN and not run.reason.startswith(_UNCOLLECTED)
+            # pytest refuses all for one that it does not find; those chosen for a patch are there.
+            if refused and len(of_target) > 1 and not changes:
+                lost += of_target
+            else:
+                for test in of_target:
+                    of_file.setdefault(test.name, []).append(run)
+        found = {test.name: worst(of_file[test.name]) for test in tests if test.name in of_file}
+        return found | self._runs(changes, lost, seed=seed, alone=True)
 
 
-def _left_out(found: int, ran: int) -> str:
-    """Say why tests that the budget allowed were not run; "" when all that are known were."""
+def _targets(tests: Sequence[ExistingTest], *, alone: bool = False) -> tuple[TestTarget, ...]:
+    files: dict[str, list[ExistingTest]] = {}
+    for test in tests:
+        files.setdefault(test.name if alone else test.path, []).append(test)
+    return tuple(
+        TestTarget(id=name, path=group[0].path, nodes=tuple(test.node for test in group))
+        for name, group in files.items()
+    )
+
+
+def _affordable(
+    passing: Sequence[tuple[int, float, ExistingTest]], allowance: float
+) -> tuple[tuple[ExistingTest, ...], int]:
+    """Return the tests that can be afforded, and how many more there are of use.
+
+    Those that execute a changed line come first; where there are any, those that execute nothing
+    of the changed files can tell nothing. None may take half of all the time.
+    """
+    useful = [entry for entry in passing if entry[0]] or list(passing)
+    useful.sort(key=lambda entry: (-entry[0], entry[1] > allowance / 2))
+    spent, chosen = 0.0, []
+    for _, seconds, test in useful:
+        if spent + seconds <= allowance:
+            spent += seconds
+            chosen.append(test)
+    return tuple(chosen), len(useful) - len(chosen)
+
+
+def _breaks(run: TestRun | None) -> bool:
+    return run is not None and run.verdict in _BROKEN
+
+
+def _why(looked: int, near: int, failing: int, left: int, allowance: float) -> str:
+    """Say why no more tests were chosen; "" when all that are known were."""
+    if left or looked < near:
+        return f"the budget of {allowance:g} s a patch allows no more"
+    if near and failing == near:
+        count = f"{near} tests" if near > 1 else "one test"
+        return f"the {count} near it failed on the unpatched tree already"
     parts = []
-    if found > ran:
-        rest = found - ran
-        parts.append(f"{rest} {'do' if rest > 1 else 'does'} not pass on the unpatched tree")
-    if found >= MOST:
+    if failing:
+        parts.append(f"{failing} {'do' if failing > 1 else 'does'} not pass on the unpatched tree")
+    if near >= MOST:
         parts.append(f"no more than the {MOST} nearest are tried")
     return ", ".join(parts)
-
-
-def _is_uncollected(run: TestRun) -> bool:
-    return run.reason.startswith(_UNCOLLECTED)
-
-
-def _reached(runs: Iterable[TestRun]) -> int | None:
-    """Return how many of the runs executed a patched line; None where it was not seen."""
-    seen = [run.exercised for run in runs]
-    return None if None in seen or not seen else sum(bool(reached) for reached in seen)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pytest_brt.execute.layout import LEFT_OUT, is_environment
+from pytest_brt.code.ini import read_ini
+from pytest_brt.code.layout import USUAL, Collected
+from pytest_brt.execute.layout import files_of
 from pytest_brt.guard.classes import Classes
 from pytest_brt.syntax import parse
 
@@ -49,6 +50,7 @@ class Suite:
     files: dict[str, str]
     #: The project's folder, where bases of test classes are looked for in other files too.
     root: Path | None = None
+    collected: Collected = USUAL
     _tests: dict[str, tuple[ExistingTest, ...]] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -60,17 +62,18 @@ class Suite:
     def total(self) -> int:
         """Number of test functions in all files, with those that classes inherit.
 
-        A file without classes need not be parsed for that.
+        A file without classes need not be parsed for that where tests have their usual names.
         """
+        usual = self.collected.functions == USUAL.functions
         return sum(
-            len(self.tests(path) if _CLASS.search(text) else _TEST.findall(text))
+            len(_TEST.findall(text) if usual and not _CLASS.search(text) else self.tests(path))
             for path, text in self.files.items()
         )
 
     def tests(self, path: str) -> tuple[ExistingTest, ...]:
         """Return the test functions of a file, with those that its classes inherit."""
         if path not in self._tests:
-            self._tests[path] = read_tests(path, self.files[path], self.classes)
+            self._tests[path] = read_tests(path, self.files[path], self.classes, self.collected)
         return self._tests[path]
 
     @cached_property
@@ -92,28 +95,37 @@ class Suite:
 
 
 def read_suite(root: Path) -> Suite:
-    """Return the test files below `root`: test_*.py and *_test.py, environments left out."""
+    """Return what the project's settings take for test files, environments left out."""
+    collected = read_ini(root).collected
     files = {}
-    for path in sorted(_test_files(root)):
-        if path.stat().st_size <= _LONGEST:
-            files[path.relative_to(root).as_posix()] = path.read_text("utf-8", "replace")
-    return Suite(files=files, root=root)
+    for path in sorted(filter(collected.has_file, files_of(root))):
+        if (root / path).is_file() and (root / path).stat().st_size <= _LONGEST:
+            files[path] = (root / path).read_text("utf-8", "replace")
+    return Suite(files=files, root=root, collected=collected)
 
 
-def read_tests(path: str, text: str, classes: Classes | None = None) -> tuple[ExistingTest, ...]:
+def read_tests(
+    path: str, text: str, classes: Classes | None = None, collected: Collected = USUAL
+) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed.
 
     Args:
         path: of the file.
         text: its content.
         classes: knows what classes inherit; without it only bases in this file are known.
+        collected: what the project takes for tests.
     """
     try:
         tree = parse(text)
     except (SyntaxError, ValueError):
         return ()
-    reader = _Reader(path=path, lines=text.splitlines(), classes=classes or Classes({path: text}))
-    return tuple(reader.tests(tree, ""))
+    reader = _Reader(
+        path=path,
+        lines=text.splitlines(),
+        classes=classes or Classes({path: text}),
+        collected=collected,
+    )
+    return tuple(reader.tests(tree))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,50 +135,40 @@ class _Reader:
     path: str
     lines: list[str]
     classes: Classes
+    collected: Collected
 
-    def tests(self, tree: ast.AST, prefix: str) -> Iterator[ExistingTest]:
+    def tests(
+        self, tree: ast.AST, prefix: str = "", *, of_unittest: bool = False
+    ) -> Iterator[ExistingTest]:
         for node in ast.iter_child_nodes(tree):
-            if isinstance(node, ast.ClassDef) and self._collects(node, nested=bool(prefix)):
-                yield from self.tests(node, f"{prefix}{node.name}::")
-                yield from self._inherited(node, f"{prefix}{node.name}::")
+            if isinstance(node, ast.ClassDef):
+                yield from self._of_class(node, f"{prefix}{node.name}::")
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                if node.name.startswith("test"):
+                if self._is_test(node.name, of_unittest):
                     source = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
                     yield self._test(f"{prefix}{node.name}", source)
             elif isinstance(node, ast.If | ast.Try | ast.With):
-                yield from self.tests(node, prefix)
+                yield from self.tests(node, prefix, of_unittest=of_unittest)
 
-    def _inherited(self, node: ast.ClassDef, prefix: str) -> Iterator[ExistingTest]:
-        """Yield the tests that a class does not define itself.
+    def _of_class(self, node: ast.ClassDef, prefix: str) -> Iterator[ExistingTest]:
+        """Yield the tests of a class, and those that it does not define itself.
 
         What it sets for them, as in ``Kind = Mapping``, is what they are about.
         """
+        members = self.classes.members(self.path, node)
+        is_named = self.collected.has_class(node.name) and members.names.keys().isdisjoint(_MADE)
+        if not members.is_unittest and not is_named:
+            return
+        yield from self.tests(node, prefix, of_unittest=members.is_unittest)
         own = self.classes.own(self.path, node)
         settings = self.classes.settings(self.path, node)
-        for name, source in self.classes.members(self.path, node).names.items():
-            if name.startswith("test") and source is not None and name not in own:
+        for name, source in members.names.items():
+            if source is not None and name not in own and self._is_test(name, members.is_unittest):
                 yield self._test(f"{prefix}{name}", source, settings)
+
+    def _is_test(self, name: str, of_unittest: bool) -> bool:
+        return name.startswith("test") if of_unittest else self.collected.has_function(name)
 
     def _test(self, node: str, source: str, settings: str = "") -> ExistingTest:
         words = frozenset((*_WORD.findall(source), *_WORD.findall(settings)))
         return ExistingTest(path=self.path, node=node, words=words, source=source)
-
-    def _collects(self, node: ast.ClassDef, *, nested: bool) -> bool:
-        """Say whether pytest takes a class for one of tests, by its default rules."""
-        members = self.classes.members(self.path, node)
-        if members.is_unittest or nested:
-            return True
-        return node.name.startswith("Test") and members.names.keys().isdisjoint(_MADE)
-
-
-def _test_files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        here = Path(folder)
-        folders[:] = [
-            name
-            for name in folders
-            if name not in LEFT_OUT and name != "__pycache__" and not is_environment(here / name)
-        ]
-        for name in names:
-            if name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py")):
-                yield here / name

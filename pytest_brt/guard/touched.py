@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.execute.touched import changed_lines
 from pytest_brt.patches import canonical_diff, touched_lines
 from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch
@@ -23,6 +24,11 @@ class Touched:
     places: tuple[str, ...]
     #: Lines added and removed.
     size: int
+    #: Of each changed file that was there before: its path, and the lines of it that are changed
+    #: or next to what is added, as the bits of a number.
+    lines: tuple[tuple[str, int], ...] = ()
+    #: Whether something outside of functions changes, which importing the module executes.
+    outside: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -45,11 +51,33 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
     diff = canonical_diff(applied.changes, root)
     lines = touched_lines(diff)
     places: dict[str, None] = {}
+    before: list[tuple[str, int]] = []
+    outside = False
     for change in applied.changes:
         numbers = lines.get(change.path, ())
         for name in _definitions(root / change.path, change.content, numbers):
             places[f"{change.path}::{name}"] = None
-    return Touched(places=tuple(sorted(places)), size=_size(diff))
+        if (root / change.path).is_file():
+            text = (root / change.path).read_text("utf-8", "replace")
+            old = changed_lines((change.content or b"").decode("utf-8", "replace"), text)
+            before.append((change.path, sum(1 << number for number in old)))
+            outside = outside or not _in_functions(text, old)
+    return Touched(
+        places=tuple(sorted(places)), size=_size(diff), lines=tuple(before), outside=outside
+    )
+
+
+def _in_functions(text: str, lines: Iterable[int]) -> bool:
+    """Say whether all of `lines` that are not blank lie in functions."""
+    tree = _parse(text.encode())
+    spans = [] if tree is None else [node for _, node in _spans(tree)]
+    functions = [node for node in spans if not isinstance(node, ast.ClassDef)]
+    written = text.splitlines()
+    return all(
+        any(node.lineno < line <= (node.end_lineno or 0) for node in functions)
+        for line in lines
+        if written[line - 1].strip()
+    )
 
 
 def _definitions(path: Path, after: bytes | None, lines: tuple[int, ...]) -> Iterator[str]:

@@ -98,7 +98,8 @@ def _with_title(blocks: list[Block]) -> tuple[Block, ...]:
 
 def _blank_comments(text: str) -> str:
     """Remove HTML comments (templates are full of them), keeping the line count."""
-    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    end = text.rfind("-->") + 3  # past it no comment ends, and each look for that takes long
+    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text[:end]) + text[end:]
 
 
 def _pre_to_fences(text: str) -> str:

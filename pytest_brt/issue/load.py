@@ -7,29 +7,35 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import IssueProblem
 from pytest_brt.issue.blocks import split_blocks
 from pytest_brt.types import Issue
 
 _WORD = re.compile(r"\w")
+#: Bytes of a report, the logs that are pasted into it among them.
+_MOST = 16 << 20
 
 
 def load_issue(path: str, stdin: BinaryIO) -> Issue:
     """Read the bug report at `path`, or from `stdin` when `path` is "-".
 
     Raises:
-        IssueProblem: the file is missing, unreadable, empty, binary, or not UTF-8.
+        IssueProblem: the file is missing, unreadable, no regular file, too long, empty, binary, or
+            not UTF-8.
     """
     shown = "standard input" if path == "-" else repr(path)
     try:
-        data = stdin.read() if path == "-" else Path(path).read_bytes()
+        data = stdin.read(_MOST + 1) if path == "-" else read_bounded(Path(path), _MOST)
     except FileNotFoundError:
         raise IssueProblem(f"no such issue file: {path!r} (give a file, or '-')") from None
     except IsADirectoryError:
         raise IssueProblem(f"issue is a folder: {path!r} (give a file in it)") from None
     except OSError as error:
         raise IssueProblem(f"cannot read the issue {shown}: {error.strerror or error}") from None
+    if len(data) > _MOST:
+        raise IssueProblem(f"cannot read the issue {shown}: it holds more than {_MOST >> 20} MB")
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise IssueProblem(f"issue is binary, not text: {shown} (save the report as UTF-8 text)")
     try:

@@ -1,4 +1,4 @@
-"""Interactive sessions: what was typed, and what came back."""
+"""Sessions, of Python and of shells: what was typed, and what came back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ _CONTINUATION = re.compile(r"^[ \t]*\.\.\.(?: (?P<rest>.*)|(?P<bare>\S.*)?)$")
 _IN = re.compile(r"^[ \t]*In ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
 _IN_CONTINUATION = re.compile(r"^[ \t]*\.{3,}: ?(?P<rest>.*)$")
 _OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
+_SHELL = re.compile(
+    r"^\s{0,3}(?:\([\w.-]+\) ?)?"
+    r"(?:(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ]|[\w.~/-]{1,40} ?[$❯→➜])(?: (?P<rest>.*))?$"
+)
+_WINDOWS = re.compile(r"^\s*(?:PS )?[A-Za-z]:\\[^>\n]*>\s*(?P<rest>.*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +97,37 @@ def _tidy(output: list[str]) -> str:
     while lines and not lines[-1].strip():
         lines.pop()
     return "\n".join(lines)
+
+
+def read_shell(text: str) -> tuple[Exchange, ...]:
+    r"""Return the commands in `text` with their output.
+
+    Without any prompt every line is a command as far as one can tell, with no output.
+
+    >>> read_shell("$ ls\na.py")[0].output
+    'a.py'
+    """
+    lines = text.split("\n")
+    prompts = [_SHELL.match(line) or _WINDOWS.match(line) for line in lines]
+    if not any(prompts):
+        return tuple(
+            Exchange(source=line.strip(), output="", line=number)
+            for number, line in enumerate(lines)
+            if line.strip()
+        )
+    found: list[Exchange] = []
+    source, output, start = "", [""], 0
+    for number, (line, prompt) in enumerate(zip(lines, prompts, strict=True)):
+        if prompt:
+            if source:
+                found.append(
+                    Exchange(source=source, output="\n".join(output).strip("\n"), line=start)
+                )
+            source, output, start = (prompt["rest"] or "").strip(), [], number
+        elif source.endswith("\\"):
+            source = f"{source[:-1].rstrip()} {line.strip()}"
+        else:
+            output.append(line)
+    if source:
+        found.append(Exchange(source=source, output="\n".join(output).strip("\n"), line=start))
+    return tuple(found)

@@ -77,13 +77,6 @@ def final_exception(text: str) -> Raised | None:
     return found[-1] if found else None
 
 
-def has_traceback(text: str) -> bool:
-    """Say whether `text` shows a stack, not only the name of an exception."""
-    return any(_HEADER.match(line) or _PYTHON_FRAME.match(line) for line in text.split("\n")) or (
-        any(raised.frames for raised in read_tracebacks(text))
-    )
-
-
 def _frame(line: str) -> Frame | None:
     for pattern in (_PYTHON_FRAME, _JUPYTER_NEW_FRAME, _JUPYTER_FRAME, _PYTEST_FRAME):
         match = pattern.match(line)

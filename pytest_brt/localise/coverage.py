@@ -1,4 +1,7 @@
-"""Which lines of the project tests run, seen in the subject's own interpreter, in isolation."""
+"""Which lines of the project tests run, and which functions a report's code calls.
+
+Both are seen in the subject's own interpreter, in isolation.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.observation import Program
+from pytest_brt.execute.observation import Observed, Program
 from pytest_brt.types import FileChange
 
 #: What runs in the subject.
@@ -75,17 +78,13 @@ def watch_lines(
     if not subject.ini:
         files = (FileChange(path="brt-empty.ini", content=b"[pytest]\n"),)
         args += ["-c", "brt-empty.ini"]
-    source = _INSIDE.read_text(encoding="utf-8")
-    asked = (list(nodes), subject.source_roots[0] if subject.source_roots else ".", args, prefer)
+    root = subject.source_roots[0] if subject.source_roots else "."
     statements = (
-        "import os, types",
-        "_brt = types.ModuleType('_brt_lines')",
-        f"exec(compile({source!r}, '<lines>', 'exec'), _brt.__dict__)",
-        f"_args = {asked!r}",
+        *_loading(),
+        f"_args = {(list(nodes), root, args, prefer)!r}",
         "_args[2][:] = [os.path.abspath(a) if a == 'brt-empty.ini' else a for a in _args[2]]",
         "_parts = _brt.run(*_args)",
-        "len(_parts)",
-        *(f"_parts[{n}] if len(_parts) > {n} else ''" for n in range(_PARTS)),
+        *_telling(),
     )
     observation = engine.observe(
         Program(
@@ -101,16 +100,11 @@ def watch_lines(
     if failed is not None and failed.raised is not None:
         raised = failed.raised
         return Watched(tests=(), problem=f"{raised.type}: {raised.message}")
-    parts = [one.value.str for one in seen[7:] if one.value is not None]
     if len(seen) < len(statements):
         return Watched(tests=(), problem=observation.ended or "the tests did not end")
-    if seen[6].value is None or int(seen[6].value.str) > _PARTS:
+    data = _told(seen)
+    if data is None:
         return Watched(tests=(), problem="the tests run too many lines to be told")
-    return _read("".join(parts))
-
-
-def _read(text: str) -> Watched:
-    data: Any = json.loads(zlib.decompress(base64.b64decode(text)))
     tests = tuple(
         TestLines(
             node=node,
@@ -120,6 +114,49 @@ def _read(text: str) -> Watched:
         for node, outcome, files in data["tests"]
     )
     return Watched(tests=tests, by=data["by"])
+
+
+def watch_calls(
+    engine: Engine, prepare: Sequence[str], statements: Sequence[str]
+) -> frozenset[tuple[str, int]]:
+    """Run `prepare`, then `statements`, and return the functions that the latter call.
+
+    Each is given as its file and first line, decorators included. What raises counts as well; of
+    statements that end the process nothing is known.
+
+    Raises:
+        SubjectProblem: the interpreter cannot be started at all.
+    """
+    roots = engine.subject.source_roots
+    begin = f"_calls = _brt.Calls({roots[0] if roots else '.'!r})"
+    program = (*prepare, *_loading(), begin, *statements, "_parts = _calls.parts()", *_telling())
+    seen = engine.observe(Program(statements=program)).observed
+    data = _told(seen) if len(seen) == len(program) else None
+    return frozenset((path, line) for path, line in data or ())
+
+
+def _loading() -> tuple[str, ...]:
+    """Return the statements that make the code of `_INSIDE` known as ``_brt``."""
+    source = _INSIDE.read_text(encoding="utf-8")
+    return (
+        "import os, types",
+        "_brt = types.ModuleType('_brt_lines')",
+        f"exec(compile({source!r}, '<lines>', 'exec'), _brt.__dict__)",
+    )
+
+
+def _telling() -> tuple[str, ...]:
+    """Return the statements whose values are what ``_parts`` holds, the number of parts first."""
+    each = (f"_parts[{n}] if len(_parts) > {n} else ''" for n in range(_PARTS))
+    return ("len(_parts)", *each)
+
+
+def _told(seen: Sequence[Observed]) -> Any:
+    """Return what the values of `_telling` hold; None when they are too many, or not there."""
+    count, *parts = [one.value.str if one.value else "" for one in seen[-_PARTS - 1 :]]
+    if not count.isdigit() or int(count) > _PARTS:
+        return None
+    return json.loads(zlib.decompress(base64.b64decode("".join(parts))))
 
 
 def _numbers(spans: str) -> frozenset[int]:

@@ -1,9 +1,8 @@
 """The places where the bug may be, from all that is known: the report, stacks, and what tests run.
 
-Four signs are added, each in 0..1, so that a place which two of them agree on comes first: how
-much the report points at it (`suspects`), whether it says what the report quotes as a message, how
-near it is to where the failing tests end, and the Ochiai score of its most suspicious line
-(`spectrum`).
+Three signs are added, each in 0..1, so that a place which two of them agree on comes first: how
+much the report points at it (`suspects`), how near it is to where the failing tests end, and the
+Ochiai score of its most suspicious line (`spectrum`).
 """
 
 from __future__ import annotations
@@ -16,20 +15,22 @@ from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
+from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched
-from pytest_brt.localise.literals import Hits, LiteralKind, find_literals
-from pytest_brt.localise.machinery import is_machinery
 from pytest_brt.localise.spectrum import Counts, dstar, ochiai, rank_lines, tarantula
 from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.types import Issue, Place, TestRun
 
+#: Words of folders and files, below the topmost package, that hold code which only helps tests:
+#: they run it, and the bug is not in it.
+_HELPING = frozenset({"test", "tests", "testing", "testutil", "testutils", "testlib", "unittest"})
+#: What such code imports.
+_FRAMEWORKS = frozenset({"pytest", "unittest", "nose"})
 #: How much less each frame of a failing test says than the one below it.
 _DECAY = 0.75
 #: Places that score less are not worth a look.
 _LEAST = 0.01
-#: A text in quotes is a message from so many words on; so many lines at most may say it.
-_WORDS, _SAYING = 3, 3
 #: Lines of a place that are named.
 _LINES = 8
 
@@ -51,19 +52,24 @@ def find_places(
         watched: what those tests and nearby passing ones run.
         limit: how many places at most.
     """
-    spelled = find_literals(issue, index)
-    places = _of_report(issue, index, spelled)
-    for key, place in _of_messages(spelled, index).items():
-        places[key] = _joined(places.get(key), place)
+    places = _of_report(issue, index)
     seen = [*_of_stacks(failing, index).items(), *_of_spectrum(watched, index).items()]
     helps = {path: is_machinery(path, index) for path in {key[0] for key, _ in seen}}
     # What only helps tests is run by all that use it; nothing else may be known, though.
     others = [(key, place) for key, place in seen if not helps[key[0]]]
     for key, place in others or ([] if places else seen):
         places[key] = _joined(places.get(key), place)
-    worth = (place for place in places.values() if place.score >= _LEAST)
+    worth = (p for p in places.values() if p.score >= _LEAST and _may_have_run(p, watched))
     found = sorted(worth, key=lambda p: (-p.score, p.path, p.line))
     return tuple(found[:limit])
+
+
+def _may_have_run(place: Place, watched: Watched | None) -> bool:
+    """Return whether a failing test runs a line of `place`, as far as such tests were watched."""
+    failed = [test.lines for test in watched.tests if test.outcome == "failed"] if watched else []
+    inside = range(place.line, place.end_line + 1)
+    ran = (line in inside for lines in failed for line in lines.get(place.path, ()))
+    return not failed or not place.end_line or any(ran)
 
 
 def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
@@ -109,8 +115,8 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
 _Key = tuple[str, str]
 
 
-def _of_report(issue: Issue, index: Index, spelled: Sequence[Hits]) -> dict[_Key, Place]:
-    suspects = find_suspects(issue, index, spelled=spelled, limit=50)
+def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
+    suspects = find_suspects(issue, index, limit=50)
     top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
     return {
         (suspect.path, suspect.function): Place(
@@ -123,32 +129,6 @@ def _of_report(issue: Issue, index: Index, spelled: Sequence[Hits]) -> dict[_Key
         )
         for suspect in suspects
     }
-
-
-def _of_messages(spelled: Iterable[Hits], index: Index) -> dict[_Key, Place]:
-    """Return the places that say what the report quotes as a message, where there are few."""
-    found: dict[_Key, Place] = {}
-    for hits in spelled:
-        text = hits.literal.text
-        said = hits.literal.kind is LiteralKind.MESSAGE or (
-            hits.literal.kind is LiteralKind.QUOTED and len(text.split()) >= _WORDS
-        )
-        lines = [(path, line) for path, lines in hits.files for line in lines]
-        for path, line in lines if said and len(lines) <= _SAYING else ():
-            around = index.definition_at(path, line)
-            place = Place(
-                path=path,
-                function=around.qualname if around else "",
-                line=around.line if around else 1,
-                end_line=around.end_line if around else 0,
-                score=1 / len(lines),
-                lines=(line,),
-                reasons=(f"line {line} says {text!r}",),
-            )
-            key = (path, place.function)
-            if key not in found or found[key].score < place.score:
-                found[key] = place
-    return found
 
 
 def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:
@@ -234,4 +214,30 @@ def _joined(known: Place | None, more: Place) -> Place:
         dstar=more.dstar if known.dstar is None else known.dstar,
         tarantula=more.tarantula if known.tarantula is None else known.tarantula,
         reasons=(*more.reasons, *known.reasons),
+    )
+
+
+def is_machinery(path: str, index: Index) -> bool:
+    """Say whether the file `path` helps tests alone.
+
+    It does when it is called so, or imports a framework for tests, and nothing of the product
+    imports it that does not help tests as well. What is merely imported by tests alone may well
+    be what a project offers, and a project that is such a framework itself has none.
+    """
+    if not _looks_so(path, index):
+        return False
+    module = index.layout.module_of(path)
+    return not any(
+        other != path and is_product(other) and not _looks_so(other, index)
+        for other in index.importers(module)
+    )
+
+
+def _looks_so(path: str, index: Index) -> bool:
+    below = index.layout.module_of(path).split(".")[1:]
+    if any(word in _HELPING for part in below for word in split_identifier(part)):
+        return True
+    foreign = _FRAMEWORKS - set(index.packages)
+    return any(
+        one.top and one.module.partition(".")[0] in foreign for one in index.imports_in(path)
     )

@@ -1,29 +1,38 @@
-"""The places where the bug may be, from the report and the project's text alone.
+"""The places where the bug may be, from what a report says and from what its code runs.
 
-The rule: for a file, take the strongest evidence of each sign, times the sign's weight, and
-add them up. The functions of a file share its score by their own evidence, added up alike;
-a file that nothing in particular speaks for is a suspect as a whole.
+The rule: a passage scores by the words that it shares with the report and by those of its file
+(`code.relevance`), each as a share of the best, and by how near it is to the end of a traceback.
+What the report's own code ran on this tree counts for it, what it did not run does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from pytest_brt.code.entries import Passage
+from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Index
-from pytest_brt.localise.evidence import Evidence, Sign, gather, strongest
-from pytest_brt.localise.literals import Hits, find_literals
-from pytest_brt.types import Issue
+from pytest_brt.code.layout import is_product, is_test_path
+from pytest_brt.code.relevance import Relevance, relevance
+from pytest_brt.code.trace.read import place_frames, read_tracebacks
+from pytest_brt.code.words import terms_of
+from pytest_brt.localise.query import query_of
+from pytest_brt.types import Frame, Issue
 
-#: How much each sign counts; fixed in advance, by how directly it points.
-WEIGHTS: Mapping[Sign, float] = {
-    Sign.TRACEBACK: 3.0,
-    Sign.NAMED_FILE: 2.5,
-    Sign.NAMED: 2.0,
-    Sign.LITERAL: 2.0,
-    Sign.SNIPPET: 1.5,
-    Sign.WORDS: 1.5,
-}
+#: What the words of a passage and those of its file are worth, the best of each; that it is the
+#: end of a traceback; that the report names its file.
+_WORDS, _OF_FILE, _TRACEBACK, _NAMED_FILE = 1.0, 0.5, 2.0, 0.3
+#: What it is worth that the report's code ran it.
+_RAN = 0.5
+#: What scores less than this share of the best is not worth a look.
+_LEAST = 0.25
+_WORD = re.compile(r"[^\W\d]\w*")
+#: How much less each frame says than the one below it.
+_FRAME_DECAY = 0.75
+#: How the reason begins of the place that a traceback ends in.
+ENDS = "the traceback ends in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +40,7 @@ class Suspect:
     """A place where the bug may be."""
 
     path: str
-    #: Qualified name of the function or class, or "" for the file as a whole.
+    #: Qualified name of the function or class, or "" for what is left of the file.
     function: str
     #: 1-based span; the whole file is (1, 0).
     line: int
@@ -42,26 +51,71 @@ class Suspect:
     reasons: tuple[str, ...]
 
 
+#: A function, as its path and qualified name.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sign:
+    """What speaks for a place, beside its words."""
+
+    score: float
+    reason: str
+
+
 def find_suspects(
-    issue: Issue, index: Index, *, spelled: Sequence[Hits] | None = None, limit: int = 20
+    issue: Issue,
+    index: Index,
+    *,
+    found: Relevance | None = None,
+    ran: Collection[Key] = (),
+    paths: Collection[str] = (),
+    limit: int = 20,
 ) -> tuple[Suspect, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
     Args:
         issue: the report.
         index: the project.
-        spelled: where the product has what the report spells, if that was looked for already.
+        found: what has to do with the report's words, if that was looked for already.
+        ran: functions of the product that the report's code ran.
+        paths: only in these files; in all of the product where none is named.
         limit: how many places at most.
     """
-    by_file: dict[str, list[Evidence]] = {}
-    spelled = find_literals(issue, index) if spelled is None else spelled
-    for item in gather(issue, index, spelled):
-        by_file.setdefault(item.path, []).append(item)
-    scores = {path: _score(items) for path, items in by_file.items()}
-    files = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
-    found = [s for path in files for s in _in_file(path, by_file[path], scores[path], index)]
-    found.sort(key=lambda suspect: (-suspect.score, suspect.path, suspect.line))
-    return tuple(found[:limit])
+    found = relevance(query_of(issue), index) if found is None else found
+    best = max(found.passages.values(), default=1.0)
+    best_file = max(found.files.values(), default=1.0)
+    signs = _signs(issue.text, index, found.passages, ran)
+    scores = {
+        number: _WORDS * found.passages.get(number, 0.0) / best
+        + _OF_FILE * found.files.get(passage.path, 0.0) / best_file
+        + sum(sign.score for sign in signs.get(number, ()))
+        for number, passage in index.passages.items()
+        if (number in found.passages or number in signs or paths)
+        and (passage.path in paths if paths else is_product(passage.path))
+    }
+    order = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
+    least = _LEAST * max(scores.values(), default=0.0)
+    spelled = _spelled(issue.text)
+    return tuple(
+        _suspect(
+            index.passages[number],
+            scores[number],
+            signs.get(number, ()),
+            [spelled.get(term, term) for term in found.reasons(number)],
+        )
+        for number in order
+        if scores[number] > least or paths
+    )
+
+
+def _spelled(text: str) -> dict[str, str]:
+    """Return each term of a report as the report has it."""
+    found: dict[str, str] = {}
+    for word in dict.fromkeys(_WORD.findall(text)):
+        for term in terms_of(word):
+            found.setdefault(term, word)
+    return found
 
 
 def rank_files(suspects: Iterable[Suspect]) -> tuple[str, ...]:
@@ -69,48 +123,92 @@ def rank_files(suspects: Iterable[Suspect]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(suspect.path for suspect in suspects))
 
 
-def _score(items: Iterable[Evidence]) -> float:
-    return sum(WEIGHTS[sign] * item.strength for sign, item in strongest(items).items())
+def _suspect(
+    passage: Passage, score: float, signs: Sequence[_Sign], words: Sequence[str]
+) -> Suspect:
+    reasons = [sign.reason for sign in sorted(signs, key=lambda sign: -sign.score)]
+    if words:
+        reasons.append(f"shares {', '.join(dict.fromkeys(words))} with the report")
+    return Suspect(
+        path=passage.path,
+        function=passage.function,
+        line=passage.line,
+        end_line=passage.end_line,
+        score=round(score, 4),
+        reasons=tuple(reasons),
+    )
 
 
-def _in_file(path: str, items: list[Evidence], score: float, index: Index) -> list[Suspect]:
-    """Return the suspects of one file: the best of its functions carries the file's score."""
-    general = [item for item in items if not item.function]
-    functions: dict[str, list[Evidence]] = {}
-    for item in items:
-        if item.function:
-            functions.setdefault(item.function, []).append(item)
-    if not functions:
-        return [
-            Suspect(
-                path=path,
-                function="",
-                line=1,
-                end_line=0,
-                score=round(score, 4),
-                reasons=_reasons(general),
-            )
-        ]
-    own = {name: _score(evidence) for name, evidence in functions.items()}
-    best = max(own.values())
-    spans = {d.qualname: (d.line, d.end_line) for d in index.definitions_in(path)}
-    found = []
-    for name, evidence in functions.items():
-        line, end_line = spans.get(name, (1, 0))
-        found.append(
-            Suspect(
-                path=path,
-                function=name,
-                line=line,
-                end_line=end_line,
-                score=round(score * own[name] / best, 4),
-                reasons=_reasons([*evidence, *general]),
-            )
-        )
+def _signs(
+    text: str, index: Index, having: Collection[int], ran: Collection[Key]
+) -> dict[int, list[_Sign]]:
+    """Return what speaks for each passage beside its words."""
+    found: dict[int, list[_Sign]] = {}
+    named = dict(_named_files(text, index))
+    for number, passage in index.passages.items():
+        if number in having and passage.path in named:
+            sign = _Sign(score=_NAMED_FILE, reason=f"the report names {named[passage.path]}")
+            found.setdefault(number, []).append(sign)
+        if (passage.path, passage.function) in ran:
+            sign = _Sign(score=_RAN, reason="the report's code runs it")
+            found.setdefault(number, []).append(sign)
+    for number, sign in _traced(text, index).items():
+        found.setdefault(number, []).append(sign)
     return found
 
 
-def _reasons(items: Iterable[Evidence]) -> tuple[str, ...]:
-    best = strongest(items).values()
-    ordered = sorted(best, key=lambda item: -WEIGHTS[item.sign] * item.strength)
-    return tuple(item.reason for item in ordered)
+def _traced(text: str, index: Index) -> dict[int, _Sign]:
+    """Return the passages on the tracebacks of a report, the deepest scoring most."""
+    found: dict[int, _Sign] = {}
+    for trace in read_tracebacks(text):
+        placed = place_frames(trace.raised, index.paths).frames
+        frames = [f for f in (_moved(f, index) for f in placed) if f.project]
+        for depth, frame in enumerate(reversed(frames)):
+            number = _passage_of(frame, index)
+            score = _TRACEBACK * _FRAME_DECAY**depth
+            if number is not None and (number not in found or found[number].score < score):
+                where = "the traceback passes in" if depth else ENDS
+                found[number] = _Sign(score=score, reason=f"{where} {frame.function}")
+    return found
+
+
+def _moved(frame: Frame, index: Index) -> Frame:
+    """Return a frame of a file that the project has under another name by now.
+
+    Files are renamed more often than functions: it is the one file that defines the function.
+    """
+    folders = set(re.split(r"[/\\]", frame.path)[:-1])
+    if frame.project or is_test_path(frame.path) or folders.isdisjoint(index.packages):
+        return frame
+    found = [
+        definition
+        for definition in index.definitions(frame.function)
+        if definition.kind is not DefinitionKind.VARIABLE and is_product(definition.path)
+    ]
+    if len({definition.path for definition in found}) != 1:
+        return frame
+    return replace(frame, path=found[0].path, project=True)
+
+
+def _passage_of(frame: Frame, index: Index) -> int | None:
+    """Return the number of the passage of a frame's function; lines move, names stay."""
+    named = [d.line for d in index.definitions_in(frame.path) if d.name == frame.function]
+    line = min(named, key=lambda line: abs(line - frame.line), default=frame.line)
+    return index.passage_at(frame.path, line) if named or frame.function.startswith("<") else None
+
+
+_PATH = re.compile(r"[\w./\\-]+\.py\b")
+_DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def _named_files(text: str, index: Index) -> Iterator[tuple[str, str]]:
+    """Yield the files that the text names by path or as a dotted module, with the name."""
+    frames = {frame.path for trace in read_tracebacks(text) for frame in trace.raised.frames}
+    for name in dict.fromkeys(_PATH.findall(text)):
+        path = index.paths.find(name) if name not in frames else None
+        if path:
+            yield path, name
+    for name in dict.fromkeys(_DOTTED.findall(text)):
+        path = index.layout.path_of(name)
+        if path and not path.endswith("__init__.py"):
+            yield path, f"the module {name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -176,8 +176,6 @@ class Settings:
     threads: int = 0
     #: Tokens that a thinking model may spend on a question that deserves it.
     thinking: int = 512
-    #: Sequences that are continued at the same time; 0 takes what suits the device.
-    lanes: int = 0
     #: What runs a GGUF file: "auto", "inprocess" or "llama-server".
     engine: str = "auto"
     #: Layers put on the GPU; -1 as many as fit, when the build can.
@@ -186,10 +184,7 @@ class Settings:
     cpu_experts: int = 0
     #: How the context is kept: "f16", "q8_0" or "q4_0".
     cache_type: str = "f16"
-    #: Where prefixes are kept for the next run, or "" for nowhere.
-    state_dir: str = ""
     #: Folder that names of models are looked up in; "" takes the user's.
     models_dir: str = ""
     #: Seconds that a server may be unreachable before it counts as gone.
     patience: float = 20.0
-    env: Mapping[str, str] = field(default_factory=dict)

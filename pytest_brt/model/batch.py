@@ -1,34 +1,75 @@
-"""Continues many sequences at once: prompts are evaluated once and forked, lanes share a batch.
+"""Continues many sequences at once: a prompt is evaluated once and forked, lanes share a batch.
 
-One `step` evaluates a chunk of the prompts that are new, then one token for each lane. Answers
-that end make room at once, prompts join while others run. Nothing is ever rewound (recurrent
-models cannot be): what may be needed again stays untouched, and work goes on in a fork.
+One `step` evaluates what is pending in each lane and, in the same batch, a chunk of the prompt that
+is being read. Answers that end make room at once, prompts join while others run. Nothing is ever
+rewound (recurrent models cannot be): what may be needed again stays untouched, and work goes on in
+a fork. No room is promised to anybody: where there is none, what is only kept has to go, then the
+prompt or the lane that came last waits.
 """
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Finish, Prompt
-from pytest_brt.model.context import Context
-from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.evaluation import NO_ROOM, STOPPED, Evaluation
-from pytest_brt.model.job import Deliver, Each, Job, Workshop
-from pytest_brt.model.prefixes import Prefixes
-from pytest_brt.model.seats import Seats
-from pytest_brt.model.sequences import Sequences, common
-from pytest_brt.model.states import StateFolder
+from pytest_brt.model.base import Completion, Finish, Prompt
+from pytest_brt.model.context import NO_ROOM, Context
+from pytest_brt.model.conversation import Conversations, Rendered
+from pytest_brt.model.lane import Lane, Manners
+from pytest_brt.model.picker import Candidates, Picker
+from pytest_brt.model.sequences import Sequence, Sequences, common
 
-#: A prompt waits for one that is being evaluated when it shares this much more with it.
-_WORTH_WAITING = 32
-#: Tokens of prompts evaluated between two tokens of the lanes.
-_CHUNK = 256
+#: Takes the number of a sample and its answer as soon as that has ended, or -1 and why the prompt
+#: as a whole failed.
+Deliver = Callable[[int, Completion | ModelProblem], None]
 #: Prompts that are remembered, and prefixes kept of one on the way, where states cannot be rewound.
 _RECENT, _MARKS = 16, 2
+#: Tokens that a prefix must have more than what is kept to be kept itself.
+_WORTH_KEEPING = 32
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A prompt on its way to its answers."""
+
+    prompt: Prompt
+    rendered: Rendered
+    deliver: Deliver
+    lanes: list[Lane]
+    #: What is evaluated of the prompt.
+    trunk: Sequence | None = None
+    evaluated: int = 0
+    #: Lengths at which its prefix is kept on the way, ascending: a running state cannot be rewound.
+    marks: list[int] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def ids(self) -> array[int]:
+        """The prompt's tokens."""
+        return self.rendered.ids
+
+    @property
+    def late(self) -> bool:
+        """Whether its time is over."""
+        return 0 < self.prompt.seconds <= time.monotonic() - self.started
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Tokens of one batch: of a lane, or without one of the prompt that is being read."""
+
+    job: Job
+    lane: Lane | None
+    sequence: Sequence
+    tokens: list[int]
+    #: Whether nothing is pending after them, so that the next token can be drawn.
+    last: bool
 
 
 class Engine:
@@ -42,264 +83,289 @@ class Engine:
         lanes: int,
         sequences: int,
         longest: int,
-        states: StateFolder,
         spare_bytes: int = 0,
     ) -> None:
         """Run up to `lanes` lanes; no conversation may have more than `longest` tokens."""
         self.context = context
-        self.weights = context.weights
+        self.weights = weights = context.weights
         self.conversations = conversations
-        self.most_trunks = max(1, sequences - lanes - 2)
+        self.lanes = lanes
+        self.longest = min(longest, context.cells)
         self.sequences = Sequences(context, sequences, spare_bytes)
-        self.prefixes = Prefixes(self.sequences, states, self._make_room)
-        self.workshop = Workshop(conversations, min(longest, context.cells))
-        self.evaluation = Evaluation(context)
-        self.seats = Seats(
-            self.sequences,
-            self.evaluation,
-            most=lanes,
-            finish=self.workshop.finish,
-            fail=self._fail,
+        self.candidates = Candidates(weights)
+        self.manners = Manners(
+            ends=weights.ends,
+            control=weights.control,
+            turns=conversations.turns,
+            piece=weights.piece,
         )
         self.queue: deque[Job] = deque()
-        #: Jobs whose prompts are being evaluated.
-        self.reading: list[Job] = []
+        #: The job whose prompt is being evaluated.
+        self.reading: Job | None = None
+        #: Lanes that have no place in the batch yet, and those that have.
+        self.waiting: deque[tuple[Job, Lane]] = deque()
+        self.seated: list[tuple[Job, Lane]] = []
+        #: Nothing new begins until a lane has ended: there was no room for it.
+        self.crowded = False
         #: Prompts of late, to see where others part from them.
         self.recent: deque[array[int]] = deque(maxlen=_RECENT)
+        #: Tokens evaluated since the start, for figures.
+        self.evaluated = 0
 
     @property
     def busy(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.queue or self.reading or self.seats.waiting or self.seats.taken)
+        return bool(self.queue or self.reading or self.waiting or self.seated)
 
-    @property
-    def evaluated(self) -> int:
-        """Tokens evaluated since the start, for figures."""
-        return self.evaluation.tokens
-
-    def submit(
-        self,
-        key: int,
-        prompt: Prompt,
-        deliver: Deliver,
-        each: Each | None = None,
-        numbers: tuple[int, ...] = (),
-    ) -> None:
+    def submit(self, prompt: Prompt, deliver: Deliver, numbers: tuple[int, ...] = ()) -> None:
         """Ask for the answers to `prompt`; `deliver` is called with them from within `step`.
 
-        `each` is called with the number of a sample and its answer as soon as that has ended;
         `numbers` are those of the samples that are wanted when it is not all of them.
 
         Raises:
             ModelProblem: it does not fit into the context, or its grammar cannot be used.
         """
-        more = {} if each is None else {"each": each}
-        self.queue.append(self.workshop.job(key, prompt, deliver, numbers=numbers, **more))
+        rendered = self.conversations.render(prompt)
+        room = prompt.sampling.max_tokens + len(rendered.prefill) + 1
+        if rendered.thought is not None:
+            thought = rendered.thought
+            room += thought.budget + len(thought.force) + len(thought.after)
+        if len(rendered.ids) + room > self.longest:
+            raise ModelProblem(
+                f"the prompt has {len(rendered.ids)} tokens and its answer may have {room}: more "
+                f"than the context of {self.longest} (a larger one: --brt-context N)"
+            )
+        lanes = [self.lane(prompt, rendered, n) for n in numbers or range(prompt.samples)]
+        self.queue.append(Job(prompt, rendered, deliver, lanes))
 
-    def drop(self, key: int) -> None:
-        """Give a prompt up; may be called from another thread, also during an evaluation."""
-        self.evaluation.drop(key)
+    def lane(self, prompt: Prompt, rendered: Rendered, number: int) -> Lane:
+        """Return the lane of sample `number`.
 
-    def step(self) -> None:
-        """Do one round: admit, evaluate a chunk of prompts, then a token for each lane."""
-        self._sweep()
-        self._admit()
-        if self.reading:
-            self._read()
-        self.seats.fill(self._make_room)
-        if self.seats.taken:
-            self.seats.decode()
-        elif not self.reading and (self.queue or self.seats.waiting):
-            self._give_up()
-
-    # -- room ------------------------------------------------------------------------------
-
-    def _promised(self) -> int:
-        """Return the cells that will be needed by what was admitted."""
-        return self.seats.promised() + sum(job.left + job.room for job in self.reading)
-
-    def _make_room(self, cells: int) -> bool:
-        """Evict until `cells` more are free for what is new; False when that cannot be had."""
-        while self.sequences.used + self._promised() + cells > self.context.cells:
-            if not self.sequences.evict():
-                return False
-        return True
-
-    def _give_up(self) -> None:
-        """Fail the first job: nothing runs, and yet it does not fit."""
-        job = (self.seats.waiting or list(self.queue))[0]
-        self._fail(
-            job,
-            ModelProblem(
-                f"no room for a prompt of {len(job.ids)} tokens and {job.room} more in "
-                f"{self.context.cells} cells (a larger context: --brt-context N)"
-            ),
+        Raises:
+            ModelProblem: the grammar cannot be used, or does not allow the prefill.
+        """
+        seed = prompt.sampling.seed + number
+        gbnf = prompt.grammar.gbnf if prompt.grammar else ""
+        picker = Picker(self.weights, self.candidates, prompt.sampling, seed, gbnf)
+        given = self.weights.tokenize(prompt.prefill) if gbnf else []
+        if not all(picker.force(token) for token in given):
+            picker.close()
+            raise ModelProblem(f"the grammar does not allow the prefill {prompt.prefill!r}")
+        return Lane(
+            number=number,
+            seed=seed,
+            prompt=prompt,
+            picker=picker,
+            manners=self.manners,
+            thought=rendered.thought,
+            prefill=rendered.prefill,
         )
 
-    # -- admitting -------------------------------------------------------------------------
+    def step(self) -> None:
+        """Do one round: begin what can begin, then evaluate one batch and draw from it."""
+        for job in self._jobs():
+            if job.late:
+                self._cut(job)
+        self._seat()
+        self._begin()
+        turns = self._turns()
+        if not turns:
+            return
+        status = self.context.decode(
+            [(turn.tokens, len(turn.sequence.ids), turn.sequence.number, turn.last)
+             for turn in turns]
+        )  # fmt: skip
+        if status == NO_ROOM:
+            self._make_room()
+            return
+        if status:
+            said = self.weights.log.take() or "no reason given"
+            for job in {id(turn.job): turn.job for turn in turns}.values():
+                self._fail(job, f"llama.cpp cannot evaluate the prompt ({status}): {said}")
+            return
+        row = -1
+        for turn in turns:
+            row += len(turn.tokens)
+            self.evaluated += len(turn.tokens)
+            turn.sequence.ids.extend(turn.tokens)
+            if turn.lane is None:
+                self._has_read(turn, row)
+            else:
+                self._go_on(turn.job, turn.lane, turn, row)
 
-    def _admit(self) -> None:
-        for job in list(self.queue):
-            if self._should_wait(job):
-                continue
-            trunks = len(self.reading) + len(self.seats.waiting)
-            if trunks >= self.most_trunks or not self._begin(job):
-                break
-            self.queue.remove(job)
+    # -- beginning -------------------------------------------------------------------------
 
-    def _should_wait(self, job: Job) -> bool:
-        """Whether a prompt that is being evaluated now will be a better beginning."""
-        if not self.reading:
-            return False
-        shared = max(common(job.ids, other.ids) for other in self.reading)
-        if self.weights.recurrent:
-            shared = max(
-                (len(o.ids) for o in self.reading if common(job.ids, o.ids) == len(o.ids)),
-                default=0,
-            )
-        return shared >= self.sequences.best(job.ids)[1] + _WORTH_WAITING
+    def _seat(self) -> None:
+        """Give the lanes that wait a place in the batch, each a fork of its prompt."""
+        if self.crowded and self.seated:
+            return
+        self.crowded = False
+        while self.waiting and len(self.seated) < self.lanes:
+            job, lane = self.waiting[0]
+            lane.sequence = self.sequences.share(job.ids)
+            if lane.sequence is None:  # its prompt had to make room: read it again
+                self.waiting = deque(pair for pair in self.waiting if pair[0] is not job)
+                self.queue.appendleft(job)
+            else:
+                self.seated.append(self.waiting.popleft())
 
-    def _begin(self, job: Job) -> bool:
-        """Find the best beginning for `job` and fork it; False when there is no room now."""
-        base, length = self.sequences.best(job.ids)
-        if base is not None:
-            base.pins += 1
+    def _begin(self) -> None:
+        """Begin to read the next prompt, once all lanes of those before it have a place."""
+        if not self.queue or self.reading or self.waiting or self.crowded:
+            return
+        job = self.queue[0]
         try:
-            fits = self._make_room(len(job.ids) - length + job.room)
-            if fits:
-                job.trunk = self.prefixes.beginning(job.ids, base, length)
-        finally:
-            if base is not None:
-                base.pins -= 1
-        if not fits:
-            if self.reading or self.seats.taken or self.seats.waiting:
-                return False
-            while self.sequences.evict():  # alone: all room there is
-                pass
-            if not self._make_room(len(job.ids) + job.room):
-                return False
-            job.trunk = self.prefixes.beginning(job.ids, None, 0)
-        assert job.trunk is not None
-        if job.left:
-            if self.weights.recurrent:
-                job.marks = self._marks(job)
-            self.reading.append(job)
-        else:
-            self.seats.add(job, -1)
-        return True
+            job.trunk = self.sequences.begin(job.ids)
+        except LookupError:
+            return
+        self.queue.popleft()
+        if len(job.trunk.ids) == len(job.ids):
+            self._start(job)
+            return
+        self.reading = job
+        if self.weights.recurrent:
+            job.marks = self._marks(job.rendered, len(job.trunk.ids))
 
-    def _marks(self, job: Job) -> list[int]:
-        """Return where to keep the prefix of `job` on the way, for prompts that will share it.
+    def _marks(self, rendered: Rendered, start: int) -> list[int]:
+        """Return where to keep the prefix of a prompt on the way, for those that will share it.
 
         At the end of its last message, and where it parts from a prompt of late: the next one
         of that kind will part there too.
         """
-        assert job.trunk is not None
-        start = len(job.trunk.ids)
-        parted = {common(job.ids, other) for other in self.recent}
-        self.recent.append(job.ids)
-        parted = {n for n in parted if start + _WORTH_WAITING <= n < len(job.ids)}
-        stable = {job.rendered.stable} if start < job.rendered.stable < len(job.ids) else set()
+        ids = rendered.ids
+        parted = {common(ids, other) for other in self.recent}
+        self.recent.append(ids)
+        parted = {n for n in parted if start + _WORTH_KEEPING <= n < len(ids)}
+        stable = {rendered.stable} if start < rendered.stable < len(ids) else set()
         return sorted({*sorted(parted)[-_MARKS:], *stable})
 
-    # -- evaluating prompts ----------------------------------------------------------------
+    def _start(self, job: Job) -> None:
+        """Draw the first token of every lane; they are seated as room allows."""
+        assert job.trunk is not None
+        assert job.trunk.logits is not None
+        for lane in job.lanes:
+            if lane.finish is None and not lane.ids:
+                lane.take(lane.picker.pick_from(job.trunk.logits, free=lane.free))
+                lane.started = job.started
+                self._deliver(job, lane)
+        self.waiting += [(job, lane) for lane in job.lanes if lane.waits]
 
-    def _read(self) -> None:
-        """Evaluate a chunk of the prompts that are being read, as one batch."""
-        budget = self.context.batch_size
-        if self.seats.taken:
-            budget = min(_CHUNK, budget)
-        chunk: list[tuple[Job, list[int]]] = []
-        for job in self.reading:
-            assert job.trunk is not None
-            start = len(job.trunk.ids)
-            end = min([start + budget, *job.marks[:1]])
-            tokens = job.ids[start:end].tolist()
-            if tokens:
-                chunk.append((job, tokens))
-                budget -= len(tokens)
-        entries = []
-        for job, tokens in chunk:
-            assert job.trunk is not None
-            start = len(job.trunk.ids)
-            done = start + len(tokens) == len(job.ids)
-            entries.append((tokens, start, job.trunk.number, done))
-        status = self.evaluation.run(entries, frozenset(job.key for job, _ in chunk))
-        if status:
-            self._recover([job for job, _ in chunk], status)
+    # -- a batch ---------------------------------------------------------------------------
+
+    def _turns(self) -> list[_Turn]:
+        """Return what is evaluated next: what is pending in the lanes, then of the prompt."""
+        room = self.context.batch_size
+        turns = []
+        for job, lane in self.seated:
+            tokens = lane.pending[:room]
+            room -= len(tokens)
+            if tokens and lane.sequence is not None:
+                last = len(tokens) == len(lane.pending)
+                turns.append(_Turn(job, lane, lane.sequence, tokens, last))
+        read = self.reading
+        if read is not None and read.trunk is not None and room:
+            start = len(read.trunk.ids)
+            end = min([start + room, *read.marks[:1]])
+            tokens = read.ids[start:end].tolist()
+            last = start + len(tokens) == len(read.ids)
+            turns.append(_Turn(read, None, read.trunk, tokens, last))
+        return turns
+
+    def _has_read(self, turn: _Turn, row: int) -> None:
+        job, trunk = turn.job, turn.sequence
+        job.evaluated += len(turn.tokens)
+        if job.marks[:1] == [len(trunk.ids)]:
+            del job.marks[0]
+            self.sequences.keep_copy(trunk)
+        if turn.last:
+            self.reading = None
+            trunk.logits = np.array(self.context.logits(row))
+            self.sequences.keep(trunk)
+            self._start(job)
+
+    def _go_on(self, job: Job, lane: Lane, turn: _Turn, row: int) -> None:
+        if not turn.last:
+            del lane.pending[: len(turn.tokens)]
             return
-        row = -1
-        for job, tokens in chunk:
-            assert job.trunk is not None
-            row += len(tokens)
-            self.sequences.extend(job.trunk, tokens)
-            job.evaluated += len(tokens)
-            if job.marks[:1] == [len(job.trunk.ids)]:
-                del job.marks[0]
-                self.sequences.keep_copy(job.trunk)
-            if not job.left:
-                self.reading.remove(job)
-                job.trunk.logits = np.array(self.context.logits(row))
-                self.sequences.keep(job.trunk)
-                self.seats.add(job, row)
-                self.prefixes.store(job)
+        lane.take(lane.picker.pick(self.context, row, free=lane.free))
+        if lane.finish is None:
+            return
+        self.crowded = False
+        self.seated.remove((job, lane))
+        lane.sequence = None
+        if len(job.lanes) == 1:  # for the conversation to go on
+            self.sequences.keep(turn.sequence)
+        else:
+            self.sequences.drop(turn.sequence)
+        self._deliver(job, lane)
 
-    def _recover(self, jobs: list[Job], status: int) -> None:
-        """Put the memory right after an evaluation that did not end well."""
-        if status == NO_ROOM and self.sequences.evict():
-            return  # try again with more room
-        for job in jobs:
-            assert job.trunk is not None
-            if status == STOPPED and (
-                not self.weights.recurrent
-                and self.context.remove(job.trunk.number, len(job.trunk.ids))
-            ):
-                continue
-            self.reading.remove(job)
-            self.sequences.drop(job.trunk)
-            job.trunk = None
-            if status == STOPPED:
-                self.queue.appendleft(job)
-            else:
-                said = self.weights.log.take() or "no reason given"
+    def _make_room(self) -> None:
+        """Let something go, or wait: a batch did not fit."""
+        if self.sequences.evict():
+            return
+        self.crowded = True
+        if self.reading is not None and self.reading.trunk is not None and self.seated:
+            self.sequences.keep(self.reading.trunk)  # the next to go, to be fetched later
+            self.queue.appendleft(self.reading)
+            self.reading = None
+        elif len(self.seated) > 1:
+            job, lane = self.seated.pop()
+            assert lane.sequence is not None
+            self.sequences.drop(lane.sequence)
+            lane.sequence, lane.pending = None, list(lane.ids)
+            self.waiting.appendleft((job, lane))
+        else:
+            for job in self._jobs()[:1]:
                 self._fail(
-                    job, ModelProblem(f"llama.cpp cannot evaluate the prompt ({status}): {said}")
+                    job,
+                    f"no room for a prompt of {len(job.ids)} tokens and its answer in "
+                    f"{self.context.cells} cells (a larger context: --brt-context N)",
                 )
 
-    # -- ending early ----------------------------------------------------------------------
-
-    def _sweep(self) -> None:
-        """End what was given up or ran out of time."""
-        dropped = self.evaluation.take_dropped()
-        for job in self._jobs():
-            if job.key in dropped:
-                self._fail(job, ModelProblem("the prompt was given up"))
-            elif job.late:
-                self._end(job)
+    # -- ending ----------------------------------------------------------------------------
 
     def _jobs(self) -> list[Job]:
-        seated = (job for job, _ in self.seats.taken)
-        every = (*self.queue, *self.reading, *self.seats.waiting, *seated)
-        return list({id(job): job for job in every}.values())
+        lanes = (job for job, _ in (*self.seated, *self.waiting))
+        reading = [self.reading] if self.reading else []
+        return list({id(job): job for job in (*reading, *lanes, *self.queue)}.values())
 
-    def _end(self, job: Job) -> None:
-        """End every lane of `job` as it is and deliver."""
+    def _deliver(self, job: Job, lane: Lane) -> None:
+        """Hand the answer over if it has ended."""
+        if lane.finish is None:
+            return
+        done = lane.completion(
+            prompt_tokens=len(job.ids), evaluated=job.evaluated if lane is job.lanes[0] else 0
+        )
+        self.conversations.learn(job.prompt.messages, done.text, job.ids + array("i", lane.ids))
+        lane.picker.close()
+        job.deliver(lane.number, done)
+
+    def _cut(self, job: Job) -> None:
+        """End every lane of `job` as it is."""
+        self._remove(job)
         for lane in job.lanes:
             if lane.finish is None:
                 lane.end(Finish.TIME)
-        self._remove(job)
-        self.workshop.finish(job)
+                self._deliver(job, lane)
 
-    def _fail(self, job: Job, problem: ModelProblem) -> None:
+    def _fail(self, job: Job, problem: str) -> None:
         self._remove(job)
-        self.workshop.fail(job, problem)
+        for lane in job.lanes:
+            if lane.finish is None:
+                lane.picker.close()
+        job.deliver(-1, ModelProblem(problem))
 
     def _remove(self, job: Job) -> None:
         """Take `job` out wherever it is and free what it holds."""
+        if job is self.reading and job.trunk is not None:
+            self.sequences.drop(job.trunk)
+            self.reading = None
         if job in self.queue:
             self.queue.remove(job)
-        if job in self.reading:
-            self.reading.remove(job)
-            assert job.trunk is not None
-            self.sequences.drop(job.trunk)
-        self.seats.remove(job)
+        self.waiting = deque(pair for pair in self.waiting if pair[0] is not job)
+        for lane in job.lanes:
+            if lane.sequence is not None:
+                self.sequences.drop(lane.sequence)
+                lane.sequence = None
+        self.seated = [pair for pair in self.seated if pair[0] is not job]
+        self.crowded = False

@@ -43,7 +43,7 @@ class Entry:
     licence: str
     parameters: str
     context: int
-    #: Where a file of it is, what that is called and how large it is; "" where no page said.
+    #: Where a file of it is, what that is called and how large it is.
     repository: str
     file: str
     size: str

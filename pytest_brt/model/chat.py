@@ -1,38 +1,34 @@
 """Renders a conversation with the model's own template, text kept apart from markup.
 
-A template is a jinja2 program inside the model file. It is run in a sandbox, on messages whose
-content is replaced by a mark, and its output is cut at the marks: what lies between them is
-markup, in which control tokens count; what the marks stand for is text, in which they do not.
-So a control token that somebody wrote into a bug report stays the letters it is written with.
-
-What templates may expect: https://huggingface.co/docs/transformers/chat_templating_writing.
+A template is a jinja2 program inside the model file. It is run in a sandbox (`rendering`), on
+messages whose content is replaced by a mark, and its output is cut at the marks: what lies between
+them is markup, in which control tokens count; what the marks stand for is text, in which they do
+not. So a control token that somebody wrote into a bug report stays the letters it is written with.
 """
 
 from __future__ import annotations
 
-import datetime
 import functools
 import json
 import re
-from collections.abc import Callable, Sequence
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, NoReturn
-
-import jinja2
-from jinja2 import nodes
-from jinja2.ext import Extension
-from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model import rendering
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.thoughts import CHANNELS, Marks, marks_in
 
 #: Private-use characters: no template holds them, and contents are not rendered at all.
 _MARK = re.compile("\ue000(\\d+)\ue001")
-#: Templates that print a date get always the same one, or no prefix could be kept.
-_TODAY = datetime.datetime(2026, 1, 1)
 #: Where the models that name their channels answer.
 _CHANNEL_OF_ANSWERS = "<|channel|>final<|message|>"
 #: Asked to see what a template does with a budget of so many tokens.
@@ -79,7 +75,62 @@ class Rendering:
 
 
 class TemplateRefusal(Exception):
-    """The template called raise_exception()."""
+    """The template cannot be read, or does not take this form of the conversation."""
+
+
+class _Process:
+    """The process in which one template is compiled and run."""
+
+    def __init__(self, source: str) -> None:
+        """Start it.
+
+        Raises:
+            TemplateRefusal: the source is not valid jinja2.
+        """
+        places = {str(Path(str(spec.origin)).parents[1]) for spec in _specs()}
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-S", rendering.__file__, *sorted(places)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        weakref.finalize(self, _end, self._child)
+        self.ask(source)
+
+    def ask(self, request: object) -> str:
+        """Return what the process answers.
+
+        Raises:
+            TemplateRefusal: it tells a problem, or was ended by its limits.
+        """
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        try:
+            self._child.stdin.write(json.dumps(request).encode("ascii") + b"\n")
+            self._child.stdin.flush()
+            line = self._child.stdout.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line.endswith(b"\n"):
+            status = self._child.wait()
+            if status == -signal.SIGPROF:
+                raise TemplateRefusal(f"it computes for more than {rendering.SECONDS} s")
+            raise TemplateRefusal(f"its process ended with status {status}")
+        answer: dict[str, str] = json.loads(line)
+        if "problem" in answer:
+            raise TemplateRefusal(answer["problem"])
+        return answer.get("text", "")
+
+
+def _specs() -> list[ModuleSpec]:
+    """Return where jinja2, and what it needs, is imported from."""
+    found = [find_spec(name) for name in ("jinja2", "markupsafe")]
+    return [spec for spec in found if spec is not None]
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    child.communicate()
 
 
 class Template:
@@ -99,10 +150,9 @@ class Template:
         self.source = source
         self.where = where
         self.words = {"bos_token": bos, "eos_token": eos}
-        env = _environment()
         try:
-            self.template = env.from_string(source)
-        except jinja2.TemplateError as error:
+            self._process = _Process(source)
+        except TemplateRefusal as error:
             raise self._problem(f"cannot be read: {error}") from error
 
     def _problem(self, what: str) -> ModelProblem:
@@ -178,18 +228,8 @@ class Template:
                 continue
             try:
                 return self._render(contents, len(messages), messages, thinking)
-            except (jinja2.TemplateError, TemplateRefusal) as error:
-                refusal = refusal or str(error) or type(error).__name__
-            except (
-                ArithmeticError,
-                AttributeError,
-                LookupError,
-                RuntimeError,
-                TypeError,
-                ValueError,
-            ) as error:
-                # A template is a program: whatever it stumbles over is its own error.
-                refusal = refusal or f"{type(error).__name__}: {error}"
+            except TemplateRefusal as error:
+                refusal = refusal or str(error)
         raise self._problem(f"refuses the conversation: {refusal}")
 
     def _render(
@@ -199,17 +239,16 @@ class Template:
         messages: Sequence[Message],
         thinking: int,
     ) -> list[Segment]:
-        text = self.template.render(
-            messages=[{"role": str(role), "content": content} for role, content in contents],
-            add_generation_prompt=True,
-            enable_thinking=thinking > 0,
-            thinking=thinking > 0,
-            thinking_budget=thinking,
-            # As llama.cpp has it; for templates made for tools.
-            date_string=_TODAY.strftime("%d %b %Y"),
-            datetime=_TODAY.strftime("%b %d %Y"),
-            functions="",
-            **self.words,
+        text = self._process.ask(
+            {
+                "messages": [{"role": str(role), "content": content} for role, content in contents],
+                "add_generation_prompt": True,
+                "enable_thinking": thinking > 0,
+                "thinking": thinking > 0,
+                "thinking_budget": thinking,
+                "functions": "",
+                **self.words,
+            }
         )
         segments = []
         at = 0
@@ -226,39 +265,6 @@ class Template:
             number = min(lost)
             raise TemplateRefusal(f"it leaves out the {messages[number].role} message")
         return [segment for segment in segments if segment.text or segment.message >= 0]
-
-
-class _Generation(Extension):
-    """The tag that marks what an assistant said, for training: its body counts, the tag not."""
-
-    tags = {"generation"}  # noqa: RUF012  # as jinja declares it
-
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        """Return the nodes between the tag and its end."""
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
-def _environment() -> ImmutableSandboxedEnvironment:
-    env = ImmutableSandboxedEnvironment(
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.loopcontrols", _Generation],
-        undefined=jinja2.ChainableUndefined,
-    )
-
-    def refuse(message: str) -> NoReturn:
-        raise TemplateRefusal(str(message))
-
-    def to_json(value: Any, indent: int | None = None, **_: Any) -> str:
-        known = None if isinstance(value, jinja2.Undefined) else value
-        return json.dumps(known, ensure_ascii=False, indent=indent)
-
-    date: Callable[[str], str] = _TODAY.strftime
-    env.globals["raise_exception"] = refuse
-    env.globals["strftime_now"] = date
-    env.filters["tojson"] = to_json
-    return env
 
 
 _Contents = list[tuple[Role, str]]

@@ -14,6 +14,8 @@ from pytest_brt.model.llama import Weights
 Floats = NDArray[np.float32]
 #: Numbers that ggml gives to types.
 _CACHE_TYPES = {"q8_0": 8, "q4_0": 2}
+#: What `Context.decode` returns where a batch did not fit, as llama.cpp does.
+NO_ROOM = 1
 
 
 class Context:
@@ -25,7 +27,6 @@ class Context:
         *,
         cells: int,
         sequences: int,
-        outputs: int,
         threads: int,
         batch: int = 512,
         cache_type: str = "f16",
@@ -44,7 +45,7 @@ class Context:
         params.n_batch = params.n_ubatch = batch
         params.n_seq_max = sequences
         if hasattr(params, "n_outputs_max"):
-            params.n_outputs_max = max(outputs, sequences)
+            params.n_outputs_max = sequences
             params.n_outputs_max_per_seq = 1
         params.n_threads = params.n_threads_batch = threads
         params.kv_unified = True
@@ -71,7 +72,6 @@ class Context:
             if lib.llama_set_adapters_lora(self.context, loaded, 1, scale):
                 raise ModelProblem(f"llama.cpp cannot apply the LoRA adapter {adapter!r}")
         self._make_batch(batch)
-        self._make_brake()
 
     def _make_batch(self, size: int) -> None:
         """Lay the batch out in arrays of our own, so that it is filled by slices."""
@@ -88,26 +88,11 @@ class Context:
             setattr(batch, name, ctypes.cast(values.ctypes.data, kind))
         self._batch = batch
 
-    def _make_brake(self) -> None:
-        r"""Let `brake` stop an evaluation from another thread.
-
-        llama.cpp asks a callback at every node whether to go on. Python would make that cost
-        milliseconds per token; strlen() of a buffer that holds "" or "\x01" answers as well.
-        """
-        self._flag = ctypes.create_string_buffer(2)
-        strlen = ctypes.cast(ctypes.CDLL(None).strlen, self.lib.ggml_abort_callback)
-        address = ctypes.cast(self._flag, ctypes.c_void_p)
-        self.lib.llama_set_abort_callback(self.context, strlen, address)
-
-    def brake(self, on: bool) -> None:
-        """Stop what is being evaluated now (CPU only); `False` lets the next one run."""
-        self._flag[0] = b"\x01" if on else b"\x00"
-
     def decode(self, entries: Sequence[tuple[Sequence[int], int, int, bool]]) -> int:
         """Evaluate stretches of tokens: (tokens, position of the first, sequence, logits wanted).
 
         Logits are made for the last token of a stretch. Returns llama.cpp's status: 0 done,
-        1 no room, 2 stopped by the brake, below 0 an error.
+        `NO_ROOM` with nothing changed, below 0 an error.
         """
         at = 0
         for tokens, position, sequence, wanted in entries:

@@ -16,11 +16,10 @@ from pathlib import Path
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import model_files
-from pytest_brt.model.engines import open_file
 from pytest_brt.model.grammar import choice_grammar
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import INSTALL
-from pytest_brt.model.local import open_gguf
+from pytest_brt.model.local import open_file, open_gguf
 from pytest_brt.model.machine import available_bytes, cores
 from pytest_brt.model.tiny import words, write_llama, write_mamba
 
@@ -61,7 +60,6 @@ def examine(folder: Path) -> Iterator[Check]:
     yield from _package()
     yield from _generation()
     yield _processor()
-    yield _tools()
     yield _memory()
     yield _disk(folder)
     yield _models(folder)
@@ -166,18 +164,6 @@ def _processor() -> Check:
         state=State.NOTE if slow else State.OK,
         text=text + (": without AVX2 a model is slow" if slow else ""),
     )
-
-
-def _tools() -> Check:
-    """Find what building llama-cpp-python takes."""
-    compiler = next((name for name in ("c++", "g++", "clang++", "cl") if shutil.which(name)), "")
-    missing = [] if compiler else ["a C++ compiler"]
-    if not shutil.which("cmake"):
-        missing.append("cmake")  # pip fetches one, where there is a registry
-    if missing:
-        text = f"{' and '.join(missing)} not found: needed only to build llama-cpp-python"
-        return Check(name="build tools", state=State.NOTE, text=text)
-    return Check(name="build tools", state=State.OK, text=f"{compiler}, cmake")
 
 
 def _memory() -> Check:

@@ -25,7 +25,11 @@ _MOST_LAYERS = 100_000
 #: Arrays longer than this (vocabularies) are stepped over.
 _KEEP = 4096
 _MOST_KEYS = 65_536
-_MOST_TENSORS = 1_000_000
+_MOST_TENSORS = 200_000
+#: Values of all arrays but those of numbers that are stepped over, and bytes of all texts that are
+#: read: a sparse file may be as long as it likes.
+_MOST_VALUES = 16_000_000
+_MOST_TEXT = 64 << 20
 _STRING, _ARRAY, _BOOL = 8, 9, 7
 _SCALARS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f",
@@ -55,6 +59,8 @@ class _Reader:
         self.path = path
         #: Values of the array that was read last.
         self.count = 0
+        self._values = 0
+        self._text = 0
 
     def unpack(self, form: str) -> int | float | bool:
         try:
@@ -75,6 +81,9 @@ class _Reader:
     def string(self) -> str:
         length = self.integer("<Q")
         start = self.at
+        self._text += length
+        if self.at + length <= len(self.data) and self._text > _MOST_TEXT:
+            raise _broken(self.path, f"texts of more than {_MOST_TEXT >> 20} MB")
         self.skip(length)
         return self.data[start : self.at].decode("utf-8", "replace")
 
@@ -94,12 +103,13 @@ class _Reader:
         if kind in _SCALARS and count > _KEEP:
             self.skip(count * struct.calcsize(_SCALARS[kind]))
             return None
+        self._values += count
+        if self._values > _MOST_VALUES:
+            raise _broken(self.path, f"arrays of {self._values} values")
         if kind == _STRING and count > _KEEP:
             for _ in range(count):
                 self.skip(self.integer("<Q"))
             return None
-        if count > len(self.data):
-            raise _broken(self.path, f"an array of {count} values")
         values = tuple(self.value(kind, depth=1) for _ in range(count))
         return tuple(v for v in values if v is not None and not isinstance(v, tuple))
 
@@ -189,7 +199,8 @@ def _check_start(path: Path) -> None:
             f"no such model file: {str(path)!r} (run 'pytest-brt models list' for those you have)"
         )
     if not path.is_file():
-        raise ModelProblem(f"not a model file but a folder: {str(path)!r} (name the .gguf in it)")
+        kind = "a folder" if path.is_dir() else "a pipe, a socket or a device"
+        raise ModelProblem(f"not a model file but {kind}: {str(path)!r} (name a .gguf file)")
     try:
         with path.open("rb") as file:
             start = file.read(64)
@@ -254,7 +265,7 @@ def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], i
         name = reader.string()
         dims = reader.integer("<I")
         if dims > 4:
-            raise _broken(path, f"tensor {name!r} with {dims} dimensions")
+            raise _broken(path, f"tensor {name[:80]!r} with {dims} dimensions")
         values = 1
         for _ in range(dims):
             values *= reader.integer("<Q")

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.errors import BrtError, ModelProblem, StoreProblem
-from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.errors import ModelProblem, StoreProblem
+from pytest_brt.model.base import Completion
 from pytest_brt.model.wire import Answer, Order, Ready, Start
 
 #: Seconds that an answer may take beyond the time it was given, before the worker counts as hung.
@@ -28,6 +28,13 @@ _GRACE = 60.0
 _LAST_WORDS = 4096
 
 
+#: What the name of a signal means, where that is known.
+_HINTS = {
+    "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "
+    "with -DGGML_NATIVE=OFF, or take the wheel of a bundle ('pytest-brt bundle DIR' on a "
+    "machine with a network)",
+    "SIGKILL": "killed from outside, often for want of memory",
+}
 #: llama.cpp uses what the CPU announces; a virtual machine may announce more than it lets run.
 _PLAIN_WEIGHTS = (
     "this machine does not let some instructions run that llama.cpp uses for rearranged weights: "
@@ -44,135 +51,151 @@ class WorkerDied(ModelProblem):
         self.saved = dict(saved or {})
 
 
-class _Process:
-    """One life of the worker."""
+class Child:
+    """A Python process that a model lives in: lines of JSON go in and come out."""
 
-    def __init__(self, start: Start) -> None:
-        self.started: Future[Answer] = Future()
-        self.waiting: dict[int, Future[Answer]] = {0: self.started}
-        #: Order → number of a sample → its answer, while others of the order are to come.
-        self.parts: dict[int, dict[int, Completion]] = {}
-        self.lock = threading.Lock()
+    def __init__(self, module: str, first: object) -> None:
+        """Start `module` and tell it `first`."""
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+        env = dict(os.environ)
+        # Threads that wait must not spin: tests run on the same cores (3 to 5 times slower if so).
+        env["OMP_WAIT_POLICY"] = "passive"
+        package = str(Path(__file__).parents[2])
+        env["PYTHONPATH"] = os.pathsep.join(p for p in (package, env.get("PYTHONPATH", "")) if p)
         self.popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pytest_brt.model.worker"],
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.said,
-            env=environment(),
+            env=env,
             start_new_session=True,  # Ctrl-C is for the parent, which ends this process itself
         )
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         self.input: IO[bytes] = self.popen.stdin
         self.output: IO[bytes] = self.popen.stdout
+        self.write(first)
+
+    @property
+    def pid(self) -> int:
+        """Its process id, 0 when it has ended."""
+        return self.popen.pid if self.popen.poll() is None else 0
+
+    def write(self, message: object) -> None:
+        """Send a line; a process that is gone is noticed by whoever reads from it."""
+        with suppress(OSError, ValueError):
+            self.input.write(to_json(message).encode() + b"\n")
+            self.input.flush()
+
+    def how(self) -> str:
+        """Say in words how it ended, or that it hangs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.wait(1.0)
+        code = self.popen.returncode
+        said = _last_line(self.said)[-200:]
+        if code is None or code >= 0:
+            how = "it hangs" if code is None else f"exit status {code}"
+            return f"{how}: {said}" if said else how
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        hint = _HINTS.get(name, said)
+        return f"{name}, {hint}" if hint else name
+
+    def kill(self) -> None:
+        """End the process and those it started, and wait for it to be gone."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
+
+    def close(self) -> None:
+        """Close what was open to a process that has been killed."""
+        for stream in (self.input, self.output, self.said):
+            with suppress(OSError):
+                stream.close()
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """An order that waits for its answer, and the samples of it that have come."""
+
+    order: Order
+    future: Future[Answer] = field(default_factory=Future)
+    #: Number of a sample → its answer.
+    found: dict[int, Completion] = field(default_factory=dict)
+
+    def settle(self, answer: Answer | WorkerDied) -> None:
+        """Take an answer, or the end of the process."""
+        prompt = self.order.prompt
+        if isinstance(answer, WorkerDied):
+            self.future.set_exception(answer)
+        elif answer.completion is None:
+            self.future.set_result(answer)
+        else:
+            self.found[answer.sample] = answer.completion
+            if prompt and len(self.found) == len(self.order.numbers or range(prompt.samples)):
+                self.future.set_result(answer)
+
+
+class _Process:
+    """One life of the worker."""
+
+    def __init__(self, start: Start) -> None:
+        self.started = Asked(Order(do="start", id=0))
+        self.waiting: dict[int, Asked] = {0: self.started}
+        self.lock = threading.Lock()
+        self.child = Child("pytest_brt.model.worker", start)
         self.dead = ""
         #: It died of an instruction that the CPU did not take.
         self.illegal = False
         self.reader = threading.Thread(target=self._read, name="model-worker", daemon=True)
         self.reader.start()
-        self._write(to_json(start))
 
-    def ask(self, order: Order) -> Future[Answer]:
-        """Send an order; the future ends in WorkerDied when the process does."""
-        future: Future[Answer] = Future()
+    def ask(self, order: Order) -> Asked:
+        """Send an order; its future ends in WorkerDied when the process does."""
+        asked = Asked(order)
         with self.lock:
             if self.dead:
                 raise WorkerDied(self.dead)
-            self.waiting[order.id] = future
-        self._write(to_json(order))
-        return future
-
-    def tell(self, order: Order) -> None:
-        """Send an order that has no answer."""
-        self._write(to_json(order))
-
-    def _write(self, line: str) -> None:
-        # A dead process is noticed by the reader, which fails what is waiting.
-        with self.lock, suppress(OSError, ValueError):
-            self.input.write(line.encode() + b"\n")
-            self.input.flush()
+            self.waiting[order.id] = asked
+            self.child.write(order)
+        return asked
 
     def _read(self) -> None:
-        for line in self.output:
+        for line in self.child.output:
             try:
                 answer = from_json(line, Answer)
             except StoreProblem:  # cut by the end of the process
                 break
-            with self.lock:
-                if answer.part >= 0:
-                    self.parts.setdefault(answer.id, {})[answer.part] = answer.completions[0]
-                    continue
-                future = self.waiting.pop(answer.id, None)
-                self.parts.pop(answer.id, None)
-            if future is not None:
-                _settle(future, answer)
-        self.popen.kill()
-        code = self.popen.wait()
-        how = _how(code, last_line(self.said))
+            asked = self.waiting.get(answer.id)
+            if asked is not None and not asked.future.done():
+                asked.settle(answer)
+                if asked.future.done():
+                    del self.waiting[answer.id]
+        self.child.kill()
         with self.lock:
-            self.dead = self.dead or how
-            self.illegal = code == -signal.SIGILL
+            self.dead = self.dead or self.child.how()
+            self.illegal = self.child.popen.returncode == -signal.SIGILL
             lost, self.waiting = list(self.waiting.values()), {}
-        for future in lost:
-            _settle(future, WorkerDied(self.dead))
+        for asked in lost:
+            asked.settle(WorkerDied(self.dead, asked.found))
 
     def end(self, why: str) -> None:
         """Kill the process and wait for it to be gone; what waits fails with `why`."""
         with self.lock:
             self.dead = self.dead or why
-        self.popen.kill()
-        if threading.current_thread() is not self.reader:
-            self.reader.join()
-        with suppress(OSError):
-            self.input.close()
-        self.output.close()
-        self.said.close()
+        self.child.kill()
+        self.reader.join()
+        self.child.close()
 
 
-def _settle(future: Future[Answer], outcome: Answer | BrtError) -> None:
-    if future.set_running_or_notify_cancel():
-        if isinstance(outcome, BrtError):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-
-
-def _how(code: int, said: str) -> str:
-    """Say in words how a process ended."""
-    if code >= 0:
-        return f"exit status {code}" + (f": {said[-200:]}" if said else "")
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hints = {
-        "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "
-        "with -DGGML_NATIVE=OFF, or take the wheel of a bundle ('pytest-brt bundle DIR' on a "
-        "machine with a network)",
-        "SIGKILL": "killed from outside, often for want of memory",
-        "SIGABRT": said[-200:],
-    }
-    hint = hints.get(name, "")
-    return f"{name}, {hint}" if hint else name
-
-
-def last_line(said: IO[bytes]) -> str:
+def _last_line(said: IO[bytes]) -> str:
     """Return the last line that a process printed into the file `said`."""
     size = said.seek(0, os.SEEK_END)
     said.seek(max(0, size - _LAST_WORDS))
     lines = said.read().decode("utf-8", "replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of a process that runs a model."""
-    env = dict(os.environ)
-    # Threads that wait must not spin: tests run on the same cores (3 to 5 times slower if so).
-    env["OMP_WAIT_POLICY"] = "passive"
-    package = str(Path(__file__).parents[2])
-    env["PYTHONPATH"] = os.pathsep.join(p for p in (package, env.get("PYTHONPATH", "")) if p)
-    return env
 
 
 class Host:
@@ -182,8 +205,6 @@ class Host:
         self.start = start
         self.process: _Process | None = None
         self.ready: Ready | None = None
-        #: Times a new process was needed.
-        self.restarts = 0
         self._lock = threading.Lock()
         #: After a crash prompts are asked again one by one, to find the one that kills.
         self._again = threading.Lock()
@@ -195,7 +216,7 @@ class Host:
     @property
     def pid(self) -> int:
         """The process id of the worker, 0 when there is none."""
-        return self.process.popen.pid if self.process and not self.process.dead else 0
+        return self.process.child.pid if self.process and not self.process.dead else 0
 
     def open(self) -> Ready:
         """Start the worker unless it runs, and wait until it has loaded its model.
@@ -210,7 +231,6 @@ class Host:
                 return self.ready
             if self.process is not None:
                 self.process.end("replaced")
-                self.restarts += 1
                 if self.process.illegal and self.start.rearrange:
                     self.start = replace(self.start, rearrange=False)
                     self.notes = (*self.notes, _PLAIN_WEIGHTS)
@@ -225,7 +245,7 @@ class Host:
 
     def _wait_for_start(self, process: _Process) -> Answer:
         try:
-            return process.started.result()
+            return process.started.future.result()
         except WorkerDied as died:
             self._abandon(process)
             raise ModelProblem(
@@ -240,11 +260,8 @@ class Host:
         process.end("start given up")
         self.process = None
 
-    def ask(
-        self, do: str, *, prompt: Prompt | None = None, texts: tuple[str, ...] = (),
-        adapter: str = "",
-    ) -> tuple[Answer, tuple[str, ...]]:  # fmt: skip
-        """Return the answer to an order, and remarks when it took more than one process.
+    def ask(self, order: Order) -> tuple[Asked, tuple[str, ...]]:
+        """Return the order with its answer, and remarks when it took more than one process.
 
         Of a prompt that meets a crash only the samples that were lost are asked for again, in
         the time that is left of its own.
@@ -252,7 +269,6 @@ class Host:
         Raises:
             ModelProblem: the order failed, or killed the worker twice.
         """
-        order = Order(do=do, id=0, prompt=prompt, texts=texts, adapter=adapter)
         begin = time.monotonic()
         try:
             return self._once(order), ()
@@ -260,23 +276,23 @@ class Host:
             first = died
         if self._closed:
             raise ModelProblem("the model was closed")
+        prompt = order.prompt
         if prompt is not None:
             lost = tuple(n for n in range(prompt.samples) if n not in first.saved)
             left = max(0.1, prompt.seconds - (time.monotonic() - begin)) if prompt.seconds else 0.0
             order = replace(order, prompt=replace(prompt, seconds=left), numbers=lost)
         with self._again:
             try:
-                answer = self._once(order)
+                asked = self._once(order)
             except WorkerDied as died:
                 raise ModelProblem(
                     f"the model's worker died twice over this prompt: {died} "
                     "(run 'pytest-brt models doctor')"
                 ) from died
-        found = {**first.saved, **dict(zip(order.numbers, answer.completions, strict=False))}
-        answer = replace(answer, completions=tuple(found[number] for number in sorted(found)))
-        return answer, (f"the model's worker died ({first}); asked again",)
+        asked.found.update(first.saved)
+        return asked, (f"the model's worker died ({first}); asked again",)
 
-    def _once(self, order: Order) -> Answer:
+    def _once(self, order: Order) -> Asked:
         self.open()
         with self._lock:
             self._number += 1
@@ -285,22 +301,15 @@ class Host:
         if process is None:
             raise WorkerDied("closed")
         seconds = order.prompt.seconds if order.prompt is not None else 0.0
-        future = process.ask(replace(order, id=number))
+        asked = process.ask(replace(order, id=number))
         try:
-            answer = future.result(seconds + _GRACE if seconds else None)
+            answer = asked.future.result(seconds + _GRACE if seconds else None)
         except Late:
             process.end(f"no answer {_GRACE:.0f} s after its time was over")
-            raise WorkerDied(process.dead, process.parts.get(number, {})) from None
-        except WorkerDied as died:
-            raise WorkerDied(str(died), process.parts.get(number, {})) from None
-        except BrtError:
-            raise
-        except BaseException:  # Ctrl-C: let the worker stop what nobody waits for
-            process.tell(Order(do="drop", id=number, adapter=order.adapter))
-            raise
+            raise WorkerDied(process.dead, asked.found) from None
         if answer.problem:
             raise ModelProblem(answer.problem)
-        return answer
+        return asked
 
     def close(self) -> None:
         """End the worker at once; what is being asked ends in ModelProblem."""

@@ -73,8 +73,6 @@ class Lane:
     made: int = 0
     answered: int = 0
     finish: Finish | None = None
-    #: The answer, once it was handed over.
-    done: Completion | None = None
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -85,6 +83,11 @@ class Lane:
     def free(self) -> bool:
         """Whether the next token is bound by no grammar."""
         return self.thought is not None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it goes on and has no place in the batch."""
+        return self.finish is None and self.sequence is None
 
     def take(self, token: int) -> None:
         """Go on with `token`: say what is to be evaluated next, or why the answer ended."""

@@ -1,14 +1,14 @@
 """The part of llama.cpp that is used: one module for every name that comes from llama_cpp.
 
-Only functions of the public C API, as llama-cpp-python mirrors them, are called; the names were
-the same in every release since 0.3.10 but for those that `_FIELDS` and `_NEEDED` check. Runs in
-the worker process only: a wrong argument here ends the process, not an exception.
+Only functions of the public C API, as llama-cpp-python mirrors them, are called. Runs in the worker
+process only: a wrong argument here ends the process, not an exception.
 """
 
 from __future__ import annotations
 
 import ctypes
 import importlib
+import re
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,8 @@ INSTALL = (
     "pip install 'pytest-brt[llama]', which compiles llama.cpp and needs cmake and a C++ compiler, "
     "or from a bundle: pip install --no-index --find-links WHEELS 'pytest-brt[llama]'"
 )
-_NEEDED = (
-    "llama_adapter_lora_init", "llama_backend_init", "llama_context_default_params",
-    "llama_decode", "llama_free", "llama_get_logits_ith", "llama_get_memory",
-    "llama_init_from_model", "llama_log_set", "llama_memory_seq_cp", "llama_memory_seq_rm",
-    "llama_model_default_params", "llama_model_free", "llama_model_get_vocab",
-    "llama_model_is_hybrid", "llama_model_is_recurrent", "llama_model_load_from_file",
-    "llama_n_ctx", "llama_sampler_accept", "llama_sampler_apply", "llama_sampler_chain_add",
-    "llama_sampler_chain_init", "llama_sampler_free", "llama_sampler_init_dist",
-    "llama_sampler_init_grammar", "llama_sampler_init_greedy", "llama_sampler_init_min_p",
-    "llama_sampler_init_temp", "llama_sampler_init_top_k", "llama_sampler_init_top_p",
-    "llama_sampler_sample", "llama_set_abort_callback", "llama_set_adapters_lora",
-    "llama_state_seq_get_data", "llama_state_seq_get_size", "llama_state_seq_set_data",
-    "llama_supports_gpu_offload", "llama_token_to_piece", "llama_tokenize",
-    "llama_vocab_get_add_bos", "llama_vocab_get_attr", "llama_vocab_bos", "llama_vocab_eos",
-    "llama_vocab_is_eog", "llama_vocab_n_tokens", "llama_batch",
-)  # fmt: skip
+#: The first version whose functions are as they are called here.
+_LEAST = (0, 3, 35)
 _WARN, _ERROR, _CONT = 3, 4, 5
 _CONTROL, _USER_DEFINED, _UNKNOWN = 1 << 3, 1 << 4, 1 << 0
 
@@ -53,12 +39,10 @@ def load_library() -> Any:
         raise ModelProblem(f"llama-cpp-python cannot be imported: {error} ({INSTALL})") from error
     except (OSError, RuntimeError) as error:
         raise ModelProblem(f"llama.cpp's library cannot be loaded: {error} ({INSTALL})") from error
-    missing = [name for name in _NEEDED if not hasattr(lib, name)]
-    if missing:
-        version = getattr(lib, "__version__", "?")
+    version = str(getattr(lib, "__version__", "0"))
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < _LEAST:
         raise ModelProblem(
-            f"llama-cpp-python {version!r} has no {missing[0]!r} "
-            "(pip install 'llama-cpp-python>=0.3.35,<0.4')"
+            f"llama-cpp-python {version!r} is too old (pip install 'llama-cpp-python>=0.3.35,<0.4')"
         )
     return lib
 

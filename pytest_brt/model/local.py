@@ -1,24 +1,29 @@
-"""A model in a GGUF file on this machine."""
+"""A model in a GGUF file on this machine: in a worker of ours, or served by a llama-server."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
+from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Prompt, Settings
+from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import Host
-from pytest_brt.model.llama import INSTALL
+from pytest_brt.model.launcher import PACKAGE, find_server
 from pytest_brt.model.machine import available_bytes
-from pytest_brt.model.memory import plan
-from pytest_brt.model.wire import Start
+from pytest_brt.model.memory import DoesNotFit, plan
+from pytest_brt.model.private import PrivateModel, PrivateServer
+from pytest_brt.model.wire import Order, Start
 
-#: Texts are counted together up to this many characters per order.
-_COUNT_TOGETHER = 1_000_000
+_INSTALL = (
+    "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
+    "compiles llama.cpp with cmake and a C++ compiler; from a bundle: pip install --no-index "
+    "--find-links WHEELS 'pytest-brt[llama]'"
+)
 
 
 class LocalModel:
@@ -26,15 +31,13 @@ class LocalModel:
 
     exact = True
 
-    def __init__(
-        self, host: Host, *, adapter: str = "", thinking: int = 0, notes: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, host: Host, *, adapter: str = "", thinking: int = 0) -> None:
         """Use `host`; `thinking` tokens may go before the answer to a weighty question."""
         self.host = host
         self.adapter = adapter
         self.thinking = thinking
-        self._notes = notes
-        self.context = host.start.longest - thinking
+        self._notes = host.start.plan.notes
+        self.context = host.start.plan.longest - thinking
         self.name = Path(host.start.path).name
         if adapter:
             self.name += f"+{Path(adapter).name}"
@@ -57,34 +60,23 @@ class LocalModel:
         """
         if prompt.weighty and not prompt.thinking:
             prompt = replace(prompt, thinking=self.thinking)
-        answer, notes = self.host.ask("ask", prompt=prompt, adapter=self.adapter)
-        if not notes:
-            return answer.completions
-        return tuple(replace(done, notes=(*done.notes, *notes)) for done in answer.completions)
+        order = Order(do="ask", prompt=prompt, adapter=self.adapter)
+        asked, notes = self.host.ask(order)
+        answers = (asked.found[number] for number in sorted(asked.found))
+        return tuple(replace(done, notes=(*done.notes, *notes)) for done in answers)
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return how many tokens each of `texts` has, by the model's own tokenizer."""
-        counts: list[int] = []
-        part: list[str] = []
-        size = 0
-        for text in texts:
-            if part and size + len(text) > _COUNT_TOGETHER:
-                counts += self._count(part)
-                part, size = [], 0
-            part.append(text)
-            size += len(text)
-        return (*counts, *self._count(part))
-
-    def _count(self, texts: list[str]) -> tuple[int, ...]:
         if not texts:
             return ()
-        answer, _ = self.host.ask("count", texts=tuple(texts), adapter=self.adapter)
-        return answer.counts
+        return self._counts(Order(do="count", texts=tuple(texts), adapter=self.adapter))
 
     def measure(self, prompt: Prompt) -> int:
         """Return how many tokens `prompt` has with the template around it."""
-        answer, _ = self.host.ask("measure", prompt=prompt, adapter=self.adapter)
-        return answer.counts[0]
+        return self._counts(Order(do="measure", prompt=prompt, adapter=self.adapter))[0]
+
+    def _counts(self, order: Order) -> tuple[int, ...]:
+        return self.host.ask(order)[0].future.result().counts
 
     def close(self) -> None:
         """End the worker, for every model that shares it."""
@@ -94,16 +86,12 @@ class LocalModel:
 def open_gguf(
     path: str, settings: Settings, *, template: str = "", adapter: str = ""
 ) -> LocalModel:
-    """Return the model in the file at `path`, looked at but not loaded yet.
+    """Return the model in the file at `path` in a worker, looked at but not loaded yet.
 
     Raises:
         ModelProblem: the file is no model, has no chat template, or does not fit the memory.
     """
-    start, thinking, notes = _start(path, settings, template)
-    if adapter:
-        read_header(adapter)
-        start = replace(start, adapters=(adapter,))
-    return LocalModel(Host(start), adapter=adapter, thinking=thinking, notes=notes)
+    return open_pair(path, settings, template=template, adapters=(adapter, adapter))[0]
 
 
 def open_pair(
@@ -113,42 +101,88 @@ def open_pair(
 
     The weights are in memory once; each adapter has a context of its own.
     """
-    start, thinking, notes = _start(path, settings, template)
-    names = tuple(dict.fromkeys(adapter for adapter in adapters if adapter))
-    for name in names:
-        read_header(name)
-    host = Host(replace(start, adapters=names))
-    first, second = (
-        LocalModel(host, adapter=adapter, thinking=thinking, notes=notes) for adapter in adapters
-    )
+    if find_spec("llama_cpp") is None:
+        raise ModelProblem(f"llama-cpp-python is not installed ({_INSTALL})")
+    start = _start(path, settings, template, adapters, available_bytes())
+    thinks = Template(start.template, where=template or path).thinks
+    # A quarter of a small context is for thoughts at most.
+    thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
+    host = Host(start)
+    first, second = (LocalModel(host, adapter=name, thinking=thinking) for name in adapters)
     return first, second
 
 
-def _start(path: str, settings: Settings, template: str) -> tuple[Start, int, tuple[str, ...]]:
-    """Return how the worker starts, the tokens that may be thought, and remarks."""
-    if importlib.util.find_spec("llama_cpp") is None:
-        raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
-    header = read_header(path)
-    source = template_text(template) if template else header.chat_template
-    thinks = Template(source, where=template or path).thinks
-    setup = plan(header, settings, available_bytes())
-    start = Start(
-        path=path,
-        template=source,
-        cells=setup.cells,
-        longest=setup.longest,
-        lanes=setup.lanes,
-        sequences=setup.sequences,
-        batch=setup.batch,
-        cache_type=settings.cache_type,
-        threads=setup.threads,
-        gpu_layers=settings.gpu_layers,
-        state_dir=settings.state_dir,
-        spare_bytes=setup.spare_bytes,
+def open_file(
+    path: str,
+    settings: Settings,
+    *,
+    template: str = "",
+    adapter: str = "",
+    notes: tuple[str, ...] = (),
+) -> Model:
+    """Return the model in the file at `path`: in a worker, or served by a llama-server of ours.
+
+    Nothing is loaded yet.
+
+    Raises:
+        ModelProblem: the file is no model, has no chat template, or does not fit the memory; or
+            the engine that was asked for is not there.
+    """
+    read_header(path)
+    ours, server = find_spec("llama_cpp") is not None, find_server()
+    if settings.engine == "llama-server" and not server:
+        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({_INSTALL})")
+    if not ours and (not server or settings.engine == "inprocess"):
+        raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({_INSTALL})")
+    why = "llama-cpp-python is not installed"
+    if settings.cpu_experts and (settings.engine == "inprocess" or not server):
+        raise ModelProblem(
+            f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "
+            f"--brt-engine at auto; {_INSTALL})"
+        )
+    if settings.cpu_experts:
+        ours, why = False, "it can keep experts in the computer's memory"
+    if ours and settings.engine != "llama-server":
+        try:
+            model = open_gguf(path, settings, template=template, adapter=adapter)
+        except DoesNotFit as problem:
+            if settings.engine == "inprocess" or not server:
+                raise
+            why = f"as it loads weights piece by piece; in a worker: {problem}"
+        else:
+            auto = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
+            model.remark(*notes, *([auto] if settings.engine == "auto" else []))
+            return model
+    if settings.engine == "auto":
+        notes = (*notes, f"engine: a private llama-server (auto: {why})")
+    start = _start(path, settings, template, (adapter,), 0)
+    # What it cannot render it would refuse in the middle of a run.
+    Template(start.template, where=template or path)
+    start = replace(
+        start,
+        template=start.template if template else "",
+        program="" if server == PACKAGE else server,
     )
-    # A quarter of a small context is for thoughts at most.
-    thinking = min(settings.thinking, setup.longest // 4) if thinks else 0
-    return start, thinking, setup.notes
+    return PrivateModel(PrivateServer(start), settings, notes)
+
+
+def _start(
+    path: str, settings: Settings, template: str, adapters: tuple[str, ...], available: int
+) -> Start:
+    """Return how a process that runs the model starts, with `available` bytes of memory."""
+    header = read_header(path)
+    names = tuple(dict.fromkeys(adapter for adapter in adapters if adapter))
+    for name in names:
+        read_header(name)
+    return Start(
+        path=path,
+        template=template_text(template) if template else header.chat_template,
+        plan=plan(header, settings, available),
+        cache_type=settings.cache_type,
+        gpu_layers=settings.gpu_layers,
+        cpu_experts=settings.cpu_experts,
+        adapters=names,
+    )
 
 
 def template_text(path: str) -> str:
@@ -158,7 +192,7 @@ def template_text(path: str) -> str:
         ModelProblem: it cannot be read.
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return bounded_text(Path(path), 1 << 20)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ModelProblem(

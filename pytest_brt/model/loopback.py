@@ -5,10 +5,11 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import re
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -41,16 +42,36 @@ class Response:
     wait: float = 0.0
 
 
+class _SocketConnection(http.client.HTTPConnection):
+    """A connection to a socket in the file system, whose path stands for the host."""
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.host)
+
+
 class Loopback:
     """A server on this machine, by its URL."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
-        """Accept `url` when it leads to this machine.
+        """Accept `url` when it leads to this machine: "http://127.0.0.1:80", "unix:///a/socket".
 
         Raises:
             ModelProblem: it is no http URL, or another machine's.
         """
         parts = urlsplit(url)
+        self.headers = {"Content-Type": "application/json", **(headers or {})}
+        self._live: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._kind: type[http.client.HTTPConnection] = http.client.HTTPConnection
+        self.port: int | None = None
+        if parts.scheme == "unix":
+            self._kind = _SocketConnection
+            self.host, self.url, self.prefix = parts.path, url, ""
+            return
         if parts.scheme != "http" or not parts.hostname:
             raise ModelProblem(
                 f"not an http URL: {url!r} (as in --brt-model server:http://127.0.0.1:8080)"
@@ -59,18 +80,17 @@ class Loopback:
             self.port = parts.port or 80
         except ValueError as error:
             raise ModelProblem(f"no such port in {url!r}: {error}") from error
-        self.host = _loopback_address(parts.hostname, self.port, url)
+        self.host = _loopback_address(parts.hostname, parts.port or 80, url)
         self.url = f"http://{parts.netloc}"
         self.prefix = parts.path.rstrip("/").removesuffix("/chat/completions")
-        self.headers = {"Content-Type": "application/json", **(headers or {})}
-        self._live: set[http.client.HTTPConnection] = set()
-        self._lock = threading.Lock()
-        self._closed = False
 
     def get(self, path: str, seconds: float) -> Response:
         """GET `path`.
 
+        Redirects are not followed.
+
         Raises:
+            ModelProblem: the answer is too long.
             Unreachable: no answer, or half of one.
             TooLate: `seconds` were over before it was complete.
         """
@@ -82,24 +102,31 @@ class Loopback:
 
     def _request(self, method: str, path: str, body: bytes | None, seconds: float) -> Response:
         end = time.monotonic() + seconds
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=max(seconds, 0.001))
+        connection = self._kind(self.host, self.port, timeout=max(seconds, 0.001))
         with self._lock:
             if self._closed:
                 raise ModelProblem(f"the connection to {self.url!r} was closed")
-            self._live.add(connection)
+        taken: list[socket.socket] = []
         # A server that drips would outlast a timeout that counts between two bytes.
-        alarm = threading.Timer(max(seconds, 0.001), _cut, (connection,))
+        alarm = threading.Timer(max(seconds, 0.001), _cut, (taken,))
         alarm.daemon = True
         alarm.start()
         try:
+            connection.connect()
+            # The connection forgets its socket where the answer's end is that of the connection.
+            taken.append(connection.sock)
+            with self._lock:
+                self._live.update(taken)
+            if self._closed or time.monotonic() >= end:  # meanwhile
+                _cut(taken)
             connection.request(method, path, body, self.headers)
-            response = connection.getresponse()
-            raw = response.read(_MOST_BYTES)
-            status = response.status
-            wait = response.headers.get("Retry-After", "")
-            # read(n) is silent about a body that ends early
-            if response.length:
-                raise http.client.IncompleteRead(raw, response.length)
+            with connection.getresponse() as response:
+                raw = response.read(_MOST_BYTES + 1)
+                status, left = response.status, response.length
+                wait = response.headers.get("Retry-After", "")
+            # read(n) is silent about a body that ends early, or that the alarm has cut
+            if (left and len(raw) <= _MOST_BYTES) or time.monotonic() >= end:
+                raise http.client.IncompleteRead(raw, left)
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
             # ValueError and AttributeError: the socket was closed by another thread meanwhile.
             if self._closed:
@@ -110,8 +137,13 @@ class Loopback:
         finally:
             alarm.cancel()
             with self._lock:
-                self._live.discard(connection)
+                self._live.difference_update(taken)
             connection.close()
+        if len(raw) > _MOST_BYTES:
+            raise ModelProblem(
+                f"{self.url!r} answered with more than {_MOST_BYTES >> 20} MB (is it a model's "
+                "server?)"
+            )
         text = raw.decode("utf-8", "replace")
         try:
             value = json.loads(text)
@@ -121,7 +153,7 @@ class Loopback:
             status=status,
             body=value,
             text=" ".join(text[:2000].split()),
-            wait=float(wait) if wait.isdigit() else 0.0,
+            wait=float(wait) if re.fullmatch(r"[0-9]{1,6}", wait) else 0.0,
         )
 
     def close(self) -> None:
@@ -129,13 +161,11 @@ class Loopback:
         with self._lock:
             self._closed = True
             live = list(self._live)
-        for connection in live:
-            _cut(connection)
+        _cut(live)
 
 
-def _cut(connection: http.client.HTTPConnection) -> None:
-    sock = connection.sock
-    if sock is not None:
+def _cut(sockets: Iterable[socket.socket]) -> None:
+    for sock in sockets:
         with suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)
 
@@ -143,7 +173,7 @@ def _cut(connection: http.client.HTTPConnection) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _loopback_address(host: str, port: int, url: str) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+
+#: Bytes read for the memory's bandwidth.
+_READ = 1 << 28
 
 
 def available_bytes() -> int:
@@ -51,3 +55,14 @@ def _lines(path: str) -> list[str]:
         return Path(path).read_text(encoding="ascii").split("\n")
     except OSError:
         return []
+
+
+def bandwidth() -> float:
+    """Return the bytes per second that one thread reads from memory."""
+    table = b"\x01" * _READ
+    best = 0.0
+    for _ in range(4):
+        start = time.monotonic()
+        table.find(b"\x02")  # not there: each byte is read once
+        best = max(best, _READ / max(time.monotonic() - start, 1e-9))
+    return best

@@ -63,7 +63,7 @@ def needed_bytes(
     header: Header, cells: int, *, sequences: int = 0, batch: int = 0, cache_type: str = "f16"
 ) -> int:
     """Return the memory that a model takes with `cells` tokens of context."""
-    sequences = sequences or _sequences(header, _lanes(header, 0, 0))
+    sequences = sequences or _sequences(header, _lanes(header, 0))
     batch = batch or _batch(header, cells)
     context = cells * header.kv_bytes_per_token * _WIDTHS[cache_type]
     states = sequences * header.state_bytes
@@ -86,10 +86,10 @@ def _batch(header: Header, cells: int) -> int:
     return next(fitting, _PASSES[-1])
 
 
-def _lanes(header: Header, asked: int, free: int) -> int:
+def _lanes(header: Header, free: int) -> int:
     """Return the answers at the same time, as many as their running states leave room for."""
-    if asked or not header.state_bytes:
-        return asked or _LANES
+    if not header.state_bytes:
+        return _LANES
     lanes = _LANES_RECURRENT
     while free and lanes > _LEAST_LANES:
         left = max(0, free - header.size)
@@ -118,7 +118,7 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
             f"(use --brt-context {trained} or less)"
         )
     free = int(available * _SHARE)
-    lanes = _lanes(header, settings.lanes, free)
+    lanes = _lanes(header, free)
     sequences = _sequences(header, lanes)
 
     def needs(cells: int) -> int:

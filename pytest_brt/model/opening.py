@@ -16,7 +16,6 @@ from pytest_brt.model.catalogue import (
     models_folder,
     read_names,
 )
-from pytest_brt.model.launcher import find_server
 
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]
@@ -80,7 +79,7 @@ def parse_gguf(rest: str) -> GgufSpec:
 
 
 def _open_gguf(rest: str, settings: Settings) -> Model:
-    from pytest_brt.model.engines import open_file
+    from pytest_brt.model.local import open_file
 
     spec = parse_gguf(rest)
     path = find_model(spec.path, models_folder(settings.models_dir))
@@ -116,6 +115,8 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     named = read_names(folder).default
     if not files and not named:
         return "none", ""
+    from pytest_brt.model.launcher import find_server  # and with it what models need
+
     if find_spec("llama_cpp") is None and not find_server():
         return "none", f"no model: {str(folder)!r} has one, and nothing to run it is installed"
     if named:

@@ -110,10 +110,9 @@ class Picker:
         #: Samplers that narrow the choice, and the one that makes it; the chain owns them.
         self.narrow: list[Any] = []
         if sampling.temperature <= 0:
+            self.narrow.append(lib.llama_sampler_init_top_k(_GREEDY_TOP))
             self.final = lib.llama_sampler_init_greedy()
-            self.top = lib.llama_sampler_init_top_k(_GREEDY_TOP)
         else:
-            self.top = None
             if sampling.top_k > 0:
                 self.narrow.append(lib.llama_sampler_init_top_k(sampling.top_k))
             if sampling.top_p < 1:
@@ -153,10 +152,10 @@ class Picker:
 
     def close(self) -> None:
         """Free the samplers; the picker may not be used after it."""
-        for sampler in (self.chain, self.grammar, self.top):
+        for sampler in (self.chain, self.grammar):
             if sampler is not None:
                 self.lib.llama_sampler_free(sampler)
-        self.chain = self.grammar = self.top = None
+        self.chain = self.grammar = None
 
     def _apply(self, sampler: Any) -> None:
         self.lib.llama_sampler_apply(sampler, ctypes.byref(self.shared.array))
@@ -202,7 +201,7 @@ class Picker:
         instead of the whole vocabulary. Only when none of them is allowed, among all.
         """
         self.shared.fill(logits)
-        for sampler in [self.top] if self.top is not None else self.narrow:
+        for sampler in self.narrow:
             self._apply(sampler)
         self._mask()
         token = self._choose()

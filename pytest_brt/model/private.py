@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -14,15 +9,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
-from pytest_brt.codec import from_json, to_json
+from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Prompt, Settings
-from pytest_brt.model.host import environment, last_line
-from pytest_brt.model.launcher import PACKAGE, Launch, Launched
+from pytest_brt.model.host import Child
 from pytest_brt.model.loopback import Loopback, TooLate, Unreachable
 from pytest_brt.model.server import ServerModel
+from pytest_brt.model.wire import Answer, Start
 
 #: Seconds for a server to load its model.
 _LOADING = 900.0
@@ -33,19 +27,21 @@ _LIVES = 3
 class PrivateServer:
     """The process of the server; started when it is first needed, and again when it has died."""
 
-    def __init__(self, launch: Launch) -> None:
-        self.launch = launch
+    def __init__(self, start: Start) -> None:
+        self.start = start
         self.deaths: list[str] = []
-        self._popen: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
+        #: Holds the socket; nobody else may look into it.
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._loopback: Loopback | None = None
-        self._said: IO[bytes] | None = None
         self._lock = threading.Lock()
         self._closed = False
 
     @property
     def pid(self) -> int:
         """The process id of the server, 0 when there is none."""
-        return self._popen.pid if self._popen and self._popen.poll() is None else 0
+        child = self._child
+        return child.pid if child else 0
 
     def connect(self) -> Loopback:
         """Return a connection to the running server, after starting it if need be.
@@ -58,8 +54,8 @@ class PrivateServer:
                 raise ModelProblem("the model was closed")
             if self._loopback is not None and self.pid:
                 return self._loopback
-            if self._popen is not None:
-                self.deaths.append(self._how())
+            if self._child is not None:
+                self.deaths.append(self._child.how())
                 self._end()
                 if len(self.deaths) >= _LIVES:
                     raise ModelProblem(
@@ -70,71 +66,35 @@ class PrivateServer:
             return self._loopback
 
     def _start(self) -> Loopback:
-        if self._said is None:
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115  # for all lives of the server
-        self._popen = popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pytest_brt.model.launcher"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            env=environment(),
-            start_new_session=True,  # Ctrl-C is for the parent, which ends this process itself
-        )
-        assert popen.stdin is not None
-        assert popen.stdout is not None
-        with suppress(OSError):  # a process that is gone is noticed below
-            popen.stdin.write(to_json(self.launch).encode() + b"\n")
-            popen.stdin.flush()
+        self._folder = tempfile.TemporaryDirectory(prefix="brt-server-", ignore_cleanup_errors=True)
+        start = replace(self.start, socket=f"{self._folder.name}/s.sock")
+        self._child = child = Child("pytest_brt.model.launcher", start)
         try:
-            launched = from_json(popen.stdout.readline(), Launched)
+            answer = from_json(child.output.readline(), Answer)
         except StoreProblem:
-            launched = Launched(problem=self._how())
-        if launched.problem:
-            self._end()
-            self._popen = None
-            raise ModelProblem(
-                f"llama-server cannot serve {self.launch.path!r}: {launched.problem} (another "
-                "engine: --brt-engine inprocess)"
-            )
-        loopback = Loopback(launched.address, {"Authorization": f"Bearer {self.launch.key}"})
-        self._await(loopback)
-        return loopback
-
-    def _await(self, loopback: Loopback) -> None:
-        """Wait until the model is loaded."""
+            answer = Answer(id=0, problem=child.how())
+        if answer.ready is None:
+            raise self._refused(f"{answer.problem} (another engine: --brt-engine inprocess)")
+        loopback = Loopback(f"unix://{start.socket}")
         end = time.monotonic() + _LOADING
-        while time.monotonic() < end and self.pid:
+        while time.monotonic() < end and child.pid:
             with suppress(Unreachable, TooLate):
                 if loopback.get("/health", 10.0).status == 200:
-                    return
+                    return loopback
             time.sleep(0.1)
-        how = "it did not load its model in time" if self.pid else self._how()
-        self._end()
-        self._popen = None
-        raise ModelProblem(f"llama-server cannot serve {self.launch.path!r}: {how}")
+        raise self._refused("it did not load its model in time" if child.pid else child.how())
 
-    def _how(self) -> str:
-        """Say how the process ended."""
-        assert self._popen is not None
-        with suppress(subprocess.TimeoutExpired):
-            self._popen.wait(1.0)
-        code = self._popen.returncode
-        how = "it hangs" if code is None else f"exit status {code}"
-        if code is not None and code < 0:
-            how = signal.Signals(-code).name
-        said = last_line(self._said) if self._said else ""
-        return f"{how}: {said[-200:]}" if said else how
+    def _refused(self, why: str) -> ModelProblem:
+        self._end()
+        return ModelProblem(f"llama-server cannot serve {self.start.path!r}: {why}")
 
     def _end(self) -> None:
-        if self._popen is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._popen.pid, signal.SIGKILL)
-            self._popen.wait()
-            for stream in (self._popen.stdin, self._popen.stdout):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
-        self._loopback = None
+        if self._child is not None:
+            self._child.kill()
+            self._child.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._child = self._loopback = self._folder = None
 
     def close(self) -> None:
         """End the server; what is being asked ends in ModelProblem."""
@@ -143,8 +103,6 @@ class PrivateServer:
         if loopback is not None:
             loopback.close()
         self._end()
-        if self._said is not None:
-            self._said.close()
 
 
 class PrivateModel(ServerModel):
@@ -155,9 +113,9 @@ class PrivateModel(ServerModel):
     def __init__(self, server: PrivateServer, settings: Settings, notes: tuple[str, ...]) -> None:
         super().__init__("http://127.0.0.1:1", settings)  # the server's own comes when it runs
         self.process = server
-        self.name = Path(server.launch.path).name
-        if server.launch.adapter:
-            self.name += f"+{Path(server.launch.adapter).name}"
+        self.name = Path(server.start.path).name
+        for adapter in server.start.adapters:
+            self.name += f"+{Path(adapter).name}"
         for note in notes:
             self._remark(note)
 
@@ -192,12 +150,3 @@ class PrivateModel(ServerModel):
     def close(self) -> None:
         """End the server."""
         self.process.close()
-
-
-def open_private(
-    launch: Launch, settings: Settings, *, found: str, notes: tuple[str, ...] = ()
-) -> PrivateModel:
-    """Return the model of `launch`, served by what `find_server` found; nothing starts yet."""
-    program = "" if found == PACKAGE else found
-    server = PrivateServer(replace(launch, program=program, key=secrets.token_hex(16)))
-    return PrivateModel(server, settings, notes)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Completion, Finish, Prompt, Settings
@@ -57,10 +58,11 @@ class ScriptedModel:
         self.name = f"scripted:{self.path.name}"
         self.context = settings.context or _CONTEXT
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = bounded_text(self.path)
         except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
             raise ModelProblem(
-                f"cannot read the script {path!r}: {error} (name a file after 'scripted:')"
+                f"cannot read the script {path!r}: {reason} (name a file after 'scripted:')"
             ) from error
         self.recorded: list[Recorded] = []
         self.replies: list[_Reply] = []

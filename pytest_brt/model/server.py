@@ -113,7 +113,7 @@ class ServerModel:
             return (self._sample(prompt, 0),)
         start = time.monotonic()
         together = self._together(prompt, facts) if facts.together else []
-        pool = ThreadPoolExecutor(min(self.settings.lanes or _AT_ONCE, prompt.samples))
+        pool = ThreadPoolExecutor(min(_AT_ONCE, prompt.samples))
 
         def one(number: int) -> Completion:
             given = together[number] if number < len(together) else None

@@ -1,4 +1,4 @@
-"""Writes small GGUF files with random weights, to try the machinery without a model.
+"""Writes GGUF files: small ones with random weights, to try the machinery without a model.
 
 `pytest-brt models doctor` generates a few tokens with one in a child process, and the tests use
 them throughout: they load in milliseconds, cost nothing to carry, and say nothing sensible.
@@ -11,10 +11,8 @@ import random
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from pytest_brt.model.gguf_file import Tensor, Value, write_gguf
 
 CHATML = (
     "{% for m in messages %}{{'<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' "
@@ -25,6 +23,62 @@ _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4
 _F32, Q4_0, Q8_0 = 0, 2, 8
 #: Quantisation → bytes of a block of 32 weights, and the scale that spreads them by 0.02.
 _BLOCKS = {Q4_0: (18, 0.02 / 4.6), Q8_0: (34, 0.02 / 73.9)}
+Scalar = str | int | float | bool
+Value = Scalar | Sequence[str] | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """One tensor of a file; `fill` makes its bytes when they are written."""
+
+    name: str
+    #: Columns first, as GGUF stores them.
+    shape: tuple[int, ...]
+    kind: int
+    size: int
+    fill: Callable[[], bytes]
+
+
+def _pack_string(text: str) -> bytes:
+    raw = text.encode()
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def _pack(value: Value) -> bytes:
+    if isinstance(value, bool):
+        return struct.pack("<I?", 7, value)
+    if isinstance(value, int):
+        return struct.pack("<II", 4, value)
+    if isinstance(value, float):
+        return struct.pack("<If", 6, value)
+    if isinstance(value, str):
+        return struct.pack("<I", 8) + _pack_string(value)
+    if all(isinstance(item, str) for item in value):
+        body = b"".join(_pack_string(str(item)) for item in value)
+        return struct.pack("<IIQ", 9, 8, len(value)) + body
+    body = struct.pack(f"<{len(value)}i", *(int(item) for item in value))
+    return struct.pack("<IIQ", 9, 5, len(value)) + body
+
+
+def write_gguf(
+    path: Path, keys: Mapping[str, Value], tensors: Sequence[Tensor], *, version: int = 3
+) -> Path:
+    """Write a GGUF file of `keys` and `tensors` to `path` and return it."""
+    with path.open("wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(keys)))
+        for key, value in keys.items():
+            file.write(_pack_string(key) + _pack(value))
+        offset = 0
+        for tensor in tensors:
+            shape = struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
+            place = struct.pack("<IQ", tensor.kind, offset)
+            file.write(_pack_string(tensor.name) + shape + place)
+            offset += -(-tensor.size // 32) * 32
+        file.write(bytes(-file.tell() % 32))
+        for tensor in tensors:
+            file.write(tensor.fill())
+            file.write(bytes(-file.tell() % 32))
+    return path
 
 
 class Weights:
@@ -257,21 +311,3 @@ def write_mamba(path: Path, *, seed: int = 0, words: Mapping[str, Value] | None 
             make.normal(p + "ssm_out.weight", width, inner),
         ]
     return write_gguf(path, {**keys, **words}, tensors)
-
-
-def write_lora(path: Path, *, architecture: str = "llama", seed: int = 1) -> Path:
-    """Write a LoRA adapter of rank 4 for the models of `write_llama` to `path`."""
-    width, rank, layers = 64, 4, 2
-    keys: dict[str, Value] = {
-        "general.type": "adapter",
-        "general.architecture": architecture,
-        "adapter.type": "lora",
-        "adapter.lora.alpha": 8.0,
-    }
-    make = Weights(seed, scale=0.5)
-    tensors = []
-    for layer in range(layers):
-        name = f"blk.{layer}.attn_q.weight"
-        tensors.append(make.normal(f"{name}.lora_a", rank, width))
-        tensors.append(make.normal(f"{name}.lora_b", width, rank))
-    return write_gguf(path, keys, tensors)

@@ -1,44 +1,43 @@
-"""What the worker process and its parent say to each other: one JSON object per line."""
+"""What the process of a model and its parent say to each other: one JSON object per line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.memory import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """The first line: what to load, and how."""
+    """The first line: what to load or to serve, and how."""
 
     path: str
-    #: The chat template's text.
+    #: The chat template's text; a server takes the file's own for "".
     template: str
-    cells: int
-    longest: int
-    lanes: int
-    sequences: int
-    #: Tokens of one pass.
-    batch: int = 512
+    plan: Plan
     cache_type: str = "f16"
-    threads: int
+    #: -1 takes what fits.
     gpu_layers: int = -1
-    #: Let llama.cpp rearrange the weights for this CPU.
-    rearrange: bool = True
-    state_dir: str = ""
-    #: Bytes of memory for prefixes that had to leave the context.
-    spare_bytes: int = 0
-    #: LoRA adapters that prompts may ask for.
+    #: LoRA adapters that prompts may ask for; a server applies the one it has to all.
     adapters: tuple[str, ...] = ()
+    #: Let llama.cpp rearrange the weights for this CPU (worker only).
+    rearrange: bool = True
+    #: Layers whose experts stay in the computer's memory (llama-server only).
+    cpu_experts: int = 0
+    #: The program llama-server, or "" for the package that has one.
+    program: str = ""
+    #: Where the server listens: a path ending in ".sock", in a folder that is ours alone.
+    socket: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """Something to do."""
 
-    #: ask, count, measure, drop
+    #: ask, count, measure
     do: str
-    id: int
+    id: int = 0
     prompt: Prompt | None = None
     #: Numbers of the samples that are wanted of the prompt; () for all.
     numbers: tuple[int, ...] = ()
@@ -49,12 +48,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """The worker has loaded its model."""
+    """The model is loaded, or a server on its way to load it."""
 
-    version: str
-    gpu: bool
-    recurrent: bool
-    cells: int
+    gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +61,7 @@ class Answer:
     #: One line when it failed, else "".
     problem: str = ""
     ready: Ready | None = None
-    completions: tuple[Completion, ...] = ()
-    #: Number of the one sample in it, when others are still to come; -1 for the whole answer.
-    part: int = -1
+    #: The answer of one sample, and the sample's number; the others come by themselves.
+    completion: Completion | None = None
+    sample: int = -1
     counts: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
 """The process that a model lives in: orders on stdin, answers on a private copy of stdout.
 
-A thread reads the orders while llama.cpp evaluates (its calls let other threads run), so that a
-prompt can be given up in the middle, and the process ends at once when its parent is gone.
+A thread reads the orders while llama.cpp evaluates (its calls let other threads run), so that the
+process ends at once when its parent is gone.
 """
 
 from __future__ import annotations
@@ -11,20 +11,16 @@ import queue
 import sys
 import threading
 import traceback
-from pathlib import Path
 from typing import BinaryIO
 
-from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.gguf import read_header
-from pytest_brt.model.header import Header
 from pytest_brt.model.llama import Weights
-from pytest_brt.model.states import StateFolder
 from pytest_brt.model.wire import Answer, Order, Ready, Start
 
 
@@ -61,11 +57,7 @@ class Worker:
     def read(self) -> None:
         """Pass orders on; the end of the input ends the process, whatever it is doing."""
         for line in self.orders:
-            order = from_json(line, Order)
-            if order.do == "drop":
-                for engine in self.engines.values():
-                    engine.drop(order.id)
-            self.inbox.put(order)
+            self.inbox.put(from_json(line, Order))
         os._exit(0)
 
     def take(self, *, wait: bool) -> None:
@@ -89,31 +81,24 @@ class Worker:
             elif order.do == "measure" and order.prompt is not None:
                 rendered = engine.conversations.render(order.prompt)
                 self.say(Answer(id=order.id, counts=(len(rendered.ids),)))
-            elif order.do == "drop":
-                engine.drop(order.id)
             else:
                 self.say(Answer(id=order.id, problem=f"unknown order {order.do!r}"))
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
 
     def ask(self, engine: Engine, number: int, prompt: Prompt, wanted: tuple[int, ...]) -> None:
-        """Submit a prompt; the engine delivers its answer in a later step."""
+        """Submit a prompt; the engine delivers its answers in later steps."""
 
-        def deliver(outcome: tuple[Completion, ...] | ModelProblem) -> None:
+        def deliver(sample: int, outcome: Completion | ModelProblem) -> None:
             if isinstance(outcome, ModelProblem):
                 self.say(Answer(id=number, problem=str(outcome)))
             else:
-                self.say(Answer(id=number, completions=outcome))
+                self.say(Answer(id=number, completion=outcome, sample=sample))
 
-        def each(sample: int, done: Completion) -> None:
-            if prompt.samples > 1:
-                self.say(Answer(id=number, completions=(done,), part=sample))
-
-        engine.submit(number, prompt, deliver, each, wanted)
+        engine.submit(prompt, deliver, wanted)
 
     def load(self, start: Start) -> Ready:
         """Load the model, and a context for it and for each adapter."""
-        header = read_header(start.path)
         weights = Weights(start.path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
         template = Template(
             start.template,
@@ -122,42 +107,26 @@ class Worker:
             eos=weights.name(weights.eos),
         )
         conversations = Conversations(weights, template)
-        version = str(getattr(weights.lib, "__version__", "?"))
+        plan = start.plan
         for adapter in ("", *start.adapters):
             context = Context(
                 weights,
-                cells=start.cells,
-                sequences=start.sequences,
-                outputs=start.sequences,
-                threads=start.threads,
-                batch=start.batch,
+                cells=plan.cells,
+                sequences=plan.sequences,
+                threads=plan.threads,
+                batch=plan.batch,
                 cache_type=start.cache_type,
                 adapter=adapter,
             )
             self.engines[adapter] = Engine(
                 context,
                 conversations if not adapter else Conversations(weights, template),
-                lanes=start.lanes,
-                sequences=start.sequences,
-                longest=start.longest,
-                states=StateFolder(start.state_dir, _state_key(header, adapter, version)),
-                spare_bytes=start.spare_bytes,
+                lanes=plan.lanes,
+                sequences=plan.sequences,
+                longest=plan.longest,
+                spare_bytes=plan.spare_bytes,
             )
-        return Ready(
-            version=version,
-            gpu=weights.gpu,
-            recurrent=weights.recurrent,
-            cells=self.engines[""].context.cells,
-        )
-
-
-def _state_key(header: Header, adapter: str, version: str) -> str:
-    """Return what a saved prefix depends on: the model, the adapter, the version of llama.cpp."""
-    files = []
-    for path in [header.path, *([adapter] if adapter else [])]:
-        stat = Path(path).stat()
-        files.append(f"{Path(path).resolve()}:{stat.st_size}:{stat.st_mtime_ns}")
-    return content_id(version, *files)
+        return Ready(gpu=weights.gpu)
 
 
 def main() -> None:

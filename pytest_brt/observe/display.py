@@ -9,15 +9,11 @@ from enum import StrEnum
 
 from pytest_brt.observe.watch import Seen
 from pytest_brt.reading.compare import is_steady
-from pytest_brt.reading.compound import is_compound
 from pytest_brt.syntax import parse
 
 _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"
 )
-
-#: Lines of the longest output of a loop or another block that is compared.
-_MOST_LINES = 40
 
 
 class Form(StrEnum):
@@ -33,15 +29,13 @@ class Display:
     """One form of the result of one statement."""
 
     form: Form
-    #: The expression whose value it is, or whose evaluation prints it; for `compound` a statement.
+    #: The expression whose value it is, or whose evaluation prints it.
     expression: str
     #: What it looked like on the buggy tree.
     text: str
     #: The value survives eval(repr(value)) == value.
     evaluable: bool = False
     type: str = ""
-    #: It is what a loop or another block of statements printed.
-    compound: bool = False
 
 
 def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
@@ -54,7 +48,7 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
         return ()
     expression = shown_expression(seen.step.source)
     if not expression:
-        return _printed_by_block(seen.step.source, did.stdout)
+        return ()
     found: list[Display] = []
     printed = printed_argument(seen.step.source)
     stdout = did.stdout.rstrip("\n")
@@ -81,14 +75,6 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
         else:
             found.append(Display(form=Form.STDOUT, expression=expression, text=did.stdout))
     return tuple(display for display in found if blank or display.text.strip())
-
-
-def _printed_by_block(source: str, stdout: str) -> tuple[Display, ...]:
-    """Return what a loop or another block of statements printed, unless it is of no use."""
-    if not is_compound(source) or not stdout.strip() or stdout.count("\n") > _MOST_LINES:
-        return ()
-    shown = Display(form=Form.STDOUT, expression=source, text=stdout, compound=True)
-    return (shown,) if can_compare(shown) else ()
 
 
 def shown_expression(source: str) -> str:

@@ -111,19 +111,6 @@ def module_name(path: str, subject: Subject) -> str:
     return ""
 
 
-def is_project_path(path: str, subject: Subject) -> bool:
-    """Say whether a path, perhaps of another machine, is that of a file of the project's code.
-
-    The folder that a project was cloned to has its name too, so the file must be there.
-    """
-    parts = path.replace("\\", "/").split("/")
-    return any(
-        part.removesuffix(".py") in subject.packages
-        and any(Path(subject.root, root, *parts[place:]).is_file() for root in subject.source_roots)
-        for place, part in enumerate(parts)
-    )
-
-
 def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the project's Python and documentation files."""
     seen = 0

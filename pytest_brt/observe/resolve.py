@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
-from pytest_brt.observe.constructions import find_makings
 from pytest_brt.observe.project import Bindings, find_bindings, main_packages
 from pytest_brt.reading.names import names_of
 
@@ -54,29 +53,17 @@ class Resolver:
     own: dict[str, str] = field(default_factory=dict)
     #: name → statements that bind it, () when nothing does.
     known: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Names that the report only calls, as functions; they may be methods.
-    called: frozenset[str] = frozenset()
-    #: Names whose object the report does not tell of: one like those of the project's tests.
-    guessed: set[str] = field(default_factory=set)
 
     def resolve(self, names: Iterable[str]) -> None:
         """Fill `known` for `names`, cheap ways first; those asked before are not tried again."""
         unknown = sorted(set(names) - set(self.known))
-        rest = self._import(unknown)
-        if rest:
-            self._make(rest)
-        for name in unknown:
-            self.known.setdefault(name, ())
-
-    def _import(self, unknown: Iterable[str]) -> list[str]:
-        """Resolve names that can be imported, or that the project's docs bind; return others."""
-        unknown = list(unknown)
         self._try({name: self._near(name) for name in unknown})
         rest = [name for name in unknown if name not in self.known]
         if rest:
             bindings = find_bindings(self.engine.subject, rest)
             self._try({name: self._far(name, bindings) for name in rest})
-        return [name for name in rest if name not in self.known]
+        for name in unknown:
+            self.known.setdefault(name, ())
 
     def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the statements that bind `names`, as far as they are known, without doubles."""
@@ -126,33 +113,12 @@ class Resolver:
         packages = main_packages(self.engine.subject)
         return [(f"from {package} import {used[0]}", way) for package in packages]
 
-    def _make(self, names: list[str]) -> None:
-        """Make the object of a variable, or of a method that is named without one."""
-        makings = find_makings(self.engine.subject, names, self.called)
-        makers = {name for making in makings for name in making.needs}
-        self._import(sorted(makers - set(self.known) - set(names)))
-        ways: dict[str, list[tuple[str, ...]]] = {}
-        checks: dict[tuple[str, ...], str] = {}
-        for making in makings:
-            imports = [self.known.get(name) or making.own_import for name in making.needs]
-            if imports and all(imports):
-                way = (*(line for one in imports for line in one), making.line)
-                ways.setdefault(making.name, []).append(way)
-                checks[way] = making.check
-        self._try(ways, checks)
-        self.guessed |= {name for name in ways if name in self.known}
-
-    def _try(
-        self,
-        ways: Mapping[str, list[tuple[str, ...]]],
-        checks: Mapping[tuple[str, ...], str] | None = None,
-    ) -> None:
-        """Run every way of binding, and what must hold then, and keep the first that works."""
+    def _try(self, ways: Mapping[str, list[tuple[str, ...]]]) -> None:
+        """Run every way of binding and keep the first that works."""
         flat = [(name, way) for name, choices in ways.items() for way in choices]
         if not flat:
             return
-        after = checks or {}
-        statements = tuple("\n".join([*way, after.get(way, "")]) for _, way in flat)
+        statements = tuple("\n".join(way) for _, way in flat)
         seen = self.engine.observe(Program(statements=statements)).observed
         for observed in seen:
             name, way = flat[observed.index]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
-import itertools
 import re
 from dataclasses import dataclass, replace
 
@@ -12,22 +10,16 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.observe.complete import completed
 from pytest_brt.observe.console_scripts import Entry, entries
-from pytest_brt.reading.command import Command
-from pytest_brt.reading.reported_files import File, World, read_world
+from pytest_brt.reading.reported_files import Command, File, World, read_world
 from pytest_brt.reading.steps import Role
 from pytest_brt.types import FileChange, Issue
 
 _BUILDS = re.compile(
     r"source_?dir\w*\W+(?:.{0,40}\W)?output_?dir|<?sourcedir>?\s+<?outputdir>?", re.IGNORECASE
 )
-#: Where a part of a unified diff begins.
-HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 _INI_LINE = re.compile(r"^\s*[\w.-]+\s*[=:]")
 #: Commands of one report that are run.
 _MOST = 3
-#: Share of the same lines from which on two documents, of so many lines at least, are versions
-#: of one, and how many are compared.
-_ALIKE, _LINES, _DOCUMENTS = 0.6, 3, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +32,6 @@ class Played:
     status: int
     #: Standard output, then standard error.
     output: str
-    #: Standard output alone.
-    printed: str = ""
     #: Content of the given files, and of those the report shows as written, by path; the
     #: first 4,000 characters.
     written: tuple[tuple[str, str], ...] = ()
@@ -69,15 +59,12 @@ def play(issue: Issue, engine: Engine) -> Stage:
     paths = [file.path for file in world.files]
     files = tuple(completed(file, issue.text, paths, engine.subject) for file in safe)
     commands = [c for c in world.commands if c.role is not Role.CONTRAST]
-    versions = has_versions(world)
-    if versions and not any(command.arguments or command.stdin for command in commands):
-        commands = []  # the tool's name alone, beside what it makes of a document
     given = bool(commands)
     if not commands and files:
         shown = {file.path for file in files}
-        if not (world.quotes or world.named or versions):
+        if not (world.quotes or world.named):
             files = ()  # snippets alone: nothing that a command would be about
-        commands, files = _for_files(known, files, engine, alone=versions)
+        commands, files = _for_files(known, files, engine)
         files = tuple(
             completed(file, issue.text, paths, engine.subject, empty=file.path not in shown)
             for file in files
@@ -87,18 +74,6 @@ def play(issue: Issue, engine: Engine) -> Stage:
         for command in commands[:_MOST]
     ]
     return Stage(world=world, played=tuple(one for one in played if one is not None))
-
-
-def has_versions(world: World) -> bool:
-    """Say whether the report shows a document twice, and not quite the same: what a tool made."""
-    if world.files and any(HUNK.search(document.text) for document in world.documents):
-        return True
-    texts = [document.text.split("\n") for document in world.documents]
-    return any(
-        _ALIKE <= difflib.SequenceMatcher(None, one, other, autojunk=False).ratio() < 1
-        for one, other in itertools.combinations(texts[:_DOCUMENTS], 2)
-        if min(len(one), len(other)) >= _LINES
-    )
 
 
 def _is_safe(path: str) -> bool:
@@ -115,12 +90,9 @@ def _whole(file: File) -> File:
 
 
 def _for_files(
-    known: dict[str, Entry], files: tuple[File, ...], engine: Engine, *, alone: bool
+    known: dict[str, Entry], files: tuple[File, ...], engine: Engine
 ) -> tuple[list[Command], tuple[File, ...]]:
-    """Work out the command for files that the report shows without one.
-
-    For the first `alone`, where the others may be what becomes of it.
-    """
+    """Work out the command for files that the report shows without one."""
     documents = [file.path for file in files if file.path.endswith(".rst")]
     python = [file.path for file in files if file.path.endswith(".py")]
     if documents:
@@ -134,8 +106,7 @@ def _for_files(
             return [command], (*files, *extra)
     own = [name for name in known if name in engine.subject.packages]
     if own and python:
-        arguments = tuple(python[:1] if alone else python)
-        command = Command(name=own[0], arguments=arguments, role=Role.SHOWN)
+        command = Command(name=own[0], arguments=tuple(python), role=Role.SHOWN)
         return [command], files
     return [], files
 
@@ -144,7 +115,7 @@ def _builder(known: dict[str, Entry], engine: Engine) -> str:
     """Return the command whose help says that it takes a source and an output folder."""
     for name, entry in known.items():
         seen = _observe(_statement(entry, ("--help",), ()), (), engine)
-        if seen is not None and _BUILDS.search(" ".join(seen[2].split())):
+        if seen is not None and _BUILDS.search(" ".join(seen[1].split())):
             return name
     return ""
 
@@ -159,11 +130,11 @@ def _run(
     given: bool,
 ) -> Played | None:
     paths = {*(quote.path for quote in world.quotes if quote.path), *(f.path for f in files)}
-    statement = _statement(entry, command.arguments, tuple(sorted(paths)), command.stdin)
+    statement = _statement(entry, command.arguments, tuple(sorted(paths)))
     seen = _observe(statement, files, engine)
     if seen is None:
         return None
-    status, printed, output, written = seen
+    status, output, written = seen
     # What the report is about stands in its documents; without any, in its code.
     documents = [file for file in files if not file.path.endswith((".py", ".ini", ".cfg", ".toml"))]
     about = documents or [file for file in files if file.path.endswith(".py")]
@@ -171,36 +142,32 @@ def _run(
     others = tuple(file for file in files if file not in about)
     control = _observe(statement, (*others, *empty), engine) if empty else None
     return Played(
-        control=control[2] if control else "",
+        control=control[1] if control else "",
         command=command,
         entry=entry,
         files=files,
         status=status,
         output=output,
-        printed=printed,
         written=tuple(sorted(written.items())),
         given=given,
     )
 
 
-def _statement(
-    entry: Entry, arguments: tuple[str, ...], paths: tuple[str, ...], stdin: str = ""
-) -> str:
-    fed = f"input={stdin!r}" if stdin else "stdin=-3"
+def _statement(entry: Entry, arguments: tuple[str, ...], paths: tuple[str, ...]) -> str:
     return (
         f"(lambda run, sys, path: (lambda done: (done.returncode, done.stdout[-6000:], "
         f"done.stderr[-6000:], {{name: path(name).read_text(encoding='utf-8', errors='replace')"
         f"[:4000] for name in {paths!r} if path(name).is_file()}}))"
         f"(run([sys.executable, *{entry.start!r}, *{arguments!r}], capture_output=True, "
-        f"encoding='utf-8', errors='replace', {fed})))"
+        "encoding='utf-8', errors='replace', stdin=-3)))"
         "(__import__('subprocess').run, __import__('sys'), __import__('pathlib').Path)"
     )
 
 
 def _observe(
     statement: str, files: tuple[File, ...], engine: Engine
-) -> tuple[int, str, str, dict[str, str]] | None:
-    """Return exit status, standard output, all output and files; None when it was not run."""
+) -> tuple[int, str, dict[str, str]] | None:
+    """Return exit status, output and files; None when it was not run."""
     changes = tuple(FileChange(path=f.path, content=f.content.encode()) for f in files)
     program = Program(statements=(statement,), files=changes, statement_seconds=40.0)
     observed = engine.observe(program).observed
@@ -211,4 +178,4 @@ def _observe(
         status, out, err, written = ast.literal_eval(value.repr)
     except (ValueError, SyntaxError):
         return None
-    return status, out, f"{out}\n{err}" if err else out, written
+    return status, f"{out}\n{err}" if err else out, written

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Observed, Program
-from pytest_brt.observe.instances import through_instances
 from pytest_brt.observe.resolve import Resolver
-from pytest_brt.reading.names import Names, names_of, only_called
+from pytest_brt.reading.names import Names, names_of
 from pytest_brt.reading.steps import Script, Step
 from pytest_brt.syntax import parse
 
@@ -38,10 +37,6 @@ class Replayed:
     seen: tuple[Seen, ...]
     resolver: Resolver
 
-    def value_of(self, index: int) -> Observed | None:
-        """Return what statement number `index` did."""
-        return self.seen[index].did
-
 
 def watch(script: Script, engine: Engine) -> Replayed:
     """Run the statements of `script` in one namespace, in order.
@@ -54,7 +49,6 @@ def watch(script: Script, engine: Engine) -> Replayed:
     unbound = [_unbound(every, index) for index in range(len(steps))]
     resolver.resolve(frozenset().union(*unbound) if unbound else frozenset())
     prelude = resolver.imports_for(frozenset().union(*unbound) if unbound else ())
-    steps = through_instances(steps, resolver)
     skip = {i for i, step in enumerate(steps) if _is_star(every[i]) or _is_alone(step.source)}
     done: dict[int, Observed] = {}
     ended: dict[int, str] = {}
@@ -87,10 +81,9 @@ def watch(script: Script, engine: Engine) -> Replayed:
 
 
 def _resolver(steps: tuple[Step, ...], every: list[Names], engine: Engine) -> Resolver:
-    """Return a resolver that knows what the report imports and calls."""
+    """Return a resolver that knows what the report imports."""
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    called = only_called(step.source for step in steps)
-    return Resolver(engine=engine, stars=stars, own=_own_imports(steps), called=called)
+    return Resolver(engine=engine, stars=stars, own=_own_imports(steps))
 
 
 def _unbound(every: list[Names], index: int) -> frozenset[str]:

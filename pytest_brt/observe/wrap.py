@@ -96,7 +96,7 @@ def _from_exports(replayed: Replayed, engine: Engine) -> Iterator[tuple[int, str
     unlike = []
     for index, seen in enumerate(replayed.seen):
         shown = displays(seen)
-        if not shown or shown[0].compound or not seen.step.session or "(" in shown[0].text[:1]:
+        if not shown or not seen.step.session or "(" in shown[0].text[:1]:
             continue
         for said in seen.step.claims:
             if (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pytest_brt.observe.display import Display, Form
-from pytest_brt.oracle.write import literal, tidy
+from pytest_brt.oracle.write import literal
 from pytest_brt.syntax import parse
 
 #: Types of what is compared by identity; "" is not known.
@@ -24,7 +24,7 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
         The lines, and whether they need the fixture `capsys`.
     """
     same = "!=" if differs else "=="
-    expression = tidy(display.expression) if display.compound else _grouped(display.expression)
+    expression = _grouped(display.expression)
     if display.form is Form.VALUE and display.evaluable:
         if other.strip() in ("True", "False", "None") and display.type in _SINGLETONS:
             return (f"assert {expression} is {'not ' if differs else ''}{other.strip()}",), False
@@ -38,7 +38,7 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
     if capsys:
         return (
             *lines,
-            expression if display.compound else display.expression,
+            display.expression,
             f"assert capsys.readouterr().out {same} {text}",
         ), True
     wrap = "repr" if display.form is Form.VALUE else "str"

@@ -128,3 +128,13 @@ def is_quoted(value: str, text: str) -> bool:
 def simple(name: str) -> str:
     """Return the last part of a dotted name."""
     return name.rsplit(".", 1)[-1]
+
+
+def without_values(message: str) -> str:
+    """Return the words of a message in lower case: numbers as 0, no quotes.
+
+    >>> without_values("line 3: `Name` at 0x7F2")
+    'line 0: name at 0'
+    """
+    message = re.sub(r"0x[0-9a-f]+|\d+", "0", message.lower())
+    return " ".join(re.sub(r"[`'\"\u201c\u201d]+", " ", message).split())

@@ -18,7 +18,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.reports import API_MISMATCH
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.oracle.about import is_about_python
-from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple
+from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
 from pytest_brt.oracle.polarity import pinned
 from pytest_brt.types import (
     CandidateTest,
@@ -224,15 +224,11 @@ def _pins(test: CandidateTest, raised: Raised, facts: Facts) -> str:
 
 def _is_shown(raised: Raised, facts: Facts) -> bool:
     """Say whether the report has an exception with its message, numbers and quotes aside."""
-    message = _plain(first_line(raised))
+    message = without_values(first_line(raised))
     name = simple(raised.type)
     if name not in facts.text:
         return False
-    return len(message) > 8 and message in _plain(facts.text)
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[`'\"\u201c\u201d]+|0x[0-9a-f]+|\d+", " ", text.lower()).split())
+    return len(message) > 8 and message in without_values(facts.text)
 
 
 def is_misuse(raised: Raised) -> bool:

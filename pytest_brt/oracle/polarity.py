@@ -25,10 +25,10 @@ def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
     for text in _demanded(tree):
         for value in wrong:
             if likeness(value, text) >= Likeness.SQUEEZED:
-                return f"demands the reported wrong value {text[:80]}"
+                return f"asserts the value that the report calls wrong: {text[:80]}"
     for name in _wanted_exceptions(tree):
         if name in raised:
-            return f"demands the reported exception {name}"
+            return f"asserts the exception that the report calls wrong: {name}"
     return ""
 
 

@@ -7,8 +7,9 @@ import io
 import re
 import textwrap
 import tokenize
+from itertools import pairwise
 
-from pytest_brt.observe.watch import Replayed
+from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.names import names_of, needed
@@ -56,14 +57,58 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     parts_found = _pieces(draft, replayed)
     if parts_found is None:
         return None
-    header, body = parts_found
+    imports, body = parts_found
+    awaits = is_awaiting("\n".join(body))
+    marks, has_loop = _marks(draft, replayed, awaits)
+    if awaits and not has_loop:
+        imports = [*imports, "import asyncio"]
+    used = "\n".join([*body, *marks, "asyncio" if awaits else ""])
+    header = _imports([*imports, "import pytest"], used)
     definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
-    parts = [f"def {name}({arguments}):", *docstring(draft.sentence)]
-    parts += [indented(line) for line in body]
+    parts = [f"@{mark}" for mark in marks]
+    parts += [f"{'async ' if has_loop else ''}def {name}({arguments}):", *docstring(draft.sentence)]
+    if awaits and not has_loop:
+        scenario = ["async def scenario():", *map(indented, body)]
+        parts += ["", indented("\n".join(scenario)), "", "    asyncio.run(scenario())"]
+    else:
+        parts += [indented(line) for line in body]
     source = "\n".join(parts) + "\n"
     source = "\n\n\n".join(part for part in (header, *definitions, source) if part)
     return source if parses(source) else None
+
+
+def _marks(draft: Draft, replayed: Replayed, awaits: bool) -> tuple[list[str], bool]:
+    """Return the marks that the project's plugins want, and whether one makes a coroutine run."""
+    args = replayed.resolver.engine.subject.pytest_args
+    loaded = {value for option, value in pairwise(args) if option == "-p"}
+    runs = [] if draft.index is None else [*_setup(draft, replayed), draft.index]
+    asks = any(_asked_database(replayed.seen[index]) for index in runs)
+    marks = ["pytest.mark.django_db"] if asks and "django" in loaded else []
+    has_loop = awaits and "asyncio" in loaded
+    return [*marks, *(["pytest.mark.asyncio"] if has_loop else [])], has_loop
+
+
+def is_awaiting(source: str) -> bool:
+    r"""Say whether statements await at their top level, where only a coroutine may.
+
+    >>> is_awaiting("x = await f()"), is_awaiting("async def g():\n    await f()")
+    (True, False)
+    """
+    waiting: list[ast.AST] = list(parse(source).body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
+            return True
+        if isinstance(node, ast.comprehension) and node.is_async:
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return False
+
+
+def _asked_database(seen: Seen) -> bool:
+    return seen.did is not None and seen.did.database
 
 
 def indented(source: str) -> str:
@@ -103,16 +148,17 @@ def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
 
 
 def script(draft: Draft, replayed: Replayed) -> str | None:
-    """Return the same as a script, without a function around it."""
+    """Return the same as a script, without a function around it; None also where it awaits."""
     parts_found = _pieces(draft, replayed)
-    if parts_found is None:
+    if parts_found is None or is_awaiting("\n".join(parts_found[1])):
         return None
-    header, body = parts_found
+    imports, body = parts_found
+    header = _imports(imports, "\n".join(body))
     return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
 
 
-def _pieces(draft: Draft, replayed: Replayed) -> tuple[str, list[str]] | None:
-    """Return the import block and the lines of the test's body."""
+def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | None:
+    """Return the imports and the lines of the test's body."""
     setup = _setup(draft, replayed)
     lines = [tidy(replayed.seen[index].step.source) for index in setup]
     imports, local = _hoist(lines)
@@ -129,7 +175,7 @@ def _pieces(draft: Draft, replayed: Replayed) -> tuple[str, list[str]] | None:
     heads = [line for line in found if _is_import(line)]
     lines_first = [line for way in found for line in way.split("\n") if not _is_import(line)]
     body = [*lines_first, *body]
-    return _imports([*draft.imports, *imports, *heads], "\n".join(body)), body
+    return [*draft.imports, *imports, *heads], body
 
 
 def _setup(draft: Draft, replayed: Replayed) -> list[int]:
@@ -150,7 +196,11 @@ def _setup(draft: Draft, replayed: Replayed) -> list[int]:
     objects = {n for line in sources if not _is_import(line) for n in names_of(line).bound}
     for place, index in enumerate(usable):
         own = sources[place].partition(".")[0] in objects
-        if not own and _sets_for_all(replayed, index, draft.index):
+        # What a database holds is reached by no name.
+        shares = _asked_database(replayed.seen[index]) and _asked_database(
+            replayed.seen[draft.index]
+        )
+        if shares or (not own and _sets_for_all(replayed, index, draft.index)):
             chosen |= {place, *needed(sources, place)}
     return [usable[place] for place in sorted(chosen)]
 
@@ -272,16 +322,28 @@ def _from(module_path: str, names: list[str]) -> list[str]:
 def docstring(sentence: str) -> list[str]:
     """Return the lines of a test's docstring, indented."""
     # Of characters that cannot be seen, some cannot stand in source at all.
-    seen = "".join(letter if letter.isprintable() else " " for letter in sentence)
-    text = " ".join(seen.replace("\\", "\\\\").replace('"""', "'''").split())
+    seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
+    text = seen.replace("\\", "\\\\").replace('"""', "'''").strip()
     if text.endswith('"'):
         text += " "
     if len(text) > 400:
         text = text[:400].rsplit(" ", 1)[0].rstrip("\\") + " …"
     if len(text) <= _WIDTH - 10:
         return [f'    """{text}"""']
-    wrapped = textwrap.wrap(text, _WIDTH - 7, break_long_words=False, break_on_hyphens=False)
-    return [f'    """{wrapped[0]}', *(f"    {line}" for line in wrapped[1:]), '    """']
+    # Several blanks are part of a value that is quoted, and no place to break a line.
+    whole = re.sub(" {2,}", lambda blanks: "\0" * len(blanks[0]), text)
+    wrapped = textwrap.wrap(whole, _WIDTH - 7, break_long_words=False, break_on_hyphens=False)
+    first, *rest = (line.replace("\0", " ") for line in wrapped)
+    return [f'    """{first}', *(f"    {line}" for line in rest), '    """']
+
+
+def one_line(text: str) -> str:
+    r"""Return `text` on one line, with the blanks inside its lines as they are.
+
+    >>> one_line("f(\n    'a  b')\n")
+    "f( 'a  b')"
+    """
+    return re.sub(r"\s*\n\s*", " ", text.strip())
 
 
 def literal(text: str) -> str:

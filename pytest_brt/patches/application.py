@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,9 +14,24 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.kinds import left_out_reason, needs_build
 from pytest_brt.patches.ladder import climb
 from pytest_brt.patches.scan import scan_diff
-from pytest_brt.patches.syntax import find_syntax_errors
 from pytest_brt.patches.target import Target, find_targets
 from pytest_brt.types import AppliedPatch, FileChange, Patch
+
+#: Seconds; compiling takes milliseconds.
+_COMPILING = 30.0
+#: Standard library only, Python 3.8+: the interpreter may be the subject's.
+_SCRIPT = r"""
+import sys
+for path in sys.stdin.buffer.read().split(b"\0"):
+    try:
+        with open(path, "rb") as file:
+            compile(file.read(), "patched", "exec", dont_inherit=True)
+        found = "ok"
+    except Exception as error:
+        found = "%s: %s" % (getattr(error, "lineno", None) or 1, getattr(error, "msg", error))
+    sys.stdout.write(ascii(found)[1:-1] + "\n")
+    sys.stdout.flush()
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +65,16 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
         patch.text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise PatchProblem("not a diff: the text has characters that no file can hold") from error
-    targets = find_targets(scan_diff(patch.text), root)
+    diffs = scan_diff(patch.text)
+    targets = find_targets(diffs.files, root)
     paths = sorted({path for target in targets for path in _paths(target)})
     before = {path: file for path in paths if (file := _read(path, root)) is not None}
     with tempfile.TemporaryDirectory(prefix="brt-patch-") as folder:
         tree, original = Path(folder, "tree"), Path(folder, "original")
         tree.mkdir()
         _write(before, tree)
-        notes = climb(targets, {path: file.content for path, file in before.items()}, tree)
+        contents = {path: file.content for path, file in before.items()}
+        notes = climb(targets, diffs.repairs, contents, tree)
         _check_nothing_else(tree, paths)
         after = {path: file for path in paths if (file := _read(path, tree)) is not None}
         kept, left_out = _divide(before, after, whole)
@@ -141,3 +160,35 @@ def _divide(
 
 def _names(paths: tuple[str, ...] | list[str]) -> str:
     return ", ".join(repr(path) for path in paths)
+
+
+def find_syntax_errors(paths: tuple[str, ...], folder: Path, python: str = "") -> dict[str, str]:
+    """Return what is wrong with those of `paths` in `folder` that do not compile.
+
+    A value is "line: message". `python` is the interpreter to ask, by default the running
+    one. Asking fails when it cannot be started; then all are taken to compile, since the
+    tests that run on the tree will say more.
+    """
+    if not paths:
+        return {}
+    # Not in this process: compiling warns through global state that threads share (an invalid
+    # escape would be an error under -W error), and hostile source can end what compiles it.
+    # Nothing is run: `compile` makes code and throws it away.
+    command = [python or sys.executable, "-I", "-S", "-W", "ignore", "-c", _SCRIPT]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            input="\0".join(paths).encode("utf-8", "surrogateescape"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_COMPILING,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    answers = done.stdout.decode("ascii", "replace").splitlines()
+    found = dict(zip(paths, answers, strict=False))
+    if done.returncode < 0 and len(answers) < len(paths):
+        found[paths[len(answers)]] = "1: the compiler crashed"
+    return {path: answer for path, answer in found.items() if answer != "ok"}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
+from unidiff.patch import Hunk
+
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.diff import Hunk
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.names import decode, without_prefix
+from pytest_brt.patches.names import decode, read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import FileChange
 
@@ -63,36 +65,27 @@ def touched_lines(diff: str) -> dict[str, tuple[int, ...]]:
     if not diff:
         return {}
     found: dict[str, set[int]] = {}
-    for file in scan_diff(diff):
-        if file.new is None:
+    for file in scan_diff(diff).files:
+        name = read_name(file.target_file)
+        if name is None:
             continue
-        lines = found.setdefault(without_prefix(file.new), set())
-        for hunk in file.hunks:
+        lines = found.setdefault(without_prefix(name), set())
+        for hunk in file:
             lines.update(_touched(hunk))
     return {path: tuple(sorted(lines)) for path, lines in found.items()}
 
 
 def _touched(hunk: Hunk) -> set[int]:
-    lines: set[int] = set()
-    # A hunk that leaves no line says which one it follows, not where it starts.
-    first = at = hunk.new_start + (hunk.new_count == 0)
-    last = first + hunk.new_count - 1
-    removed = added = False
-    for line in (*hunk.body, " "):
-        if line.startswith("\\"):
-            continue
-        if line.startswith("+"):
-            lines.add(at)
-            added = True
-        elif line.startswith("-"):
-            removed = True
-            continue
-        else:
-            if removed and not added:
-                lines.update(number for number in (at - 1, at) if first <= number <= last)
-            removed = added = False
-        at += 1
-    return lines
+    kept = {line.target_line_no or 0 for line in hunk.target_lines()}
+    touched: set[int] = set()
+    at = hunk.target_start
+    lines = (line for line in hunk if line.is_context or line.is_added or line.is_removed)
+    for is_context, run in groupby(lines, key=lambda line: line.is_context):
+        left = sum(not line.is_removed for line in run)
+        if not is_context:
+            touched |= set(range(at, at + left)) or {at - 1, at} & kept
+        at += left
+    return touched
 
 
 def _put(place: Path, content: bytes, is_executable: bool) -> None:

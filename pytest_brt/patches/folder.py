@@ -6,16 +6,19 @@ import codecs
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from email import message_from_bytes
 from pathlib import Path
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.names import decode
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 
-_SUFFIXES = (".diff", ".patch", ".mbox")
+#: What files of patches are called.
+SUFFIXES = (".diff", ".patch", ".mbox")
 #: The line that begins a mail in a mailbox: sender, then a date in C's form (RFC 4155).
 _FROM = re.compile(
     rb"^From \S+ .*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}.*\n",
@@ -23,32 +26,24 @@ _FROM = re.compile(
 )
 
 
-def read_patches(folder: Path) -> tuple[Patch, ...]:
-    """Return the patches in `folder` and the folders in it, sorted by name, or of one file.
+def read_patches(*paths: Path) -> tuple[Patch, ...]:
+    """Return the patches in folders and the folders in them, sorted by name, or of files.
 
     ``*.diff`` and ``*.patch`` hold one candidate fix each, also when they are a series of
     mails (``git format-patch --stdout``): the commits of one branch belong together. An
     ``*.mbox`` holds one candidate fix per mail; the second of several is named
-    "box.mbox#2". Hidden files and folders are passed over. Bytes that are not UTF-8 are kept
+    "box.mbox#2". Hidden files and folders are passed over, and links to folders are not
+    followed. Bytes that are not UTF-8 are kept
     as surrogate escapes. A patch's id is the hash of its text, so two files with the same
     text have the same id. Whether the text is a diff, `apply_patch` says.
 
     Raises:
-        UsageProblem: there is no such folder, no patch in it, or one cannot be read.
+        UsageProblem: there is no such folder, no patch in it, or one cannot be read, is no regular
+            file, or is a link that leads out of the folder.
     """
-    if not folder.exists():
-        raise UsageProblem(
-            f"no such folder: {str(folder)!r} (give a folder of *.diff, *.patch and *.mbox, one of"
-            " these files, or git:BRANCH)"
-        )
-    if folder.is_file():
-        if not folder.name.casefold().endswith(_SUFFIXES):
-            raise UsageProblem(
-                f"neither a folder nor a patch: {str(folder)!r} (patches are called *.diff, *.patch"
-                " or *.mbox)"
-            )
-        return tuple(_read(folder, folder.parent))
-    patches = tuple(patch for path in _files(folder) for patch in _read(path, folder))
+    folder = common_folder(paths)
+    found = [file for path in paths for file in _patch_files(path)]
+    patches = tuple(patch for file in dict.fromkeys(found) for patch in _read(file, folder))
     names = Counter(patch.name for patch in patches)
     twice = next((name for name, times in names.items() if times > 1), None)
     if twice is not None:
@@ -61,6 +56,32 @@ def read_patches(folder: Path) -> tuple[Patch, ...]:
     return patches
 
 
+def common_folder(paths: Sequence[Path]) -> Path:
+    """Return the folder from which names of patches count: one folder, or what all lie in."""
+    folders = [path.parent if path.is_file() else path for path in paths]
+    return (
+        folders[0]
+        if len(set(folders)) == 1
+        else Path(os.path.commonpath(map(Path.absolute, folders)))
+    )
+
+
+def _patch_files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise UsageProblem(
+            f"no such folder: {str(path)!r} (give a folder of *.diff, *.patch and *.mbox, such"
+            " files, or git:BRANCH)"
+        )
+    if path.is_dir():
+        return _files(path)
+    if not path.name.casefold().endswith(SUFFIXES):
+        raise UsageProblem(
+            f"neither a folder nor a patch: {str(path)!r} (patches are called *.diff, *.patch"
+            " or *.mbox)"
+        )
+    return [path]
+
+
 def _files(folder: Path) -> list[Path]:
     found = []
     for at, folders, names in os.walk(folder):
@@ -68,19 +89,25 @@ def _files(folder: Path) -> list[Path]:
         found += [
             Path(at, name)
             for name in names
-            if name.casefold().endswith(_SUFFIXES) and not name.startswith(".")
+            if name.casefold().endswith(SUFFIXES) and not name.startswith(".")
         ]
-    files = [path for path in found if path.is_file()]
-    return sorted(files, key=lambda path: path.relative_to(folder).parts)
+    own = folder.resolve()
+    astray = next((path for path in found if not path.resolve().is_relative_to(own)), None)
+    if astray is not None:
+        raise UsageProblem(
+            f"the patch {str(astray)!r} is a link that leads out of its folder (copy the file)"
+        )
+    return sorted(found, key=lambda path: path.relative_to(folder).parts)
 
 
 def _read(path: Path, folder: Path) -> list[Patch]:
     try:
-        data = path.read_bytes()
+        data = read_bounded(path)
     except OSError as error:
         raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
     # File names can hold any bytes, but reports are UTF-8.
-    raw = os.fsencode(path.relative_to(folder).as_posix())
+    below = path.absolute().relative_to(folder.absolute()).as_posix()
+    raw = os.fsencode(below)
     name = on_a_line(raw.decode("utf-8", "backslashreplace"))
     mails = _mails(data)
     if not mails:
@@ -94,7 +121,7 @@ def _read(path: Path, folder: Path) -> list[Patch]:
             id=content_id(text),
             name=name if number == 1 else f"{name}#{number}",
             text=text,
-            file=path.relative_to(folder).as_posix(),
+            file=below,
         )
         for number, text in enumerate(texts, start=1)
     ]

@@ -14,11 +14,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.errors import PatchProblem, UsageProblem
 
 #: Seconds after which git is stuck.
@@ -31,6 +32,8 @@ _FILE, _MEMORY, _CPU = 128 << 20, 4 << 20, 120
 _LIMITED = (
     f'ulimit -f {_FILE // 512}; ulimit -t {_CPU}; ulimit -v {_MEMORY} 2>/dev/null; exec git "$@"'
 )
+#: Bytes of HEAD, of the configuration, and of each other file that we read ourselves.
+_SETTINGS = 1 << 20
 #: Settings of a repository that say what its objects and files are, and start nothing.
 _HARMLESS = re.compile(
     r"(?:core\.(?:autocrlf|eol|filemode|symlinks|ignorecase|precomposeunicode)"
@@ -66,11 +69,15 @@ class Repository:
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that `folder` lies in or is (a bare one), None where there is none."""
+    """Return the repository that `folder` lies in or is (a bare one), None where there is none.
+
+    Raises:
+        UsageProblem: a file that says where it is kept cannot be read.
+    """
     for place in (folder, *folder.parents):
         found = place / ".git"
         if found.is_file():
-            told = found.read_text(encoding="utf-8", errors="surrogateescape")
+            told = _read(found).decode("utf-8", "surrogateescape")
             found = place / told.partition("gitdir:")[2].strip()
         if _is_git(found):
             return Repository(git=found, common=_common(found), work=place)
@@ -85,7 +92,15 @@ def _is_git(place: Path) -> bool:
 
 def _common(git: Path) -> Path:
     link = git / "commondir"
-    return git / link.read_text(encoding="utf-8").strip() if link.is_file() else git
+    return git / os.fsdecode(_read(link).strip()) if link.is_file() else git
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_bounded(path, _SETTINGS)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageProblem(f"cannot read {str(path)!r}, a file of git's: {reason}") from error
 
 
 def run_git(
@@ -98,7 +113,7 @@ def run_git(
     """Run ``git *arguments`` in `folder`: in no repository, or in `repository`.
 
     Raises:
-        UsageProblem: git is not installed.
+        UsageProblem: git is not installed, or a file of the repository cannot be read.
         PatchProblem: git does not end in time.
     """
     if shutil.which("git") is None:
@@ -122,7 +137,7 @@ def run_git(
     }
     overrides = [word for setting in _OVERRIDES for word in ("-c", setting)]
     command = ["/bin/sh", "-c", _LIMITED, "git"] if sys.platform != "win32" else ["git"]
-    with _own_folder(repository, environment) as named:
+    with _own_folder(repository) as named:
         try:
             done = subprocess.run(
                 [*command, *overrides, *arguments],
@@ -143,38 +158,47 @@ def run_git(
 
 
 @contextmanager
-def _own_folder(
-    repository: Repository | None, environment: Mapping[str, str]
-) -> Iterator[dict[str, str]]:
+def _own_folder(repository: Repository | None) -> Iterator[dict[str, str]]:
     """Make a git folder that shows a repository without its configuration; give its name."""
     if repository is None:
         yield {}
         return
     with tempfile.TemporaryDirectory(prefix="brt-git-") as name:
         own = Path(name)
-        links = [(repository.common, part) for part in ("objects", "refs", "packed-refs")]
-        links += [(repository.common, part) for part in ("reftable", "shallow")]
-        links += [(repository.git, "index")]
-        for place, part in links:
-            if (place / part).exists():
-                (own / part).symlink_to((place / part).resolve())
+        parts = ("objects", "refs", "packed-refs", "reftable", "shallow")
+        links = [repository.git / "index", *(repository.common / part for part in parts)]
+        _check_kinds([*links, *_below(repository.common)])
+        for kept in links:
+            if kept.exists():
+                (own / kept.name).symlink_to(kept.resolve())
         (own / "refs").mkdir(exist_ok=True)
-        (own / "HEAD").write_bytes((repository.git / "HEAD").read_bytes())
-        (own / "config").write_text(_settings(repository, environment), encoding="utf-8")
+        (own / "HEAD").write_bytes(_read(repository.git / "HEAD"))
+        (own / "config").write_text(_settings(repository), encoding="utf-8")
         yield {"GIT_DIR": name, "GIT_WORK_TREE": str(repository.work)}
 
 
-def _settings(repository: Repository, environment: Mapping[str, str]) -> str:
+def _below(common: Path) -> Iterator[Path]:
+    """Yield what git opens whatever it is asked: refs, packs, and where other objects are."""
+    for folder in ("refs", "objects/info", "objects/pack"):
+        for at, _, names in os.walk(common / folder):
+            yield from (Path(at, name) for name in names)
+
+
+def _check_kinds(paths: Iterable[Path]) -> None:
+    """Refuse pipes and devices: git would wait for them, or read them without end."""
+    for path in paths:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UsageProblem(
+                f"{str(path)!r} is a pipe, a socket or a device, and git expects a file or a "
+                "folder there (the repository is damaged: clone it again)"
+            )
+
+
+def _settings(repository: Repository) -> str:
     """Return a configuration with what of a repository's own is needed to read it."""
-    path = str(repository.common / "config")
-    said = subprocess.run(
-        ["git", "config", "--no-includes", "--list", "-z", "--file", path],
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    path = repository.common / "config"
+    text = _read(path) if path.exists() else b""
+    said = run_git(Path("/"), "config", "--no-includes", "--list", "-z", "--file", "-", stdin=text)
     lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = false"]
     for entry in said.stdout.decode("utf-8", "replace").split("\0"):
         name, _, value = entry.partition("\n")

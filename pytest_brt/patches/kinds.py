@@ -19,6 +19,9 @@ _CONFIGURATION = frozenset(
 _MIXED_CONFIGURATION = frozenset(("tox.ini", "setup.cfg"))
 #: What the interpreter runs at its start, or instead of the source beside it.
 _STARTUP = ("sitecustomize.py", "usercustomize.py", "*.pth", "*.pyc", "*.pyo")
+#: Folders of what is installed beside the project, and of what tools keep.
+_BESIDE = frozenset(("site-packages", "dist-packages", ".venv", "venv", "__pycache__"))
+_KEPT = frozenset((".pytest_cache", ".hypothesis", ".mypy_cache", ".tox", ".nox"))
 _TESTS = ("test_*.py", "*_test.py", "tests.py")
 #: Top-level folders of tests; deeper down only "tests" is one, since packages called "test"
 #: or "testing" are often code that a project offers.
@@ -45,6 +48,10 @@ def left_out_reason(path: str, before: bytes | None, after: bytes | None) -> str
         return "pytest configuration"
     if _is_any(name, _STARTUP):
         return "code that Python starts by itself"
+    if not _BESIDE.isdisjoint(folders):
+        return "installed code"
+    if not _KEPT.isdisjoint(folders):
+        return "what tools keep"
     if "tests" in folders or (folders and folders[0] in _TEST_FOLDERS) or _is_any(name, _TESTS):
         return "tests"
     return ""

@@ -12,10 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.form import mend, write_form
+from pytest_brt.patches.form import with_line_ends, write_form
 from pytest_brt.patches.git import GitReply, run_git
 from pytest_brt.patches.names import encode
-from pytest_brt.patches.place import find_adrift, find_places, place, split_lines
+from pytest_brt.patches.place import (
+    find_adrift,
+    find_places,
+    first_line,
+    is_bare,
+    is_change,
+    old_lines,
+    place,
+    split_lines,
+)
 from pytest_brt.patches.target import Target
 
 #: Without this flag a hunk without context must be at an end of its file.
@@ -36,10 +45,12 @@ class _Attempt:
     flags: tuple[str, ...] = ()
 
 
-def climb(targets: tuple[Target, ...], before: dict[str, bytes], tree: Path) -> tuple[str, ...]:
+def climb(
+    targets: tuple[Target, ...], repairs: tuple[str, ...], before: dict[str, bytes], tree: Path
+) -> tuple[str, ...]:
     """Apply `targets` to the files in `tree`; return remarks on how it was done.
 
-    `before` has the content of the files that are in `tree`.
+    `repairs` is what reading them put right; `before` has the content of the files in `tree`.
 
     Raises:
         PatchProblem: no attempt succeeds; the files are as they were.
@@ -47,7 +58,7 @@ def climb(targets: tuple[Target, ...], before: dict[str, bytes], tree: Path) -> 
     if not write_form(targets):
         return ()
     reply = None
-    for attempt in _attempts(targets, before):
+    for attempt in _attempts(targets, repairs, before):
         reply = _apply(attempt, tree)
         if not reply.status:
             leniently = f"applied leniently: {', '.join(attempt.repairs)}"
@@ -56,31 +67,33 @@ def climb(targets: tuple[Target, ...], before: dict[str, bytes], tree: Path) -> 
     raise _explain(reply.stderr if reply else "", targets)
 
 
-def _attempts(targets: tuple[Target, ...], before: dict[str, bytes]) -> Iterator[_Attempt]:
-    mended = mend(targets, before)
-    adrift = find_adrift(mended.targets, before)
+def _attempts(
+    targets: tuple[Target, ...], repairs: tuple[str, ...], before: dict[str, bytes]
+) -> Iterator[_Attempt]:
+    mended = with_line_ends(targets, before)
+    adrift = find_adrift(mended, before)
     if adrift is not None:
         path, hunk = adrift
         raise PatchProblem(
-            f"does not apply: the hunk at line {hunk.line} of the patch has no context that says"
-            f" where in {path!r} it belongs (write it with 'git diff -U3')"
+            f"does not apply: the hunk at line {first_line(hunk)} of the patch has no context that"
+            f" says where in {path!r} it belongs (write it with 'git diff -U3')"
         )
-    # git would drop lines beyond wrong counts without a word.
-    if all(hunk.is_counted for target in targets for hunk in target.diff.hunks):
+    if not repairs:
         exact = place(targets, before, search=False)
         if exact is not None:
             yield _Attempt(targets=exact, flags=_BY_NUMBER)
         yield _Attempt(targets=targets)
-    if mended.repairs:
-        yield _Attempt(targets=mended.targets, repairs=mended.repairs)
-    placed = place(mended.targets, before, search=True)
+    if mended != targets:
+        repairs = (*repairs, "line ends converted")
+    if repairs:
+        yield _Attempt(targets=mended, repairs=repairs)
+    placed = place(mended, before, search=True)
     if placed is not None:
-        repairs = (*mended.repairs, "hunks placed by their lines")
-        yield _Attempt(targets=placed, repairs=repairs, flags=_BY_NUMBER)
-    hunks = [hunk for target in targets for hunk in target.diff.hunks]
-    if not any(hunk.is_bare for hunk in hunks):
-        repairs = (*mended.repairs, "differences in blanks ignored")
-        yield _Attempt(targets=mended.targets, repairs=repairs, flags=("--ignore-whitespace",))
+        moved = (*repairs, "hunks placed by their lines")
+        yield _Attempt(targets=placed, repairs=moved, flags=_BY_NUMBER)
+    if not any(is_bare(hunk) for target in targets for hunk in target.hunks):
+        blanks = (*repairs, "differences in blanks ignored")
+        yield _Attempt(targets=mended, repairs=blanks, flags=("--ignore-whitespace",))
 
 
 def _apply(attempt: _Attempt, tree: Path) -> GitReply:
@@ -100,12 +113,12 @@ def _explain(stderr: str, targets: tuple[Target, ...]) -> PatchProblem:
     for target in targets:
         if path not in (target.old, target.new):
             continue
-        changing = (hunk for hunk in target.diff.hunks if hunk.is_change)
+        changing = (hunk for hunk in target.hunks if is_change(hunk))
         for number, hunk in enumerate(changing, start=1):
-            if hunk.old_start == start:
+            if hunk.source_start == start:
                 return PatchProblem(
                     f"does not apply: {path!r} has no lines like those of hunk {number}"
-                    f" (line {hunk.line} of the patch, meant for line {start} of the file)"
+                    f" (line {first_line(hunk)} of the patch, meant for line {start} of the file)"
                 )
     return PatchProblem(f"does not apply: {path!r} has other lines near line {start}")
 
@@ -122,10 +135,11 @@ def _ambiguous(
         elif moved := _OFFSET.match(line):
             number = int(moved[1])
             for target in targets:
-                hunks = [hunk for hunk in target.diff.hunks if hunk.is_change]
+                hunks = [hunk for hunk in target.hunks if is_change(hunk)]
                 if target.path != path or number > len(hunks):
                     continue
-                places = len(find_places(split_lines(before, target), hunks[number - 1].olds))
+                olds = old_lines(hunks[number - 1])
+                places = len(find_places(split_lines(before, target), olds))
                 if places > 1:
                     notes.append(
                         f"hunk {number} of {path!r} fits in {places} places, none at its line:"

@@ -54,15 +54,17 @@ def unquote(inner: str) -> str:
 
 
 def quote(name: str) -> str:
-    """Return `name` as a header must write it so that git reads exactly it.
+    r"""Return `name` as a header must write it so that git and unidiff read exactly it.
 
-    >>> quote("a/pkg/m.py"), quote("a/sp ace.py")
-    ('a/pkg/m.py', '"a/sp ace.py"')
+    A blank is written as a number too: unidiff looks for one between the two names of a line.
+
+    >>> print(quote("a/pkg/m.py"), quote("a/sp ace.py"))
+    a/pkg/m.py "a/sp\040ace.py"
     """
     if _PLAIN.fullmatch(name):
         return name
     inner = "".join(
-        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}"
+        chr(byte) if 32 < byte < 127 and byte not in b'"\\' else f"\\{byte:03o}"
         for byte in encode(name)
     )
     return f'"{inner}"'

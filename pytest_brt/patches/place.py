@@ -10,9 +10,11 @@ skipped and nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 
-from pytest_brt.patches.diff import Hunk
+from unidiff.patch import Hunk
+
 from pytest_brt.patches.names import decode
 from pytest_brt.patches.target import Target
 
@@ -27,6 +29,26 @@ def find_places(lines: Sequence[str], olds: Sequence[str]) -> tuple[int, ...]:
     )
 
 
+def old_lines(hunk: Hunk) -> list[str]:
+    """Return the lines that `hunk` must find, without marks and ends."""
+    return [line.value.removesuffix("\n") for line in hunk.source_lines()]
+
+
+def is_change(hunk: Hunk) -> bool:
+    """Whether `hunk` adds or removes a line."""
+    return bool(hunk.added or hunk.removed)
+
+
+def is_bare(hunk: Hunk) -> bool:
+    """Whether `hunk` has no context."""
+    return not any(line.is_context for line in hunk)
+
+
+def first_line(hunk: Hunk) -> int:
+    """Return the 1-based number of the hunk's "@@" in the patch."""
+    return (hunk[0].diff_line_no or 0) - 1
+
+
 def place(
     targets: tuple[Target, ...], before: dict[str, bytes], *, search: bool
 ) -> tuple[Target, ...] | None:
@@ -39,10 +61,10 @@ def place(
         if target.old is None:
             placed.append(target)
             continue
-        hunks = _place_hunks(target.diff.hunks, split_lines(before, target), search=search)
+        hunks = _place_hunks(target.hunks, split_lines(before, target), search=search)
         if hunks is None:
             return None
-        placed.append(replace(target, diff=replace(target.diff, hunks=hunks)))
+        placed.append(replace(target, hunks=hunks))
     return tuple(placed)
 
 
@@ -52,10 +74,10 @@ def find_adrift(targets: tuple[Target, ...], before: dict[str, bytes]) -> tuple[
         if target.old not in before:
             continue
         lines = split_lines(before, target)
-        for hunk in target.diff.hunks:
-            if hunk.is_change and hunk.is_bare and not _stands(hunk, lines):
-                count = len(find_places(lines, hunk.olds))
-                if count > 1 or not hunk.olds:
+        for hunk in target.hunks:
+            if is_change(hunk) and is_bare(hunk) and not _stands(hunk, lines):
+                olds = old_lines(hunk)
+                if not olds or len(find_places(lines, olds)) > 1:
                     return target.path, hunk
     return None
 
@@ -72,26 +94,27 @@ def _place_hunks(
     # How many lines the hunks so far have added.
     grown = 0
     for hunk in hunks:
-        if not hunk.is_change:
+        if not is_change(hunk):
             continue
-        start = hunk.old_start
+        start, olds = hunk.source_start, old_lines(hunk)
         if not _stands(hunk, lines):
-            places = find_places(lines, hunk.olds) if search else ()
+            places = find_places(lines, olds) if search else ()
             if len(places) != 1:
                 return None
             start = places[0]
         # An old side without lines is numbered by the line before it. A new one would be too,
         # but there git looks one line too early, so it gets the number of the line itself.
-        first = start + (not hunk.olds) + grown
-        placed.append(replace(hunk, old_start=start, new_start=first))
-        grown += len(hunk.news) - len(hunk.olds)
+        there = copy(hunk)
+        there.source_start, there.target_start = start, start + (not olds) + grown
+        placed.append(there)
+        grown += hunk.added - hunk.removed
     return tuple(placed)
 
 
 def _stands(hunk: Hunk, lines: list[str]) -> bool:
     """Whether all that `hunk` must find is at the line that it says."""
-    olds = list(hunk.olds)
+    olds = old_lines(hunk)
     if not olds:
         # Nothing to find: certain at the end of the file only.
-        return hunk.old_start == len(lines) - (not lines[-1])
-    return lines[max(hunk.old_start - 1, 0) :][: len(olds)] == olds
+        return hunk.source_start == len(lines) - (not lines[-1])
+    return lines[max(hunk.source_start - 1, 0) :][: len(olds)] == olds

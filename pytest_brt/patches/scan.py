@@ -1,21 +1,30 @@
-"""Text → the diffs in it, prose and fences left aside."""
+"""Text → the diffs in it, as unidiff reads them.
+
+unidiff reads what git and diff write. What people and models write has prose and fences around
+it, wrong counts, lost blanks, and dates in its names; unidiff refuses that, or leaves out lines
+without a word. So each file is first written as git would write it, and then unidiff reads it.
+"""
 
 from __future__ import annotations
 
 import base64
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchedFile, PatchInfo, PatchSet
+
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.diff import FileDiff, Hunk
-from pytest_brt.patches.names import read_name, split_pair
+from pytest_brt.patches.names import quote, read_name, split_pair
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
     r"|rename old|rename new|similarity index|dissimilarity index|index) (.*)"
 )
+_INDEX = re.compile(r"[0-9a-f]+\.\.[0-9a-f]+")
 _BLOCK = re.compile(r"(literal|delta) (\d{1,12})")
 #: Base 85 as git writes it: a length letter, then groups of five.
 _BASE85 = re.compile(r"[A-Za-z](?:[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5})+")
@@ -25,9 +34,21 @@ _SIGNATURE = "-- "
 _LARGEST = 64 * 1024 * 1024
 #: What a line inside a hunk can begin with.
 _MARKS = (" ", "+", "-", "\\")
+_NO_NEWLINE = "\\ No newline at end of file"
+_DATA = "GIT binary patch\n"
 
 
-def scan_diff(text: str) -> tuple[FileDiff, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diffs:
+    """What a patch says of each file, names as written, and what was put right to read it."""
+
+    #: The numbers of their lines, `diff_line_no`, are those of the patch as it was written.
+    files: tuple[PatchedFile, ...]
+    #: As in "hunk counts corrected".
+    repairs: tuple[str, ...]
+
+
+def scan_diff(text: str) -> Diffs:
     """Return what `text` says of each file, in its order.
 
     Raises:
@@ -38,7 +59,32 @@ def scan_diff(text: str) -> tuple[FileDiff, ...]:
     lines = text.split("\n")
     if not lines[-1]:
         del lines[-1]
-    return _Scanner(lines).files()
+    scanner = _Scanner(lines)
+    files = scanner.files()
+    return Diffs(files=files, repairs=("hunk counts corrected",) if scanner.is_recounted else ())
+
+
+def moved(file: PatchedFile) -> tuple[str, str] | None:
+    """Return the names of a file that is renamed or copied, which never have a prefix."""
+    return _moved(_fields(file))
+
+
+def is_copy(file: PatchedFile) -> bool:
+    """Whether the old file stays where it is."""
+    return "copy from" in _fields(file)
+
+
+def binary_data(file: PatchedFile) -> tuple[str, ...]:
+    """Return the lines of its "GIT binary patch", which unidiff leaves aside, with "index …"."""
+    info = file.patch_info or ()
+    at = next((number for number, line in enumerate(info) if line == _DATA), len(info))
+    index = _fields(file).get("index")
+    return (f"index {index}\n" * bool(index), *info[at:]) if info[at:] else ()
+
+
+def _fields(file: PatchedFile) -> dict[str, str]:
+    found = (_EXTENDED.fullmatch(line.rstrip("\n")) for line in file.patch_info or ())
+    return {match[1]: match[2] for match in found if match}
 
 
 @dataclass(slots=True)
@@ -52,15 +98,26 @@ class _Headers:
     plus: tuple[str | None] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Body:
+    """A hunk as it is given to unidiff."""
+
+    #: Where its "@@" is, from 0.
+    at: int
+    #: With the "@@" first; none where there is nothing in it.
+    lines: list[str]
+
+
 class _Scanner:
     """A cursor over the lines of a patch."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._at = 0
+        self.is_recounted = False
 
-    def files(self) -> tuple[FileDiff, ...]:
-        found: list[FileDiff] = []
+    def files(self) -> tuple[PatchedFile, ...]:
+        found: list[PatchedFile] = []
         while self._at < len(self._lines):
             line = self._line(self._at)
             if line.startswith("diff --git "):
@@ -88,7 +145,7 @@ class _Scanner:
     def _is_pair(self, at: int) -> bool:
         return self._line(at).startswith("--- ") and self._line(at + 1).startswith("+++ ")
 
-    def _git_file(self) -> FileDiff:
+    def _git_file(self) -> PatchedFile:
         start = self._at
         headers = _Headers(pair=split_pair(self._line(start)[len("diff --git ") :]))
         self._at += 1
@@ -99,7 +156,7 @@ class _Scanner:
             self._read_pair(headers)
         return self._rest_of_file(start, headers)
 
-    def _plain_file(self) -> FileDiff:
+    def _plain_file(self) -> PatchedFile:
         start = self._at
         headers = _Headers()
         self._read_pair(headers)
@@ -112,42 +169,66 @@ class _Scanner:
             self._fail(self._at, "no hunk after the file's '---' and '+++' lines")
         self._at += 2
 
-    def _rest_of_file(self, start: int, headers: _Headers) -> FileDiff:
+    def _rest_of_file(self, start: int, headers: _Headers) -> PatchedFile:
         fields = headers.fields
         binary, lacks_data = self._binary()
-        hunks = self._hunks(was_sent_with_cr=self._lines[start].endswith("\r"))
-        moved = _moved(fields)
-        creates, deletes = "new file mode" in fields, "deleted file mode" in fields
+        bodies = self._hunks(was_sent_with_cr=self._lines[start].endswith("\r"))
+        old, new = self._names(start, headers)
+        creates = old is None or "new file mode" in fields
+        deletes = new is None or "deleted file mode" in fields
+        modes = "old mode" in fields and "new mode" in fields
+        if not (bodies or binary or lacks_data or _moved(fields) or creates or deletes or modes):
+            self._fail(start, "the header is not followed by a change")
+        self._check_modes(start, fields)
+        if creates and deletes:
+            self._fail(start, "it both creates and deletes the file")
+        names = (quote(old or new or ""), quote(new or old or ""))
+        head = [f"diff --git {names[0]} {names[1]}", *_extended(fields, creates, deletes)]
+        if lacks_data:
+            head.append(f"Binary files {names[0]} and {names[1]} differ")
+        # A hunk without lines is no change, and unidiff would take the next line for its first.
+        bodies = [body for body in bodies if body.lines]
+        if bodies:
+            head.append("--- " + ("/dev/null" if creates else names[0]))
+            head.append("+++ " + ("/dev/null" if deletes else names[1]))
+        lines = [*head, *(line for body in bodies for line in body.lines)]
+        file = self._read(start, lines)
+        for hunk, body in zip(file, bodies, strict=True):
+            for number, line in enumerate(hunk, start=body.at + 2):
+                line.diff_line_no = number
+        if binary:
+            file.is_binary_file = True
+            data = (f"{line}\n" for line in binary)
+            file.patch_info = PatchInfo([*(file.patch_info or ()), *data])
+        return file
+
+    def _check_modes(self, start: int, fields: dict[str, str]) -> None:
+        """Raise where unidiff would pass over a mode."""
+        modes = [value for name, value in fields.items() if name.endswith(" mode")]
+        for mode in (*modes, fields.get("index", "").partition(" ")[2]):
+            if mode and not mode.isdecimal():
+                self._fail(start, f"mode {mode!r} is not a number")
+
+    def _read(self, start: int, lines: Sequence[str]) -> PatchedFile:
+        """Return the one file that `lines` are of."""
+        try:
+            (file,) = PatchSet("".join(f"{line}\n" for line in lines))
+        except (UnidiffParseError, ValueError) as error:
+            raise PatchProblem(f"malformed diff at line {start + 1}: {error}") from error
+        file.diff_line_no = start + 1
+        return file
+
+    def _names(self, start: int, headers: _Headers) -> tuple[str | None, str | None]:
+        """Return both names as written; None for /dev/null."""
         if headers.minus and headers.plus:
             old, new = headers.minus[0], headers.plus[0]
-        elif headers.pair:
-            old, new = headers.pair
-        elif moved:
-            old, new = moved
+        elif pair := headers.pair or _moved(headers.fields):
+            old, new = pair
         else:
             self._fail(start, "the line names no file")
-        creates, deletes = creates or old is None, deletes or new is None
-        modes = "old mode" in fields and "new mode" in fields
-        if not (hunks or binary or lacks_data or moved or creates or deletes or modes):
-            self._fail(start, "the header is not followed by a change")
         if old is None and new is None:
             self._fail(start, "both names are /dev/null")
-        index_mode = fields.get("index", "").partition(" ")[2]
-        return FileDiff(
-            line=start + 1,
-            old=None if creates else old,
-            new=None if deletes else new,
-            moved=moved,
-            is_copy="copy from" in fields,
-            creates=creates,
-            deletes=deletes,
-            old_mode=fields.get("old mode") or fields.get("deleted file mode") or index_mode,
-            new_mode=fields.get("new mode") or fields.get("new file mode", ""),
-            hunks=hunks,
-            index=fields.get("index", ""),
-            binary=binary,
-            lacks_data=lacks_data,
-        )
+        return old, new
 
     def _binary(self) -> tuple[tuple[str, ...] | None, bool]:
         line = self._line(self._at)
@@ -176,8 +257,8 @@ class _Scanner:
             self._fail(self._at, "no data after 'GIT binary patch'")
         return tuple(taken), False
 
-    def _hunks(self, *, was_sent_with_cr: bool) -> tuple[Hunk, ...]:
-        hunks: list[Hunk] = []
+    def _hunks(self, *, was_sent_with_cr: bool) -> list[_Body]:
+        hunks: list[_Body] = []
         while self._at < len(self._lines):
             after_blanks = self._at
             while hunks and after_blanks < len(self._lines) and not self._line(after_blanks):
@@ -186,9 +267,9 @@ class _Scanner:
                 break
             self._at = after_blanks
             hunks.append(self._hunk(was_sent_with_cr=was_sent_with_cr))
-        return tuple(hunks)
+        return hunks
 
-    def _hunk(self, *, was_sent_with_cr: bool) -> Hunk:
+    def _hunk(self, *, was_sent_with_cr: bool) -> _Body:
         start = self._at
         match = _HUNK.match(self._line(start))
         if not match:
@@ -207,14 +288,13 @@ class _Scanner:
         if was_sent_with_cr:
             # git writes no carriage return in headers: the sender's were all "\n".
             body = [line.removesuffix("\r") for line in body]
-        return Hunk(
-            line=start + 1,
-            old_start=old_start,
-            old_count=old_count,
-            new_start=new_start,
-            new_count=new_count,
-            body=tuple(body),
-        )
+        # unidiff and git know a marker by its English words only.
+        body = [_NO_NEWLINE if line.startswith("\\") else line for line in body]
+        olds = sum(line[:1] not in ("+", "\\") for line in body)
+        news = sum(line[:1] not in ("-", "\\") for line in body)
+        self.is_recounted |= (olds, news) != (old_count, new_count)
+        header = f"@@ -{old_start},{olds} +{new_start},{news} @@"
+        return _Body(at=start, lines=[header, *body] if body else [])
 
     def _counted_end(self, at: int, olds: int, news: int) -> int | None:
         """Return the line after a hunk whose counts are right; None when they are not."""
@@ -266,6 +346,22 @@ def _moved(fields: dict[str, str]) -> tuple[str, str] | None:
         if old in fields and new in fields:
             return read_name(fields[old]) or "", read_name(fields[new]) or ""
     return None
+
+
+def _extended(fields: dict[str, str], creates: bool, deletes: bool) -> list[str]:
+    """Return the lines between the first and the names, as git writes them."""
+    fields = dict(fields)
+    if creates:
+        fields.setdefault("new file mode", "100644")
+    elif deletes:
+        fields.setdefault(
+            "deleted file mode", fields.get("index", "").partition(" ")[2] or "100644"
+        )
+    if "index" in fields:
+        hashes, _, mode = fields["index"].partition(" ")
+        # Models make hashes up, and not always of hexadecimal digits.
+        fields["index"] = f"{hashes if _INDEX.fullmatch(hashes) else '0..0'} {mode}".rstrip()
+    return [f"{name} {value}" for name, value in fields.items()]
 
 
 def delta_size(line: str) -> int:

@@ -10,17 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from unidiff.patch import Hunk, PatchedFile
+
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.diff import FileDiff
-from pytest_brt.patches.names import has_mnemonic, is_prefixed, without_prefix
+from pytest_brt.patches.names import has_mnemonic, is_prefixed, read_name, without_prefix
 from pytest_brt.patches.paths import check_mode, check_new_path, check_path, exists, is_clash
+from pytest_brt.patches.scan import binary_data, is_copy, moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One file of a patch and its place in the tree."""
 
-    diff: FileDiff
+    diff: PatchedFile
+    #: Those of `diff`, later with counts, line ends and numbers of the tree's file.
+    hunks: tuple[Hunk, ...]
     #: None when it is created.
     old: str | None
     #: None when it is deleted.
@@ -32,7 +36,7 @@ class Target:
         return self.new if self.new is not None else self.old or ""
 
 
-def find_targets(diffs: tuple[FileDiff, ...], root: Path) -> tuple[Target, ...]:
+def find_targets(diffs: tuple[PatchedFile, ...], root: Path) -> tuple[Target, ...]:
     """Return what each of `diffs` means in the tree at `root`.
 
     Raises:
@@ -43,10 +47,10 @@ def find_targets(diffs: tuple[FileDiff, ...], root: Path) -> tuple[Target, ...]:
     for target in targets:
         for path in {target.old, target.new} - {None}:
             check_path(path or "", root)
-        for mode in (target.diff.old_mode, target.diff.new_mode):
-            check_mode(target.path, mode)
+        for mode in (target.diff.source_mode, target.diff.target_mode):
+            check_mode(target.path, mode or "")
     for target in targets:
-        if target.diff.lacks_data:
+        if target.diff.is_binary_file and not binary_data(target.diff):
             raise PatchProblem(
                 f"binary without data: {target.path!r} (write the patch with 'git diff --binary')"
             )
@@ -54,24 +58,20 @@ def find_targets(diffs: tuple[FileDiff, ...], root: Path) -> tuple[Target, ...]:
     return targets
 
 
-def _target(diff: FileDiff, root: Path) -> Target:
+def _target(diff: PatchedFile, root: Path) -> Target:
     old, new = _places(diff, root)
-    if old is None or new is None or diff.moved:
-        return Target(diff=diff, old=old, new=new)
-    path = _same(diff, old, new, root)
-    if (
-        diff.hunks
-        and not any(hunk.old_count for hunk in diff.hunks)
-        and not _is_in_tree(path, root)
-    ):
+    hunks = tuple(diff)
+    if old is not None and new is not None and not moved(diff):
+        path = _same(diff, old, new, root)
         # "@@ -0,0 +1,9 @@" of a file that is not there: it is to be created.
-        return Target(diff=diff, old=None, new=path)
-    return Target(diff=diff, old=path, new=path)
+        is_new = any(hunk.added for hunk in hunks) and not any(hunk.source_length for hunk in hunks)
+        old, new = (None if is_new and not _is_in_tree(path, root) else path), path
+    return Target(diff=diff, hunks=hunks, old=old, new=new)
 
 
-def _places(diff: FileDiff, root: Path) -> tuple[str | None, str | None]:
+def _places(diff: PatchedFile, root: Path) -> tuple[str | None, str | None]:
     """Return both names relative to the tree."""
-    old, new = _without_dot(diff.old), _without_dot(diff.new)
+    old, new = _without_dot(read_name(diff.source_file)), _without_dot(read_name(diff.target_file))
     if is_prefixed(old, new):
         old, new = _cut(old), _cut(new)
     elif not _is_there(old, new, root):
@@ -80,9 +80,8 @@ def _places(diff: FileDiff, root: Path) -> tuple[str | None, str | None]:
             old is None and new is not None and has_mnemonic(new)
         ):
             old, new = _cut(old), _cut(new)
-    if diff.moved:
-        # "rename from" and "copy to" never have a prefix.
-        old, new = diff.moved
+    # "rename from" and "copy to" never have a prefix.
+    old, new = moved(diff) or (old, new)
     return _from_repository(old, root), _from_repository(new, root)
 
 
@@ -127,7 +126,7 @@ def _cut(name: str | None) -> str | None:
     return name if name is None or "/" not in name else without_prefix(name)
 
 
-def _same(diff: FileDiff, old: str, new: str, root: Path) -> str:
+def _same(diff: PatchedFile, old: str, new: str, root: Path) -> str:
     """Return the one path that the two names of a changed file mean."""
     if old == new:
         return new
@@ -139,7 +138,7 @@ def _same(diff: FileDiff, old: str, new: str, root: Path) -> str:
         # "m.py.orig" or "m.py~" beside "m.py": git takes the shorter one too.
         return shorter
     raise PatchProblem(
-        f"malformed diff at line {diff.line}: it names two files, {old!r} and {new!r},"
+        f"malformed diff at line {diff.diff_line_no}: it names two files, {old!r} and {new!r},"
         " and says nothing of a rename"
     )
 
@@ -149,7 +148,7 @@ def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
     removed = frozenset(
         target.old
         for target in targets
-        if target.old is not None and target.old != target.new and not target.diff.is_copy
+        if target.old is not None and target.old != target.new and not is_copy(target.diff)
     )
     present: dict[str, bool] = {}
     created: list[str] = []

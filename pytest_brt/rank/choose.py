@@ -18,3 +18,15 @@ def top_k(ranks: Sequence[Rank], k: int) -> tuple[Rank, ...]:
 def at_least(ranks: Sequence[Rank], threshold: float) -> tuple[Rank, ...]:
     """Return the patches whose plain EPR is at least `threshold`, in the ranking's order."""
     return tuple(rank for rank in ranks if rank.epr is not None and rank.epr >= threshold)
+
+
+def selected(
+    ranks: Sequence[Rank], top: int | None, threshold: float | None
+) -> dict[str, tuple[Rank, ...]]:
+    """Return the patches that each option selects, after what the user wrote."""
+    chosen: dict[str, tuple[Rank, ...]] = {}
+    if top is not None:
+        chosen[f"--brt-top {top}"] = top_k(ranks, top)
+    if threshold is not None:
+        chosen[f"--brt-threshold {threshold:g}"] = at_least(ranks, threshold)
+    return chosen

@@ -6,10 +6,11 @@ import ast
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from pytest_brt.code.ini import read_ini
+from pytest_brt.code.layout import Collected, is_test_path
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.layout import is_test_file
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.rank.history import History, Revision
@@ -69,25 +70,25 @@ def split_range(text: str) -> tuple[str, str]:
 def changed_tests(history: History, base: Revision, head: Revision) -> tuple[ChangedTest, ...]:
     """Return the test functions that `head` adds or changes, by file and in their order."""
     found = []
+    collected = read_ini(history.root).collected
     for change in history.reverting(base, head):
-        name = change.path.rpartition("/")[2]
-        is_suite = name.startswith("test_") or name.endswith("_test.py")
-        text = history.text(head, change.path) if is_suite and name.endswith(".py") else None
+        is_suite = collected.has_file(change.path)
+        text = history.text(head, change.path) if is_suite else None
         if text is None:
             continue
-        before, rest_before = _parts((change.content or b"").decode("utf-8", "replace"))
-        after, rest_after = _parts(text)
+        before, rest_before = _parts((change.content or b"").decode("utf-8", "replace"), collected)
+        after, rest_after = _parts(text, collected)
         # A table, a fixture or a setUp beside the tests may be what was changed.
         everything = change.content is not None and rest_before != rest_after
         found += [
             ChangedTest(path=change.path, node=test.node, source=text)
-            for test in read_tests(change.path, text)
+            for test in read_tests(change.path, text, collected=collected)
             if everything or before.get(test.node) != after.get(test.node)
         ]
     return tuple(found)
 
 
-def _parts(text: str) -> tuple[dict[str, str], str]:
+def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
     """Return the code of each test function by its node, decorators included, and all the rest."""
     try:
         tree = parse(text)
@@ -97,7 +98,7 @@ def _parts(text: str) -> tuple[dict[str, str], str]:
     for body, above in [(tree.body, ""), *_classes(tree)]:
         for node in list(body):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
-                node.name.startswith("test")
+                node.name.startswith("test") or collected.has_function(node.name)
             ):
                 tests[above + node.name] = ast.unparse(node)
                 body.remove(node)
@@ -129,7 +130,7 @@ class Gate:
         undone = {
             change.path: change
             for change in history.reverting(base, head)
-            if not is_test_file(change.path)
+            if not is_test_path(change.path)
         }
         self._head = tuple(now.values())
         self._base = tuple({**now, **undone}.values())

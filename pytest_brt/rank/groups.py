@@ -19,38 +19,33 @@ def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def agreement_of(results: Sequence[PatchResult]) -> tuple[float, ...]:
+    """Return, for each patch, the share of the others that change a definition which it changes.
+
+    Copies count once: several people who write the same are one more voice, not ten.
+    """
+    return tuple(_agreement(result, results) for result in results)
+
+
+def _agreement(result: PatchResult, results: Sequence[PatchResult]) -> float:
+    others: dict[str, set[str]] = {}
+    for other in results:
+        is_copy = other is result or (result.normal and other.normal == result.normal)
+        if other.applies and other.places and not is_copy:
+            others.setdefault(other.normal or other.patch.name, set(other.places))
+    own = set(result.places)
+    return sum(bool(own & places) for places in others.values()) / len(others) if others else 0.0
+
+
 def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
     """Number the groups of patches that behave alike on everything that was run.
 
-    Alike means the same verdict on every test both have a valid cell for, the same existing
-    tests newly failing, and the same outcome on every changed input; where there was no time for
-    all of these, on those that both were tried on. A patch that does not apply, or on which
-    nothing ran, is in no group: 0. Numbers start at 1, in order of appearance.
+    Alike means the same verdict on every test with a valid cell, and the same existing tests newly
+    failing. A patch that does not apply, or on which no candidate ran, is in no group: 0. Numbers
+    start at 1, in order of appearance.
     """
-    first: list[PatchResult] = []
-    numbers = []
-    for result in results:
-        if not _behaviour(result):
-            numbers.append(0)
-            continue
-        alike = (at for at, other in enumerate(first) if _are_alike(result, other))
-        number = next(alike, len(first))
-        if number == len(first):
-            first.append(result)
-        numbers.append(number + 1)
-    return tuple(numbers)
-
-
-def _are_alike(one: PatchResult, other: PatchResult) -> bool:
-    ours, theirs = _answers(one), _answers(other)
-    if one.vary_cut or other.vary_cut:
-        shared = ours.keys() & theirs.keys()
-        ours, theirs = ({key: found[key] for key in shared} for found in (ours, theirs))
-    return (_behaviour(one), ours) == (_behaviour(other), theirs)
-
-
-def _answers(result: PatchResult) -> dict[tuple[str, str], tuple[str, str]]:
-    return {(one.test, one.change): (one.after, one.value) for one in result.varied}
+    numbers: dict[tuple[object, ...], int] = {(): 0}
+    return tuple(numbers.setdefault(_behaviour(result), len(numbers)) for result in results)
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:

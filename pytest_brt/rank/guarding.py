@@ -1,22 +1,54 @@
-"""How much of the existing tests is run beside the candidates, and which of them pin the bug."""
+"""Which existing tests are run beside the candidates, for how long, and which pin the bug."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from pytest_brt.guard import Guard, Touched
-from pytest_brt.rank.allowance import Allowance
+from pytest_brt.guard import LOOKING, SILENT, Chosen, Guard, Touched
 from pytest_brt.rank.pinned import pinned_among
 from pytest_brt.syntax import parse
-from pytest_brt.types import AppliedPatch, Guarded, JudgedTest
+from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
 
+#: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
+EACH = 2.0
+_CHANGED = re.compile(r"^\+\+\+ (?:[a-z]/)?([^\t\n]+\.py)(?:\t|$)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
+
+
+def seconds_each(total: float | None, patches: int) -> float:
+    """Return the seconds of existing tests with each patch.
+
+    Args:
+        total: seconds for all patches and for the search on the unpatched tree; None for what is
+            usual.
+        patches: how many there are.
+    """
+    return EACH if total is None else total / (patches + LOOKING)
+
+
+def open_guarding(
+    guard: Guard,
+    patches: Sequence[Patch],
+    total: float | None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Guarding:
+    """Return the guard of the patches of one issue.
+
+    Args:
+        guard: of their project.
+        patches: all of them, so that the unpatched tree is run once for what they change.
+        total: seconds for all of them, and for the search on the unpatched tree; None for what
+            is usual.
+        say: told how far long work is.
+    """
+    guard.watch(path for patch in patches for path in _CHANGED.findall(patch.text))
+    return Guarding(guard=guard, seconds=seconds_each(total, len(patches)), say=say)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,43 +56,46 @@ class Guarding:
     """The guard of the patches of one issue, and its budget."""
 
     guard: Guard
-    allowance: Allowance
+    #: For each patch.
+    seconds: float
+    say: Callable[[str], None]
     _pinned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
-    def look(
-        self,
-        applied: AppliedPatch,
-        touched: Touched,
-        tests: Sequence[JudgedTest],
-        row_seconds: float,
-    ) -> Guarded:
-        """Run the existing tests near a patch.
+    def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Chosen:
+        """Return the existing tests to be run with a patch that is ranked by `tests`.
 
         Args:
-            applied: the patch.
+            name: of the patch, for saying what is run with it where that takes long.
             touched: what it changes.
-            tests: the candidates it is ranked by.
-            row_seconds: what those, and changed inputs, took on this patch.
+            tests: the candidates.
         """
-        candidates = [judged for judged in tests if judged.judgement.candidate]
-        hints = hints_of(candidates)
-        return self.guard.check(
-            applied,
-            touched,
-            allowance=self.allowance.share(row_seconds),
-            hints=hints,
-            pinned=self._pinned_near(touched, hints, candidates),
+        chosen = self.guard.choose(
+            touched, allowance=self.seconds, hints=hints_of(tests), say=self.say
         )
+        if chosen.seconds >= SILENT:
+            number = len(chosen.tests)
+            self.say(f"{name}: running {number} existing tests, about {chosen.seconds:.0f} s")
+        return chosen
 
-    def _pinned_near(
-        self, touched: Touched, hints: frozenset[str], candidates: Sequence[JudgedTest]
-    ) -> tuple[str, ...]:
+    def judge(
+        self,
+        changes: tuple[FileChange, ...],
+        touched: Touched,
+        chosen: Chosen,
+        runs: Sequence[TestRun],
+        tests: Sequence[JudgedTest],
+    ) -> Guarded:
+        """Return which of the chosen tests a patch breaks, from what they did with it."""
+        pinned = self._pinned_near(touched, tests)
+        return self.guard.judge(changes, chosen, runs, pinned)
+
+    def _pinned_near(self, touched: Touched, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
         """Return the tests near a patch that pin the bug; looked for once per changed place."""
         with self._lock:
             if touched.places not in self._pinned:
-                near = self.guard.near(touched, hints)
-                self._pinned[touched.places] = pinned_among(near, candidates)
+                near = self.guard.near(touched, hints_of(tests))
+                self._pinned[touched.places] = pinned_among(near, tests)
             return self._pinned[touched.places]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.git import GitReply, find_repository, run_git
+from pytest_brt.store import write_bytes
 from pytest_brt.types import FileChange
 
 #: Kinds of entries that are files: plain and executable; not links, not submodules.
@@ -178,3 +179,29 @@ class History:
 
     def _run(self, *arguments: str) -> GitReply:
         return run_git(self.root, *arguments, repository=self._repository)
+
+
+def write_branches(history: History, pattern: str, folder: Path) -> None:
+    """Write what each branch that matches `pattern` changes into `folder`, as "NAME.diff".
+
+    A branch's patch is what it changed since it left the commit that is checked out. Branches
+    that change nothing since (they are merged, or only behind) are no candidates.
+
+    Raises:
+        UsageProblem: no branch matches, or none of those that do changes anything.
+    """
+    names = history.branches(pattern)
+    if not names:
+        raise UsageProblem(
+            f"no branch is called {pattern!r} in {str(history.root)!r} (see 'git branch --all'; "
+            "* and ? stand for parts of a name)"
+        )
+    texts = {name: history.diff_of(name) for name in names}
+    if not any(texts.values()):
+        raise UsageProblem(
+            f"{', '.join(names)}: nothing is changed there since the commit that is checked out "
+            "(check out the buggy commit first)"
+        )
+    for name, text in texts.items():
+        if text:
+            write_bytes(folder / f"{name}.diff", text)

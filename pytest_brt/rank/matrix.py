@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
-from pytest_brt.errors import PatchProblem, SubjectProblem
+from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.guard import touched_by
+from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.testers import REMARK, named_testers
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.rank.varying import Varying
 from pytest_brt.types import (
     CandidateTest,
     Cell,
+    FileChange,
+    Guarded,
     JudgedTest,
     Patch,
     PatchResult,
     TestRun,
-    Varied,
 )
 
 
 def target_of(test: CandidateTest) -> TestTarget:
     """Return `test` as the engine runs it."""
     return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What the tests did on a patched tree: the same for all patches that make equal trees."""
+
+    cells: tuple[Cell, ...] = ()
+    notes: tuple[str, ...] = ()
+    guarded: Guarded | None = None
+
+
+#: Takes what patches that make equal trees have in common, and what runs the tests on one of them.
+Sharing = Callable[[str, Callable[[], Ran]], Ran]
 
 
 def run_patch(
@@ -37,13 +52,13 @@ def run_patch(
     engine: Engine,
     *,
     guarding: Guarding | None = None,
-    varying: Varying | None = None,
+    share: Sharing = lambda _, work: work(),
 ) -> PatchResult:
     """Run every candidate among `tests` on a private view of the tree with `patch` applied.
 
-    Tests that are not candidates have no cell: EPR leaves them out (paper 001). Without any
-    candidate, the patch is still checked to apply. With a candidate, existing tests near the
-    patch are run by `guarding`, and candidates with changed inputs by `varying`.
+    Tests that are not candidates have no cell: EPR leaves them out (paper 001). Existing tests
+    that `guarding` chooses are run in the same row, which imports the project only once. `share`
+    may give what the tests did on an equal patch instead of running them again.
     """
     started = time.perf_counter()
     root = Path(engine.subject.root)
@@ -52,51 +67,56 @@ def run_patch(
         touched = touched_by(applied, root)
     except PatchProblem as problem:
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
-    targets = tuple(target_of(judged.test) for judged in tests if judged.judgement.candidate)
-    notes = applied.notes
+    normal = patch_key(applied.changes, lambda path: _bytes(root / path))
     named = named_testers(applied.changes, root)
-    if named:
-        notes += (f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)",)
-    cells: tuple[Cell, ...] = ()
-    guarded = None
-    varied: tuple[Varied, ...] = ()
-    vary_cut = ""
-    if targets:
-        row = engine.run(Row(changes=applied.changes, targets=targets))
-        cells = tuple(_cell(patch, run) for run in row.runs)
-        notes += row.notes
-        if all(run.exercised is False for run in row.runs):
-            notes += ("no test reached the patched lines",)
-        if varying is not None:
-            spent = time.perf_counter() - started
-            try:
-                varied, vary_cut = varying.look(applied, tests, cells, spent)
-            except SubjectProblem as problem:  # the rest still stands
-                notes += (f"inputs were not changed: {problem}",)
-        if guarding is not None:
-            spent = time.perf_counter() - started
-            guarded = guarding.look(applied, touched, tests, spent)
+    odd = (f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)",) if named else ()
+    ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     return PatchResult(
         patch=patch,
         issue=issue,
         applies=True,
-        cells=cells,
-        notes=notes,
+        cells=tuple(replace(cell, patch=patch.id) for cell in ran.cells),
+        notes=(*applied.notes, *odd, *ran.notes),
         seconds=time.perf_counter() - started,
-        normal=patch_key(applied.changes, lambda path: _bytes(root / path)),
+        normal=normal,
         size=touched.size,
         places=touched.places,
-        guarded=guarded,
-        varied=varied,
-        vary_cut=vary_cut,
+        guarded=ran.guarded,
     )
+
+
+def _run(
+    name: str,
+    changes: tuple[FileChange, ...],
+    touched: Touched,
+    tests: tuple[JudgedTest, ...],
+    engine: Engine,
+    guarding: Guarding | None,
+) -> Ran:
+    candidates = tuple(judged for judged in tests if judged.judgement.candidate)
+    chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
+    targets = tuple(target_of(judged.test) for judged in candidates)
+    everything = (*targets, *(chosen.targets if chosen else ()))
+    if not everything:
+        return Ran()
+    row = engine.run(Row(changes=changes, targets=everything))
+    own = {target.id for target in targets}
+    runs = [run for run in row.runs if run.test in own]
+    notes = row.notes
+    if runs and all(run.exercised is False for run in runs):
+        notes += ("no test reached the patched lines",)
+    guarded = None
+    if guarding is not None and chosen is not None:
+        rest = [run for run in row.runs if run.test not in own]
+        guarded = guarding.judge(changes, touched, chosen, rest, candidates)
+    return Ran(cells=tuple(map(_cell, runs)), notes=notes, guarded=guarded)
 
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _cell(patch: Patch, run: TestRun) -> Cell:
-    return Cell(
-        patch=patch.id, test=run.test, verdict=run.verdict, reason=run.reason, raised=run.raised
-    )
+def _cell(run: TestRun) -> Cell:
+    """Return what is kept of a run: the frames of thousands of cells would fill the memory."""
+    raised = replace(run.raised, frames=(), values=()) if run.raised else None
+    return Cell(patch="", test=run.test, verdict=run.verdict, reason=run.reason, raised=raised)

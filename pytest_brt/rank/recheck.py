@@ -25,6 +25,8 @@ from pytest_brt.report.evidence import (
 )
 from pytest_brt.types import FileChange, Patch, TestRun, Verdict
 
+#: Bytes of one file of a folder.
+_MOST_BYTES = 64 << 20
 #: What a folder may ask for: seconds and MiB of one test, and runs on the unpatched tree.
 _MOST_SECONDS, _MOST_MEMORY, _MOST_RUNS = 3600, 1 << 16, 100
 
@@ -58,7 +60,7 @@ def read_folder(path: Path, key: bytes | None) -> Folder:
         StoreProblem: there is none, a file is missing, or one was changed since; with `key`,
             also when the signature is missing or another's.
     """
-    main = _read(path / MAIN)
+    main = _read(path, MAIN)
     try:
         evidence = from_json(main, Evidence)
     except StoreProblem as problem:
@@ -68,7 +70,7 @@ def read_folder(path: Path, key: bytes | None) -> Folder:
     texts = {}
     tests = [(test.file, test.sha256) for test in evidence.tests if test.file]
     for file, recorded in (*tests, *((patch.file, patch.sha256) for patch in evidence.patches)):
-        content = _read(_inside(path, file))
+        content = _read(path, file)
         if sha256(content) != recorded:
             raise StoreProblem(
                 f"{str(path / file)!r} is not what was recorded: its SHA-256 differs "
@@ -94,8 +96,8 @@ def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[Claim]:
     if not evidence.tests and not evidence.patches:
         yield Claim(about="evidence", holds=False, detail="nothing was recorded")
     same = tree == recorded
-    detail = "the same" if same else f"another one: {tree[:12]}, not {recorded[:12]}"
-    yield Claim(about="tree", holds=same, detail=detail)
+    detail = "the same" if same else f"changed since recording ({recorded[:12]}, now {tree[:12]})"
+    yield Claim(about="working tree", holds=same, detail=detail)
     yield from _recheck_unpatched(folder, engine)
     for patch in evidence.patches:
         yield from _recheck_patch(folder, patch, engine)
@@ -109,6 +111,9 @@ def _recheck_unpatched(folder: Folder, engine: Engine) -> Iterator[Claim]:
         about = f"{test.node} on the unpatched tree"
         if len(test.before) != len(seeds) or not seeds:
             detail = f"{len(test.before)} runs recorded, with {len(seeds)} hash seeds"
+            yield Claim(about=about, holds=False, detail=detail)
+        if any(before.verdict is not Verdict.FAIL for before in test.before):
+            detail = "recorded as one that does not fail there, so it proves nothing"
             yield Claim(about=about, holds=False, detail=detail)
         for number, (before, found) in enumerate(zip(test.before, runs, strict=False)):
             yield _claim(f"{about}, run {number + 1}", before, found.get(test.id))
@@ -228,7 +233,7 @@ def _check_signature(path: Path, main: bytes, key: bytes | None) -> bool | None:
         return False if is_there else None
     if not is_there:
         raise StoreProblem(f"{str(path)!r} is not signed (leave the key out to read it anyway)")
-    given = _read(path / SIGNATURE).decode("ascii", "replace").strip()
+    given = _read(path, SIGNATURE).decode("ascii", "replace").strip()
     if not hmac.compare_digest(given, sign(main, key)):
         raise StoreProblem(
             f"{str(path / MAIN)!r}: the signature is not by this key, or the file was changed"
@@ -244,6 +249,10 @@ def _check_setting(path: Path, evidence: Evidence) -> None:
     odd = next((name for name in names if _is_odd(name)), None)
     if odd is not None:
         raise StoreProblem(f"{str(path / MAIN)!r} names a test outside the project: {odd!r}")
+    ids = [test.id for test in evidence.tests]
+    cells = [[proof.test for proof in patch.cells] for patch in evidence.patches]
+    if any(len(set(named)) < len(named) for named in (ids, *cells)):
+        raise StoreProblem(f"{str(path / MAIN)!r} names a test twice")
     if not (0 < setting.seconds <= _MOST_SECONDS and 0 < setting.memory_mb <= _MOST_MEMORY):
         raise StoreProblem(
             f"{str(path / MAIN)!r}: limits out of range: {setting.seconds!r} s, "
@@ -255,18 +264,21 @@ def _check_setting(path: Path, evidence: Evidence) -> None:
 
 def _is_odd(name: str) -> bool:
     path = PurePosixPath(name.partition("::")[0])
-    return path.is_absolute() or ".." in path.parts or name.startswith("-") or not path.parts
+    odd = path.is_absolute() or ".." in path.parts or name.startswith(("-", "@")) or not path.parts
+    return odd or not name.isprintable()
 
 
-def _inside(folder: Path, name: str) -> Path:
+def _read(folder: Path, name: str) -> bytes:
+    """Return what a file of the folder holds; a link out of it, or a pipe, is none of its files."""
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise StoreProblem(f"{str(folder / MAIN)!r} names a file outside its folder: {name!r}")
-    return path
-
-
-def _read(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file():
+            raise StoreProblem(f"not a file: {str(path)!r} (record it again)")
+        if path.exists() and path.stat().st_size > _MOST_BYTES:
+            raise StoreProblem(f"{str(path)!r} has more than {_MOST_BYTES >> 20} MiB")
         return path.read_bytes()
-    except OSError as error:
-        raise StoreProblem(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StoreProblem(f"cannot read {str(path)!r}: {reason}") from error

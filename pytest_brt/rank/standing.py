@@ -1,46 +1,59 @@
-"""How sure the order is: separated, tied, too close to call, or no evidence at all."""
+"""How sure the order is: who leads clearly, what ties, and when there is no evidence at all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.patches.testers import REMARK
-from pytest_brt.rank.reliability import logit
-from pytest_brt.types import NotRun, Rank, Standing
+from pytest_brt.rank.score import breaks, length_odds, logit, valid_cells
+from pytest_brt.types import JudgedTest, Rank, Standing, Verdict
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
 MARGIN = 1.0
 
 
-def with_standings(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> tuple[Rank, ...]:
     """Return `ranks`, ordered best first and scored, with the standing of each.
 
     Patches that behave like the leading one are tied with it, whatever ordered them; a copy of
     the leading patch is the same patch and ties nothing. When no test passes on any patch, there
     is no evidence for one either. A patch that nothing could be compared with has no standing.
+
+    Args:
+        ranks: of one issue.
+        tests: the candidate tests that have a vote.
     """
     rated = [rank for rank in ranks if rank.score is not None]
     if not any(rank.passed for rank in rated):
         return tuple(replace(rank, standing=Standing.NO_EVIDENCE) for rank in ranks)
     leader = rated[0]
-    return tuple(replace(rank, standing=_standing(rank, leader, rated)) for rank in ranks)
+    found = [replace(rank, standing=_standing(rank, leader, rated)) for rank in ranks]
+    doubt = _doubt(leader, tests)
+    if doubt and found[0].standing is Standing.SEPARATED:
+        found[0] = replace(found[0], standing=Standing.UNSURE, doubt=doubt)
+    return tuple(found)
 
 
-def without_trust(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
-    """Return `ranks` for a ranking by tests that may not be about the bug: none leads surely."""
-    return tuple(
-        replace(rank, standing=Standing.UNSURE) if rank.standing is Standing.SEPARATED else rank
-        for rank in ranks
-    )
+def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> str:
+    """Return why the leading patch does not lead clearly, whatever its odds; or ""."""
+    verdicts = valid_cells(leader.result)
+    believed = [judged.test.id for judged in tests if judged.judgement.reproduces]
+    if not any(verdicts.get(test) is Verdict.PASS for test in believed):
+        return "it passes no sure bug test"
+    if breaks(leader.result):
+        return "it breaks existing tests"
+    guarded = leader.result.guarded
+    # Where the user wants none to be run, the answer says so in the same sentence.
+    if guarded is not None and guarded.total and not guarded.ran:
+        return "no existing test ran on it"
+    return ""
 
 
 def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     """Return `ranks` for a ranking that lacks patches: who leads is not known yet."""
+    unknown = (Standing.SEPARATED, Standing.UNSURE, Standing.BEHIND)
     return tuple(
-        replace(rank, standing=None)
-        if rank.standing in (Standing.SEPARATED, Standing.UNSURE)
-        else rank
+        replace(rank, standing=None, doubt="") if rank.standing in unknown else rank
         for rank in ranks
     )
 
@@ -52,16 +65,13 @@ def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing | None:
         return None
     if rank is not leader:
         return _compare(rank, leader)
-    others = [_compare(other, leader) for other in rated[1:]]
-    others = [
-        standing
-        for other, standing in zip(rated[1:], others, strict=True)
+    others = {
+        _compare(other, leader)
+        for other in rated[1:]
         if other.result.patch.name not in leader.copies
-    ]
-    for standing in (Standing.TIED, Standing.CLOSE):
-        if standing in others:
-            return standing
-    return Standing.SEPARATED
+    }
+    near = [standing for standing in (Standing.TIED, Standing.CLOSE) if standing in others]
+    return near[0] if near else Standing.SEPARATED
 
 
 def _is_alone(leader: Rank, rated: list[Rank]) -> bool:
@@ -71,63 +81,12 @@ def _is_alone(leader: Rank, rated: list[Rank]) -> bool:
 def _compare(rank: Rank, leader: Rank) -> Standing:
     if rank.group and rank.group == leader.group:
         return Standing.TIED
-    return Standing.CLOSE if _odds(leader) - _odds(rank) < MARGIN else Standing.SEPARATED
+    # A short patch may stand first, but being short is no evidence.
+    by_length = length_odds(leader.result) - length_odds(rank.result)
+    lead = _odds(leader) - _odds(rank) - max(0.0, by_length)
+    return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
 
 
 def _odds(rank: Rank) -> float:
     assert rank.score is not None, "only rated patches are compared"
     return logit(min(max(rank.score, 1e-6), 1 - 1e-6))
-
-
-def has_verdict(ranks: Sequence[Rank]) -> bool:
-    """Say whether a ranking has more to tell than its figures: it is not by EPR alone."""
-    return any(rank.standing or rank.score is not None for rank in ranks)
-
-
-def verdict_of(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
-    """Return the ranking's verdict in one sentence.
-
-    Args:
-        ranks: best first, with their standings.
-        not_run: the patches that it lacks, None for none: there is no verdict without them.
-    """
-    if not_run is not None:
-        return "no verdict: not all patches were run"
-    rated = [rank for rank in ranks if rank.score is not None]
-    if not rated:
-        return "no evidence: no candidate test could be run on a patch"
-    leader = rated[0]
-    if leader.standing is Standing.NO_EVIDENCE:
-        return "no evidence: no candidate test passes on any patch"
-    name = _called(leader)
-    alike = f" ({', '.join(leader.copies)}: the same patch)" if leader.copies else ""
-    if _is_alone(leader, rated):
-        return f"{name} is the only patch that could be tried{alike}"
-    if leader.standing is Standing.SEPARATED:
-        return f"separated: {name} leads{alike}"
-    if leader.standing is Standing.UNSURE:
-        return f"possibly {name}{alike}: only tests that may not be about the bug tell it apart"
-    if leader.standing is Standing.TIED:
-        names = [
-            _called(rank)
-            for rank in rated
-            if rank.group == leader.group and rank.result.patch.name not in leader.copies
-        ]
-        return f"tied: {_listed(names)} behave alike on everything we could run"
-    close = next(rank for rank in rated if rank.standing is Standing.CLOSE and rank is not leader)
-    return f"too close to call between {name} and {_called(close)}"
-
-
-def _called(rank: Rank) -> str:
-    """Return a patch's name, with a word of warning where its code gives reason for one."""
-    odd = any(note.startswith(REMARK) for note in rank.result.notes)
-    return f"{rank.result.patch.name} ({REMARK}: read it)" if odd else rank.result.patch.name
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them.
-
-    >>> _listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

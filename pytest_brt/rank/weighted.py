@@ -1,20 +1,18 @@
-"""The weighted ranking: one vote per cluster, weighed by how far its tests can be trusted."""
+"""The weighted ranking: by how likely each patch is right, as far as that can be known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from pytest_brt.rank.cluster import Cluster, clusters_of
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.estimate import Estimate, estimate, evidence
-from pytest_brt.rank.expose import exposures_of
-from pytest_brt.rank.groups import copies_of, groups_of
+from pytest_brt.rank.groups import agreement_of, copies_of, groups_of
 from pytest_brt.rank.interval import beta_interval
-from pytest_brt.rank.prior import Prior, priors_of
-from pytest_brt.rank.standing import with_standings, without_trust
-from pytest_brt.types import JudgedTest, PatchResult, Rank, Verdict
+from pytest_brt.rank.score import breaks, facts_of, sigmoid, valid_cells, voters
+from pytest_brt.rank.standing import with_standings
+from pytest_brt.types import JudgedTest, PatchResult, Rank, Standing, Verdict
 
 
 def rank_by_weight(
@@ -22,103 +20,79 @@ def rank_by_weight(
 ) -> tuple[Rank, ...]:
     """Order `results` by the probability that each is right, best first.
 
-    Plain EPR is kept on each rank. Patches without EPR (they do not apply, or there is no
-    candidate test) come last and have no score. See docs/ranking.md for the model.
+    Plain EPR is kept on each rank. Patches without EPR (they do not apply, or no candidate test
+    could be run) come last and have no score; without any candidate test the order is that of
+    what existing tests say, and of agreement. See docs/ranking.md for the model.
     """
     plain = {rank.result.patch.name: rank for rank in rank_by_epr(results, tests)}
     rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
-    rest = [rank for rank in plain.values() if rank.epr is None]
-    scored = _scored(rated, tests, plain)
-    ranks = with_standings((*_ranked(scored), *_unranked(rest)))
-    known = [judged for judged in tests if judged.judgement.candidate]
-    if known and not any(judged.judgement.reproduces for judged in known):
-        return without_trust(ranks)
-    return ranks
+    candidates = [judged for judged in tests if judged.judgement.candidate]
+    rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
+    having_vote = voters(rated, candidates)
+    scored = _scored(rated, having_vote, plain)
+    return with_standings((*scored, *rest), having_vote)
 
 
 def _scored(
-    results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...], plain: dict[str, Rank]
+    results: tuple[PatchResult, ...], tests: Sequence[JudgedTest], plain: dict[str, Rank]
 ) -> list[Rank]:
-    clusters = _seen_clusters(results, tests)
-    matrix = [tuple(_share(result, cluster) for cluster in clusters) for result in results]
-    exposures = exposures_of(results)
-    priors = priors_of(results, exposures)
-    found = estimate(matrix, clusters, [prior.odds for prior in priors])
+    """Return the ranks, best first, with scores: none at fault has more than one that is not."""
+    facts = {result.patch.name: facts_of(result, tests) for result in results}
+    faults = {result.patch.name: is_at_fault(result, tests) for result in results}
+    sound = [fact.odds for name, fact in facts.items() if not faults[name]]
+    most = min(sound, default=math.inf)
+    scores = {
+        name: sigmoid(min(fact.odds, most) if faults[name] else fact.odds)
+        for name, fact in facts.items()
+    }
     copies, groups = copies_of(results), groups_of(results)
-    votes = sum(found.reliable)
-    return [
+    ranks = [
         replace(
             plain[result.patch.name],
-            score=found.right[number],
-            interval=beta_interval(found.right[number], votes),
+            score=scores[result.patch.name],
+            interval=beta_interval(scores[result.patch.name], _votes(result, tests)),
             copies=copies[number],
             group=groups[number],
-            because=_because(matrix[number], clusters, found, priors[number]),
-            exposure=exposures[number],
+            because=facts[result.patch.name].reasons,
         )
         for number, result in enumerate(results)
     ]
+    # Differences that only the order of additions makes are none.
+    keys = {name: (faults[name], -round(fact.odds, 9)) for name, fact in facts.items()}
+    return _placed(ranks, keys)
 
 
-def _seen_clusters(
-    results: Sequence[PatchResult], tests: tuple[JudgedTest, ...]
-) -> tuple[Cluster, ...]:
-    """Return the clusters; a test that has cells but is not among `tests` is alone and trusted."""
-    clusters = clusters_of(tests)
-    known = {test for cluster in clusters for test in cluster.tests}
-    seen = {cell.test: None for result in results for cell in result.cells}
-    return (
-        *clusters,
-        *(
-            Cluster(tests=(test,), shares=(1.0,), reliability=0.5, leniency=0.3)
-            for test in seen
-            if test not in known
-        ),
+def is_at_fault(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
+    """Say whether a patch fails a test that is believed, or makes existing tests fail."""
+    verdicts = valid_cells(result)
+    return breaks(result) or any(
+        verdicts.get(judged.test.id, Verdict.PASS) is not Verdict.PASS
+        for judged in tests
+        if judged.judgement.reproduces
     )
 
 
-def _share(result: PatchResult, cluster: Cluster) -> float | None:
-    """Return the weighted share of a cluster's tests that pass on a patch."""
-    verdicts = {cell.test: cell.verdict for cell in result.cells}
-    passed = total = 0.0
-    for test, share in zip(cluster.tests, cluster.shares, strict=True):
-        verdict = verdicts.get(test, Verdict.INVALID)
-        if verdict is not Verdict.INVALID:
-            total += share
-            passed += share * (verdict is Verdict.PASS)
-    return passed / total if total else None
+def _votes(result: PatchResult, tests: Sequence[JudgedTest]) -> float:
+    """Return how many observations a score rests on: tests by their confidence, and the guard."""
+    verdicts = valid_cells(result)
+    trust = sum(judged.judgement.confidence for judged in tests if judged.test.id in verdicts)
+    return trust + (result.guarded is not None and result.guarded.ran > 0)
 
 
-def _because(
-    line: Sequence[float | None], clusters: Sequence[Cluster], found: Estimate, prior: Prior
-) -> tuple[str, ...]:
-    """Return what moved the odds most, in words."""
-    moved = list(prior.reasons)
-    shares = [
-        (share, evidence(share, cluster, trust))
-        for share, cluster, trust in zip(line, clusters, found.reliable, strict=True)
-        if share is not None
-    ]
-    passed = sum(share > 0.5 for share, _ in shares)
-    words = f"passes {passed} of {len(shares)} kinds of failure"
-    moved.append((sum(step for _, step in shares), words))
-    moved.sort(key=lambda pair: -abs(pair[0]))
-    return tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05)
-
-
-def _ranked(scored: list[Rank]) -> list[Rank]:
-    """Give places by score, one for all that behave alike; the rank stays that of EPR.
+def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[Rank]:
+    """Order by `keys` and give places, one for all that behave alike; the rank stays that of EPR.
 
     A group stands where its best one does, so that it is not torn apart; groups are numbered in
     that order.
     """
-    best: dict[int, float] = {}
-    for rank in scored:
-        best[rank.group] = max(best.get(rank.group, 0.0), _rounded(rank))
-    scored.sort(key=lambda rank: (-best[rank.group], -_rounded(rank), rank.result.patch.name))
+    best: dict[int, tuple[bool, float]] = {}
+    for rank in ranks:
+        at = keys[rank.result.patch.name]
+        best[rank.group] = min(best.get(rank.group, at), at)
+    ranks.sort(key=lambda r: (best[r.group], keys[r.result.patch.name], r.result.patch.name))
     numbers: dict[int, int] = {}
     ordered: list[Rank] = []
-    for _, group in groupby(scored, key=lambda rank: best[rank.group]):
+    for _, group in groupby(ranks, key=lambda rank: best[rank.group]):
         tied = list(group)
         position = len(ordered) + 1
         for rank in tied:
@@ -128,26 +102,36 @@ def _ranked(scored: list[Rank]) -> list[Rank]:
     return ordered
 
 
-def _rounded(rank: Rank) -> float:
-    """Differences that only the order of additions makes are none."""
-    return round(rank.score or 0.0, 9)
+def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
+    """Order patches without EPR; where there is no test at all, those that apply get places.
 
-
-def _unranked(ranks: list[Rank]) -> list[Rank]:
-    """Order those without evidence by what is known of them all the same."""
+    What is known then is how many existing tests they break, and how many others change the same.
+    """
     results = [rank.result for rank in ranks]
-    odds = dict(
-        zip(
-            (rank.result.patch.name for rank in ranks),
-            (prior.odds for prior in priors_of(results, [None] * len(results))),
-            strict=True,
-        )
-    )
-    return sorted(
-        ranks,
-        key=lambda rank: (
-            not rank.result.applies,
-            -round(odds[rank.result.patch.name], 9),
-            rank.result.patch.name,
-        ),
-    )
+    agreement = agreement_of(results)
+    keys = {
+        result.patch.name: (not result.applies, _broken(result), -agreement[number])
+        for number, result in enumerate(results)
+    }
+    ordered = sorted(ranks, key=lambda rank: (keys[rank.result.patch.name], rank.result.patch.name))
+    copies = dict(zip((result.patch.name for result in results), copies_of(results), strict=True))
+    placed: list[Rank] = []
+    for key, group in groupby(ordered, key=lambda rank: keys[rank.result.patch.name]):
+        tied = list(group)
+        position = None if tested or key[0] else len(placed) + 1
+        names = [rank.result.patch.name for rank in tied] if position else []
+        placed += [
+            replace(
+                rank,
+                place=position,
+                placed_with=tuple(name for name in names if name != rank.result.patch.name),
+                copies=copies[rank.result.patch.name],
+                standing=Standing.NO_EVIDENCE,
+            )
+            for rank in tied
+        ]
+    return placed
+
+
+def _broken(result: PatchResult) -> int:
+    return len(result.guarded.regressions) if result.guarded else 0

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence, sentence
-from pytest_brt.reading.claim import ORDINALS, raises_claim, value_claim
 from pytest_brt.reading.lexicon import hidden_quotes, misses_exception, must_fail, must_work, plain
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import (
@@ -20,7 +19,7 @@ from pytest_brt.reading.mentions import (
     object_at,
 )
 from pytest_brt.reading.roles import is_complaint, role_of
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.reading.steps import ORDINALS, Claim, ClaimKind, Role, raises_claim, value_claim
 from pytest_brt.reading.verbs import in_a_row, verb_claims
 
 _LABEL = re.compile(
@@ -34,6 +33,7 @@ _FAILS = re.compile(
     r"|raises an? (?:error|exception)|gives? an? error)\b",
     re.IGNORECASE,
 )
+#: What a report calls right is never to be tested as wrong, however seldom that is said.
 _FINE_ONE = re.compile(
     r"\bthe (?P<which>first|second|third|fourth|last|former|latter)\b[^,;.]{0,30}"
     r"\b(?:is|works?|gives?) (?:all )?(?:right|correct|fine|ok(?:ay)?|good|as expected|expected)",

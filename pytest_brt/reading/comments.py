@@ -36,38 +36,6 @@ _COMMENT_VERB = re.compile(
     re.IGNORECASE,
 )
 
-
-#: "this line raises", "also fails": the line beside it, whatever the exception is.
-_FAILS_HERE = re.compile(
-    r"^(?:(?:this|that|it|here|the|line|call|one|still|also|now|always|even)\s+)*"
-    r"(?:raises|fails|crashes|errors)\b(?!\s+(?:no|nothing|silently)\b)",
-    re.IGNORECASE,
-)
-#: A value, and then words about it: "[2, 3] -- 1 is gone".
-_REMARKED = re.compile(
-    r"^(?P<value>.*?\S)(?:\s+[-–—]{1,3}\s+|\s*;\s+|\s*<[-=]+\s*)(?P<remark>\S.*)$"
-)
-#: Words of a remark that call a value wrong, besides those of every complaint.
-_LOSS = re.compile(
-    r"\b(?:gone|lost|miss(?:es|ed|ing)|dropped|skipped|swallowed|vanish\w*|disappear\w*|twice)\b",
-    re.IGNORECASE,
-)
-
-
-def _remarked(text: str) -> tuple[Claim, ...]:
-    """Return what a comment says that gives a value and then words about it, else nothing."""
-    parts = _REMARKED.match(text)
-    if parts is None or not is_literal(parts["value"]):
-        return ()
-    wrong = is_complaint(parts["remark"]) or _LOSS.search(parts["remark"])
-    if not wrong or role_of(parts["remark"]) is Role.EXPECTED:
-        return ()
-    value = Claim(
-        kind=ClaimKind.VALUE, role=Role.OBSERVED, text=parts["value"], sentence=text, direct=True
-    )
-    return value, Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
-
-
 #: Behind an exception: what should come in its place.
 _INSTEAD_WANTED = re.compile(r"\b(?:expected|should be|should return|should give)\b", re.IGNORECASE)
 
@@ -86,9 +54,6 @@ def comment_said(text: str) -> tuple[Claim, ...]:
 
 
 def _said(text: str) -> tuple[Claim, ...]:
-    remarked = _remarked(text)
-    if remarked:
-        return remarked
     exception = EXCEPTION.search(text)
     role = role_of(text)
     if exception:
@@ -141,24 +106,16 @@ def _said(text: str) -> tuple[Claim, ...]:
     if spoken:
         return spoken
     wrong = Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
-    if _FAILS_HERE.match(text):
-        raised = Raised(type="", message="")
-        return (replace(wrong, kind=ClaimKind.RAISES, raised=raised), wrong)
     if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
         return (wrong,)
     return ()
 
 
-def printed_said(text: str) -> tuple[Claim, ...]:
-    """Return what comment lines below a loop say that it prints, below a label or without one.
+def shown_below(text: str) -> Claim | None:
+    """Return what a comment below an expression says that it shows, None for a label.
 
-    Words there do no harm: what is said to be printed without a word must really be.
+    Words there do no harm: what is said to be shown without a word must really be.
     """
-    first, _, rest = text.partition("\n")
-    label = first.strip().endswith(":") and bool(rest.strip())
-    output = rest if label else text
-    if not output.strip():
-        return ()
-    role = role_of(first) if label else Role.SHOWN
-    said = Claim(kind=ClaimKind.VALUE, role=role, text=output, sentence=first if label else "")
-    return (replace(said, direct=True),)
+    if not text.strip() or text.strip().endswith(":"):
+        return None
+    return Claim(kind=ClaimKind.VALUE, role=Role.SHOWN, text=text, direct=True)

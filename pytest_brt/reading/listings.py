@@ -1,21 +1,16 @@
-"""Blocks of code, interactive and shell sessions → statements, with what is shown right there."""
+"""Blocks of code and interactive sessions → statements, with what is shown right there."""
 
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 
 from pytest_brt.issue.sessions import read_session
-from pytest_brt.issue.shells import read_shell
-from pytest_brt.issue.tracebacks import final_exception
-from pytest_brt.reading.comments import comment_said, printed_said
-from pytest_brt.reading.compound import may_print
-from pytest_brt.reading.expectations import announces_result
+from pytest_brt.reading.comments import comment_said, shown_below
 from pytest_brt.reading.mend import Statement, statements
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.names import names_of
-from pytest_brt.reading.outputs import read_output, read_traceback_block
+from pytest_brt.reading.outputs import read_output
 from pytest_brt.reading.progress import (
     Reading,
     add_step,
@@ -27,12 +22,10 @@ from pytest_brt.reading.progress import (
 )
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.syntax import parse
-from pytest_brt.types import Block, BlockKind
+from pytest_brt.types import Block
 
 #: What a comment below a statement may say of it.
 _RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
-_PYTHON_CODE = re.compile(r"^(?:python[\d.]*|py) -c (?P<quote>[\"'])(?P<code>.*)(?P=quote)$")
-_SHOWS_FILE = re.compile(r"^(?:cat|type|more) \S+\.py$")
 
 
 def read_repl(reading: Reading, block: Block) -> None:
@@ -45,9 +38,7 @@ def read_repl(reading: Reading, block: Block) -> None:
             last = number == len(parts) - 1
             said = list(_comments(statement))
             if last and exchange.output.strip():
-                output, remark = _split_remark(exchange.output)
-                said.append(_below(output, role, sentence))
-                said += comment_said(remark)
+                said.append(displayed(exchange.output, role, sentence))
             added.append(
                 add_step(reading, statement, block.line + exchange.line, tuple(said), session=True)
             )
@@ -59,24 +50,10 @@ def read_repl(reading: Reading, block: Block) -> None:
     close_block(reading, added)
 
 
-def _below(output: str, role: Role, sentence: str) -> Claim:
-    """Return what a result says that stands with its code below a sentence: a wish, maybe."""
-    wished = role is Role.EXPECTED and not announces_result(sentence)
-    return replace(displayed(output, role, sentence), wished=wished)
-
-
 def _is_remark(source: str) -> bool:
     """Say whether nothing was typed but comments."""
     lines = (line.strip() for line in source.split("\n"))
     return all(not line or line.startswith("#") for line in lines)
-
-
-def _split_remark(output: str) -> tuple[str, str]:
-    """Split a comment or an arrow with a remark from a line of output."""
-    match = re.search(r"[ \t]+(?:#+|<[-=]+|←)[ \t]*(?P<remark>[^#\n]*)$", output)
-    if match is None or "\n" in output or output.lstrip().startswith(("'", '"')):
-        return output, ""
-    return output[: match.start()], match["remark"].strip()
 
 
 def read_python(reading: Reading, block: Block) -> None:
@@ -95,7 +72,7 @@ def read_python(reading: Reading, block: Block) -> None:
     for number, statement in enumerate(parts):
         before = parts[number - 1] if number else None
         if added and before and _is_echo(statement, before, parts[: number - 1]):
-            say(reading, added[-1], _below(statement.source, role, sentence))
+            say(reading, added[-1], displayed(statement.source, role, sentence))
             continue
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement), session=False))
@@ -140,12 +117,11 @@ def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, 
 def _shows(reading: Reading) -> bool:
     """Say whether the code above ends in something that shows a value, not shown so far."""
     last = reading.steps[reading.latest[-1]]
-    shows = displays_value(last.source) or may_print(last.source)
-    return shows and not any(said.direct for said in last.claims)
+    return displays_value(last.source) and not any(said.direct for said in last.claims)
 
 
 def _is_bare_value(text: str) -> bool:
-    """Say whether a block is a value, or a list of values such as a loop prints."""
+    """Say whether a block is a value, or a list of values."""
     parts = statements(text)
     if len(parts) > 1:
         return all(is_literal(part.source) for part in parts)
@@ -164,27 +140,7 @@ def _comments(statement: Statement) -> tuple[Claim, ...]:
         first = statement.below.split("\n")[0]
         if first and not said:
             said += [s for s in comment_said(first) if s.kind in _RESULTS]
-        if first and not said and isinstance(node, ast.Expr):
-            said += printed_said(first)
-    elif may_print(statement.source) and not said:
-        said += printed_said(statement.below)
+        shown = shown_below(first)
+        if shown and not said and isinstance(node, ast.Expr):
+            said.append(shown)
     return tuple(said)
-
-
-def read_shell_block(reading: Reading, block: Block) -> None:
-    """Python that a shell session shows (`cat a.py`, `python -c`), and what running it printed."""
-    for exchange in read_shell(block.text):
-        line = block.line + exchange.line
-        code = _PYTHON_CODE.match(exchange.source)
-        if code:
-            text = code["code"].replace('\\"', '"')
-            read_python(reading, Block(kind=BlockKind.PYTHON, text=text, line=line))
-        elif _SHOWS_FILE.match(exchange.source) and exchange.output:
-            read_python(reading, Block(kind=BlockKind.PYTHON, text=exchange.output, line=line + 1))
-            continue
-        elif not re.match(r"(?:python[\d.]*|py) [\w./-]+\.py\b", exchange.source):
-            continue
-        if exchange.output and final_exception(exchange.output):
-            read_traceback_block(reading, replace(block, text=exchange.output))
-        elif exchange.output:
-            read_output(reading, replace(block, text=exchange.output))

@@ -15,9 +15,6 @@ _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
 _POINTER = re.compile(r"\s<-{2,}>?\s")
 _MAGIC = re.compile(r"^\s*(?:%|!|\?)|\?\s*$")
 _PRINT = re.compile(r"^(?P<indent>\s*)print\s+(?P<what>[^=(\s].*|\(.*\)\s*[^)\s].*|\(.*)$")
-_EXCEPT = re.compile(r"^(\s*except\s+[\w.]+)\s*,\s*(\w+)\s*:", re.MULTILINE)
-_ELLIPSIS = re.compile(r"^\s*(?:\.{3}|…|\[\.\.\.\]|\(\.\.\.\)|\.\.)\s*$")
-_NUMBERED = re.compile(r"^\s*\d+[.:]?\s{1,4}(?=\S)")
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 #: Longest block that is split line by line; more is a data dump.
 _MOST_LINES = 400
@@ -61,17 +58,6 @@ def statements(text: str) -> tuple[Statement, ...]:
     if pieces is None:
         pieces = _piecemeal(lines)
     return tuple(_with_comments(piece, pieces, lines) for piece in pieces)
-
-
-def mended_line(line: str) -> str:
-    """Return the statement that a single line is, repaired when needed.
-
-    "" when it is none: a part of a longer statement is not made whole, for what the rest of it
-    was is not known.
-    """
-    line = line.strip().translate(_SMART) if not parses(line.strip()) else line.strip()
-    source = line if parses(line) else _plain(line)[0]
-    return source if parses(source) and len(parse(source).body) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +161,7 @@ def _as_is(chunk: str) -> tuple[str, str]:
 
 
 def _plain(chunk: str) -> tuple[str, str]:
-    """Undo what people and tools add: remarks, prompts, ellipses, line numbers, Python 2."""
+    """Undo what people and tools add: remarks, prompts, magics, the print of Python 2."""
     beside = ""
     kept = []
     for raw in textwrap.dedent(chunk).split("\n"):
@@ -183,8 +169,6 @@ def _plain(chunk: str) -> tuple[str, str]:
         remark = _ANNOTATION.search(line)
         if remark and (_POINTER.search(line) or not parses(line)):
             beside, line = remark[0].strip(" <>-=←⇐"), line[: remark.start()]
-        if _ELLIPSIS.match(line):
-            line = line[: len(line) - len(line.lstrip())] + "pass"
         if _MAGIC.search(line) and not parses(line):
             continue
         line = re.sub(r"^(\s*)(?:>>>|\.\.\.)\s?", r"\1", line)
@@ -192,12 +176,7 @@ def _plain(chunk: str) -> tuple[str, str]:
         if statement and not parses(line.strip()):
             line = f"{statement['indent']}print({statement['what'].rstrip().rstrip(';')})"
         kept.append(line)
-    source = _EXCEPT.sub(r"\1 as \2:", "\n".join(kept))
-    if not parses(source):
-        numbered = [_NUMBERED.sub("", line) for line in kept]
-        if all(_NUMBERED.match(line) for line in kept) and parses("\n".join(numbered)):
-            source = "\n".join(numbered)
-    return source, beside or _tail_comment(chunk)
+    return "\n".join(kept), beside or _tail_comment(chunk)
 
 
 def _closed(chunk: str) -> tuple[str, str]:

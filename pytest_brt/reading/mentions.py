@@ -12,11 +12,11 @@ from pytest_brt.syntax import parse
 
 #: An exception by its name, and its message where that follows.
 EXCEPTION = re.compile(
-    r"\b(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration))\b"
+    r"\b(?P<type>(?:[A-Za-z_]\w*\.){0,9}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration))\b"
     r"(?::[ ]+(?P<message>[^`\n]+))?"
 )
 _PLAIN_CALL = re.compile(r"(?<![\w`.])(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(")
-_PLAIN_POWER = re.compile(r"(?<![\w`*])[\w.()]+(?:\*\*|//)[-+]?[\w.()]+")
+_PLAIN_POWER = re.compile(r"(?<![\w`*])[\w.()]{1,80}(?:\*\*|//)[-+]?[\w.()]{1,80}")
 _STOP = re.compile(
     r"[,;]|\.(?:\s|$)|\s(?:instead|rather|when|but|and|for|which|while|if|or|on|in|because|since"
     r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
@@ -121,7 +121,7 @@ def object_at(text: str, codes: list[Code], start: int) -> tuple[str, int]:
     whole = _literal_at(rest)
     if whole:
         return whole.strip(), start + len(whole)
-    stop = _STOP.search(rest)
+    stop = _STOP.search(rest, 0, 120)  # a longer piece is no object
     piece = rest[: stop.start()] if stop else rest
     piece = piece.strip().rstrip(".:")
     if not piece or len(piece) > 80 or piece.lower() in _ENGLISH:

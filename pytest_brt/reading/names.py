@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_brt.syntax import parse
@@ -40,17 +40,6 @@ def names_of(source: str) -> Names:
         builtin=frozenset(reader.used) & _BUILTINS,
         stars=tuple(reader.stars),
     )
-
-
-def only_called(sources: Iterable[str]) -> frozenset[str]:
-    """Return the names that statements call, as `name(...)`, and use in no other way."""
-    every = [node for source in sources for node in ast.walk(parse(source))]
-    calls = [node.func for node in every if isinstance(node, ast.Call)]
-    called = {node.id for node in calls if isinstance(node, ast.Name)}
-    places = {id(node) for node in calls}
-    return frozenset(called) - {
-        node.id for node in every if isinstance(node, ast.Name) and id(node) not in places
-    }
 
 
 class _Reader(ast.NodeVisitor):

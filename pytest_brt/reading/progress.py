@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.issue.tracebacks import final_exception
@@ -15,19 +13,7 @@ from pytest_brt.reading.walk import Stretch
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block, BlockKind
 
-_BOTH = re.compile(
-    r"\b(?:before|old|previous)\b.{0,20}\b(?:vs|versus|and|then)\b.{0,20}\b(?:after|new|current)\b"
-    r"|\b(?:after|new|current)\b.{0,20}\b(?:vs|versus|and)\b.{0,20}\b(?:before|old|previous)\b",
-    re.IGNORECASE,
-)
-
-
 _NOWHERE = Stretch(block=Block(kind=BlockKind.PROSE, text="", line=1), number=0)
-
-
-def _unknown(_path: str) -> bool:
-    """Say of no file that it is the project's."""
-    return False
 
 
 @dataclass(slots=True)
@@ -45,12 +31,8 @@ class Reading:
     bound: set[str] = field(default_factory=set)
     #: Indices of the steps of the last code block.
     latest: list[int] = field(default_factory=list)
-    #: The sentence that announced two outputs of that block together.
-    both: str = ""
     #: What was announced of that block.
     latest_role: Role = Role.SHOWN
-    #: Says whether a path in a traceback is that of a file of the project.
-    is_project: Callable[[str], bool] = _unknown
 
 
 def merged(old: tuple[Claim, ...], new: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -102,21 +84,6 @@ def announced(reading: Reading) -> tuple[Role, str]:
     return (Role.SHOWN if any(claim.ordinal for claim in reading.ahead) else role), sentence
 
 
-def announced_output(reading: Reading) -> tuple[Role, str]:
-    """Return the role of the output that comes now, and the sentence that gives it.
-
-    One sentence announces two of them when it names both: "before vs after". Which is the wrong
-    one is not said with that; the tree tells.
-    """
-    role, sentence = announced(reading)
-    if reading.place.recent and _BOTH.search(sentence):
-        reading.both = sentence
-    elif reading.place.recent or not reading.both:
-        reading.both = ""
-        return role, sentence
-    return Role.SHOWN, reading.both
-
-
 def add_step(
     reading: Reading, statement: Statement, line: int, said: tuple[Claim, ...], *, session: bool
 ) -> int:
@@ -145,7 +112,7 @@ def close_block(reading: Reading, added: list[int]) -> None:
     ahead, reading.ahead = reading.ahead, []
     reading.latest_role = announced(reading)[0]
     reading.place = reading.place.without_words()
-    reading.latest, reading.both = added, ""
+    reading.latest = added
     for claim in ahead:
         several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS) and not claim.ordinal
         for index in added if several else [meant(reading, claim)]:

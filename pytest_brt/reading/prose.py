@@ -39,21 +39,12 @@ def read_prose(reading: Reading, block: Block) -> None:
     for position, sentence in enumerate(every):
         ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
         last = position == len(every) - 1
-        for found in claims(sentence, reading.bound, reading.place.section):
-            claim = _in_section(reading, found)
+        for claim in claims(sentence, reading.bound, reading.place.section):
             if subject and not claim.subject and _OF_THAT.match(sentence.text):
-                claim = replace(claim, subject=subject)
+                claim = replace(claim, subject=subject)  # noqa: PLW2901
             subject = claim.subject
             _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
         _mention(reading, sentence)
-
-
-def _in_section(reading: Reading, claim: Claim) -> Claim:
-    """A section named "Expected" turns what is plainly stated in it into what should be."""
-    stated = claim.kind is ClaimKind.VALUE or (claim.kind is ClaimKind.RAISES and not claim.raised)
-    if reading.place.section is Role.EXPECTED and claim.role is Role.OBSERVED and stated:
-        return replace(claim, role=Role.EXPECTED)
-    return claim
 
 
 def _mention(reading: Reading, sentence: Sentence) -> None:

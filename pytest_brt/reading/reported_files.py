@@ -1,30 +1,63 @@
-"""What a report says of files and commands."""
+"""What a report says of files, and of commands that are run on them."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from pytest_brt.issue.prose import sentences
-from pytest_brt.issue.shells import read_shell
-from pytest_brt.reading.command import NAME, Command, read_command
+from pytest_brt.issue.sessions import read_shell
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.roles import role_of
 from pytest_brt.reading.steps import Role
 from pytest_brt.reading.walk import Stretch, walk
 from pytest_brt.types import Block, BlockKind, Issue
 
+#: The name of a file that a report may show.
+NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"
+_PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
+_ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command line of the project that the report shows."""
+
+    name: str
+    arguments: tuple[str, ...]
+    role: Role
+
+
+def read_command(text: str, role: Role, names: Collection[str]) -> tuple[bool, Command | None]:
+    """Return whether `text` is a command of the project, and the command if it is to be run.
+
+    Args:
+        text: what somebody typed.
+        role: what the report holds of it.
+        names: the project's commands.
+    """
+    module = _PYTHON.match(text.strip())
+    text = _ENDS_COMMAND.split(module["rest"] if module else text.strip())[0]
+    try:
+        words = shlex.split(text, comments=True)
+    except ValueError:
+        return False, None
+    if not words or words[0] not in names or len(text) > 400:
+        return False, None
+    if "--version" in words or "--help" in words or "\n" in text:
+        return True, None
+    if len(words) == 2 and re.fullmatch(r"v?\d+(?:\.\w+)+,?", words[1]):
+        return True, None  # what `--version` printed
+    return True, Command(name=words[0], arguments=tuple(words[1:]), role=role)
+
+
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{NAME})\s*(?:-->)?:?\s*$")
 _IN_PROSE = re.compile(rf"(?<![\w/.-])(?P<name>{NAME})(?![\w/-])")
-#: Settings that stand in one file of that name.
-_TOOL_TABLE = re.compile(r"^\[tool\.[\w.-]+\]", re.MULTILINE)
 #: Where a tool saw something: a file and a line in it.
 _PLACE = re.compile(rf"^{NAME}:\d+(?::\d+)?:?")
 _TREE_LINE = re.compile(r"^(?P<indent>[\s|│]*)(?:[`|+├└][-─ ]+)\s*(?P<name>[\w.-]+/?)\s*(?:#.*)?$")
-_CAT = re.compile(rf"^(?:cat|type|more) (?P<name>{NAME})$")
-#: Where the output of a command goes.
-_TARGET = re.compile(rf"(?<![2>])> *(?P<name>{NAME})$")
 #: Words before the name of a tool without arguments that make it a command.
 _RUNS = re.compile(
     r"\b(?:run(?:s|ning)?|ran|execut\w+|invok\w+|call(?:s|ed|ing)?|start(?:s|ed|ing)?|launch\w*"
@@ -63,8 +96,6 @@ class World:
     expected: tuple[str, ...]
     #: The report itself names a file or shows a document; not all names are made up.
     named: bool = True
-    #: Documents of the report that a file may have become, or should.
-    documents: tuple[Quote, ...] = ()
 
 
 def read_world(issue: Issue, names: Collection[str]) -> World:
@@ -81,13 +112,11 @@ class _Reader:
     def __init__(self, *, names: Collection[str]) -> None:
         self._names = names
         self._files: dict[str, str] = {}
-        self._commands: dict[tuple[str, tuple[str, ...], str], Command] = {}
+        self._commands: dict[tuple[str, tuple[str, ...]], Command] = {}
         self._quotes: list[Quote] = []
         self._unnamed: list[Block] = []
         self._observed: list[str] = []
         self._expected: list[str] = []
-        self._documents: list[Quote] = []
-        self._targets: set[str] = set()
         self._named = ""
 
     def read(self, place: Stretch) -> None:
@@ -119,7 +148,6 @@ class _Reader:
             quotes=tuple(self._quotes),
             observed=tuple(self._observed),
             expected=tuple(self._expected),
-            documents=tuple(self._documents),
         )
 
     def _sentences(self, block: Block) -> None:
@@ -142,26 +170,14 @@ class _Reader:
         known = False
         pending: list[str] = []
         for exchange in read_shell(block.text):
-            shown = _CAT.match(exchange.source)
-            if shown and exchange.output and ".." not in shown["name"]:
-                self._show(shown["name"], exchange.output, after=known)
-            elif self._command(exchange.source, self._place.announced[0]):
+            if self._command(exchange.source, self._place.announced[0]):
                 self._quote(pending)
-                target = _TARGET.search(exchange.source)
-                self._targets |= {target["name"]} if target else set()
                 known, pending = True, exchange.output.split("\n")
             elif self._files.keys() & set(exchange.source.split()):
                 self._quote(exchange.output.split("\n"))  # another tool's, on the same file
             elif known and not exchange.output:
                 pending.append(exchange.source)
         self._quote(pending)
-
-    def _show(self, name: str, text: str, *, after: bool) -> None:
-        """Take the content of a file that a session shows, `after` a command of the project."""
-        if after and (name in self._files or name in self._targets):
-            self._documents.append(Quote(text=text, role=Role.OBSERVED))
-        else:
-            self._files[name] = text + "\n"
 
     def _quote(self, lines: list[str]) -> None:
         text = "\n".join(lines).strip("\n")
@@ -170,9 +186,9 @@ class _Reader:
 
     def _command(self, text: str, role: Role) -> bool:
         """Take `text` as a command when it is one of the project's."""
-        known, command = read_command(text, role, self._names, self._files)
+        known, command = read_command(text, role, self._names)
         if command is not None:
-            self._commands.setdefault((command.name, command.arguments, command.stdin), command)
+            self._commands.setdefault((command.name, command.arguments), command)
         return known
 
     def _content(self, block: Block) -> None:
@@ -182,7 +198,6 @@ class _Reader:
         name = marked["name"] if marked else self._named
         text = rest if marked else block.text
         self._named = ""
-        self._documents.append(Quote(text=text, role=role))
         if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
             self._quotes.append(Quote(text=block.text, role=role))
         elif (
@@ -223,8 +238,6 @@ class _Reader:
             ):
                 name = documents.pop(0) if documents else "index.rst"
                 self._files.setdefault(name, block.text + "\n")
-            elif block.kind is BlockKind.FILE and _TOOL_TABLE.search(block.text):
-                self._files.setdefault("pyproject.toml", block.text + "\n")
 
     def _free(self, block: Block) -> str:
         stem = "test_reported" if "def test_" in block.text else "reported"

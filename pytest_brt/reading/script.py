@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.reading.expectations import settled
-from pytest_brt.reading.listings import read_python, read_repl, read_shell_block
+from pytest_brt.reading.listings import read_python, read_repl
 from pytest_brt.reading.mentions import EXCEPTION
 from pytest_brt.reading.outputs import read_output, read_traceback_block
 from pytest_brt.reading.progress import (
@@ -26,19 +25,12 @@ _MOST_STEPS = 150
 _RESULTS = frozenset({"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"})
 
 
-def read_script(issue: Issue, is_project: Callable[[str], bool] | None = None) -> Script:
+def read_script(issue: Issue) -> Script:
     """Read the statements of a report and what it says about each.
 
     Inline code comes last: it is run when all names are known.
-
-    Args:
-        issue: the report.
-        is_project: says whether a path in a traceback is the project's; None takes the innermost
-            line for the user's.
     """
     reading = Reading()
-    if is_project is not None:
-        reading.is_project = is_project
     for reading.place in walk(issue.blocks):
         block = reading.place.block
         if block.kind is BlockKind.HEADING:
@@ -53,10 +45,7 @@ def read_script(issue: Issue, is_project: Callable[[str], bool] | None = None) -
             read_traceback_block(reading, block)
         elif block.kind is BlockKind.OUTPUT or _is_result(reading, block):
             read_output(reading, block)
-        elif block.kind is BlockKind.SHELL:
-            read_shell_block(reading, block)
     steps = _unique([*reading.steps[:_MOST_STEPS], *reading.inline[:40]])
-    steps = tuple(settled(step) for step in steps)
     return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
 
 

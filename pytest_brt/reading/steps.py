@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
+from pytest_brt.issue.prose import Sentence
 from pytest_brt.types import Raised
+
+#: Words that name one of several results, as in `Claim.ordinal`.
+ORDINALS = MappingProxyType(
+    {"first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "last": -1, "latter": -1}
+)
 
 
 class Role(StrEnum):
@@ -46,8 +54,6 @@ class Claim:
     sentence: str = ""
     #: Shown right below the statement, as in a session, and not in prose.
     direct: bool = False
-    #: A result below a sentence that wishes without saying that what it wishes for follows.
-    wished: bool = False
     #: Source of the expression it speaks of; "" for the code before (or after) the sentence.
     subject: str = ""
     #: Which of the results shown it speaks of: 1 for "the first", -1 for "the last", 0 unsaid.
@@ -85,7 +91,25 @@ class Script:
     steps: tuple[Step, ...]
     #: Exceptions that the report shows or names anywhere.
     named: tuple[Raised, ...] = ()
-    #: Expected values that no statement could be found for.
-    loose: tuple[Claim, ...] = ()
     #: What could not be read, for the reader of an honest miss.
     notes: tuple[str, ...] = ()
+
+
+def raises_claim(
+    subject: str, match: re.Match[str] | None, role: Role, sentence: Sentence
+) -> Claim:
+    """Return the claim that `subject` raises what `match`, of `EXCEPTION`, names."""
+    raised = Raised(
+        type=match["type"] if match else "",
+        message=(match["message"] or "").strip() if match else "",
+    )
+    return Claim(
+        kind=ClaimKind.RAISES, role=role, raised=raised, sentence=sentence.text, subject=subject
+    )
+
+
+def value_claim(subject: str, text: str, role: Role, sentence: Sentence) -> Claim:
+    """Return the claim that `subject` has the value `text`."""
+    return Claim(
+        kind=ClaimKind.VALUE, role=role, text=text, sentence=sentence.text, subject=subject
+    )

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence
-from pytest_brt.reading.claim import ORDINALS, raises_claim, value_claim
 from pytest_brt.reading.lexicon import ADVERBS
 from pytest_brt.reading.mentions import (
     EXCEPTION,
@@ -17,7 +16,7 @@ from pytest_brt.reading.mentions import (
     object_at,
 )
 from pytest_brt.reading.roles import role_of
-from pytest_brt.reading.steps import Claim, Role
+from pytest_brt.reading.steps import ORDINALS, Claim, Role, raises_claim, value_claim
 
 _VERB = re.compile(
     rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"

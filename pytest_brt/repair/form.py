@@ -32,13 +32,6 @@ _PAPER = ("line_number", '"deletions"', "file_path")
 _PATH = ("file_path", "file_name", "path", "file")
 
 
-def render_fix(fix: Fix) -> tuple[str, tuple[str, ...]]:
-    """Return the places of a fix and its blocks of code, each ending with a newline."""
-    places = "; ".join(f"{edit.path} {edit.kind} {_span(edit)}" for edit in fix.edits)
-    blocks = (edit.lines for edit in fix.edits if edit.kind is not EditKind.DELETE)
-    return places, tuple("".join(f"{line}\n" for line in lines) for lines in blocks)
-
-
 def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
     """Return the fix of these places and blocks.
 
@@ -78,38 +71,6 @@ def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
             f"inserts in 'changes' ({_FORM})"
         )
     return Fix(edits=tuple(found))
-
-
-def render_paper_fix(fix: Fix) -> str:
-    """Return a fix in the paper's JSON, which changes single lines."""
-    files = []
-    for path in fix.paths:
-        insertions: list[object] = []
-        modifications: list[object] = []
-        deletions: list[int] = []
-        for edit in fix.edits:
-            if edit.path != path:
-                continue
-            numbers = range(edit.first, edit.last + 1)
-            if edit.kind is EditKind.INSERT:
-                insertions.append({"line_number": edit.first, "new_lines": list(edit.lines)})
-                continue
-            shared = min(len(edit.lines), len(numbers))
-            for number, line in zip(numbers, edit.lines, strict=False):
-                modifications.append({"line_number": number, "modified_line": line})
-            deletions += numbers[shared:]
-            if len(edit.lines) > shared:
-                rest = list(edit.lines[shared:])
-                insertions.append({"line_number": edit.last + 1, "new_lines": rest})
-        files.append(
-            {
-                "file_path": path,
-                "insertions": insertions,
-                "deletions": deletions,
-                "modifications": modifications,
-            }
-        )
-    return json.dumps(files)
 
 
 def parse_paper_fix(text: str) -> Fix:
@@ -184,7 +145,3 @@ def _lines(block: str) -> tuple[str, ...]:
     (('a', ''), ('',))
     """
     return tuple(block.removesuffix("\n").replace("\r", "").split("\n"))
-
-
-def _span(edit: LineEdit) -> str:
-    return str(edit.first) if edit.first == edit.last else f"{edit.first}-{edit.last}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
@@ -61,6 +61,9 @@ def react(
         SubjectProblem: the project's interpreter cannot be started.
         StoreProblem: `log` cannot be written.
     """
+    test = settings.brt.test if settings.brt else None
+    if test is not None and test.source is not None:
+        site = replace(site, added=FileChange(path=test.path, content=test.source.encode()))
     budget = Budget(steps=settings.steps, deadline=settings.deadline)
     sampling = Sampling(
         temperature=settings.temperature,
@@ -73,9 +76,6 @@ def react(
     observation = max(128, min(_OBSERVATION, most // 6))
     tools = _tools(site, settings, budget, Room(most=observation, count=counter))
     opening = _opening(site, settings, [tool.spec for tool in tools.values()])
-    paths = site.paths
-    if settings.brt is not None:
-        paths = paths.also((settings.brt.test.path,))
 
     def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
         return conversation(opening, steps, most=most, count=counter)
@@ -85,7 +85,7 @@ def react(
         tools=tools,
         messages=messages,
         budget=budget,
-        paths=paths,
+        paths=site.paths,
         sampling=sampling,
         observation=observation,
         purpose="passerine",
@@ -138,7 +138,7 @@ def _opening(
 def _tools(site: Site, settings: PasserineSettings, budget: Budget, holds: Room) -> dict[str, Tool]:
     search = search_code_base(site)
     found = (
-        _cat(site, settings, holds),
+        _cat(site, holds),
         Tool(
             spec=ActionSpec(
                 name="code_search",
@@ -154,14 +154,10 @@ def _tools(site: Site, settings: PasserineSettings, budget: Budget, holds: Room)
     return {tool.spec.name: tool for tool in found}
 
 
-def _cat(site: Site, settings: PasserineSettings, holds: Room) -> Tool:
-    brt = settings.brt
-
+def _cat(site: Site, holds: Room) -> Tool:
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path = action["path"]
         content = Workspace.after(site, steps).read(path)
-        if content is None and brt is not None and path == brt.test.path:
-            content = source_of(site, brt).encode()
         if content is None:
             return refused(f"There is no file {path!r}.")
         lines = lines_of(content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.trial import Trial
-from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict
+from pytest_brt.shown import on_a_line
+from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict, distinct
 
 #: First line of every patch of ours.
 HEAD = "# Candidate fix, written by pytest-brt; nothing of it was applied."
@@ -41,15 +42,6 @@ def found_fix(
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
-
-
-def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes of several repairs, of equal ones only the first, plausible ones first."""
-    found: dict[str, tuple[FoundFix, Repair]] = {}
-    for repair in repairs:
-        for fix in repair.fixes:
-            found.setdefault(fix.key, (fix, repair))
-    return tuple(sorted(found.values(), key=lambda pair: not pair[0].plausible))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +114,7 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
     if alike:
         many = f"{alike} more fixes" if alike > 1 else "one more fix"
         lines.append(f"# In the folder alike: {many} with the same behaviour on every test")
-    return "\n".join(lines) + "\n" + fix.patch.text
+    return "\n".join(map(on_a_line, lines)) + "\n" + fix.patch.text
 
 
 def _judged(fix: FoundFix) -> str:
@@ -137,7 +129,8 @@ def _guarded(fix: FoundFix) -> str:
     assert guarded is not None, "asked for where there is one"
     if guarded.regressions:
         return f"Breaks {', '.join(item.test for item in guarded.regressions)}"
-    text = f"Breaks none of {guarded.ran} existing tests near it"
+    tests = "existing test" if guarded.ran == 1 else "existing tests"
+    text = f"Breaks none of {guarded.ran} {tests} near it"
     if guarded.pinned:
         text += f"; these assert the reported behaviour and fail: {', '.join(guarded.pinned)}"
     return text

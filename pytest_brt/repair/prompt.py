@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pytest_brt.dialogue.action import ActionSpec, describe
 from pytest_brt.dialogue.budget import Counter
 from pytest_brt.model.base import Message, Role
-from pytest_brt.model.budget import Part, Trim, fit
 from pytest_brt.repair.account import told_runs
+from pytest_brt.repair.budget import Part, Trim, fit
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State, Tool

@@ -35,14 +35,19 @@ class Site:
     prompts: Prompts
     #: The existing test files that are nearest to changes, the nearest first.
     tests_near: Callable[[tuple[FileChange, ...]], tuple[str, ...]]
+    #: A test file that the tools find in the tree though it is not on disk; it is in no patch.
+    added: FileChange | None = None
 
     @property
     def paths(self) -> Paths:
         """The files that a model may name."""
-        return Paths(self.index.layout.files)
+        known = Paths(self.index.layout.files)
+        return known.also((self.added.path,)) if self.added else known
 
     def read(self, path: str) -> bytes | None:
         """Return the content of a file of the tree; None when there is no such file."""
+        if self.added is not None and path == self.added.path:
+            return self.added.content
         if path not in self.index.layout.files or leads_out(self.root, path):
             return None
         try:

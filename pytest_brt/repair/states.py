@@ -81,23 +81,3 @@ def after(state: State, tool: Tool) -> State:
     if tool in TABLE[state]:
         return TABLE[state][tool]
     return next(row[tool] for row in TABLE.values() if tool in row)
-
-
-def table_text() -> str:
-    """Return the table as Markdown, one row per tool."""
-    states = [state for state in State if state is not State.DONE]
-    lines = [
-        "| tool | " + " | ".join(state.name.lower() for state in states) + " |",
-        "|---" * (len(states) + 1) + "|",
-    ]
-    for tool in Tool:
-        cells = [_cell(state, tool) for state in states]
-        lines.append(f"| `{tool}` | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _cell(state: State, tool: Tool) -> str:
-    target = TABLE[state].get(tool)
-    if target is None:
-        return ""
-    return "·" if target is state else f"→ {target.name.lower()}"

@@ -133,10 +133,13 @@ class Trials:
     def passes(self, runs: Sequence[TestRun]) -> bool:
         """Say whether runs of the failing tests are what a right fix would do.
 
-        The most trusted test must pass, and tests with half of the trust in all of them: one
-        of several tests that a model wrote may well demand something wrong.
+        All tests that a person gave must pass, the most trusted test, and tests with half of the
+        trust in all of them: one of several that a model wrote may well demand something wrong.
         """
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
+        tests = (judged.test for judged in self.failing)
+        if any(test.id not in green for test in tests if test.origin.strategy == "given"):
+            return False
         if not self.failing or self.failing[0].test.id not in green:
             return False
         trust = {judged.test.id: judged.judgement.confidence for judged in self.failing}
@@ -153,7 +156,7 @@ class Trials:
         if self.failing:
             row = Row(
                 changes=changes,
-                targets=tuple(_target(judged) for judged in self.failing),
+                targets=tuple(target_of(judged) for judged in self.failing),
                 test_seconds=self._seconds(),
             )
             runs = self.engine.run(row).runs
@@ -177,7 +180,8 @@ class Trials:
         return max(_LEAST_SECONDS, _SLOWER * max(usual, default=0.0))
 
 
-def _target(judged: JudgedTest) -> TestTarget:
+def target_of(judged: JudgedTest) -> TestTarget:
+    """Return a test as a row runs it."""
     test = judged.test
     return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
 

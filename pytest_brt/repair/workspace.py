@@ -31,6 +31,12 @@ class Workspace:
             if change.content != self.site.read(path)
         )
 
+    @property
+    def unindexed(self) -> tuple[str, ...]:
+        """The files that are other than the index knows them."""
+        changed = tuple(change.path for change in self.changes)
+        return (*changed, self.site.added.path) if self.site.added else changed
+
     def read(self, path: str) -> bytes | None:
         """Return the content of a file; None when there is no such file."""
         if path in self.changed:

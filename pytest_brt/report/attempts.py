@@ -17,7 +17,7 @@ def by_model(tests: Sequence[JudgedTest]) -> bool:
 
 def heading() -> str:
     """Return the line above the tests of a run that asked a model."""
-    return f"{'':<8} {'sure':>4}  {'found by':<{_WIDTH}} {'alike':>5}  test"
+    return f"{'sure':>6}  {'found by':<{_WIDTH}} {'alike':>5}  test"
 
 
 def columns(judged: JudgedTest) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.report.attempts import cost
+from pytest_brt.shown import plain
 from pytest_brt.types import Cost, Ending, Step
 
 #: Lines of an observation that are shown as text, unless all are wanted.
@@ -106,4 +107,4 @@ def as_page(dialogues: Sequence[Told]) -> str:
         _TEMPLATE.read_text(encoding="utf-8")
     )
     page = template.render(parts=parts)
-    return page.encode("utf-8", "replace").decode("utf-8")
+    return plain(page.encode("utf-8", "replace").decode("utf-8"))

@@ -55,6 +55,8 @@ class Setting:
     hash_seeds: tuple[int, ...]
     #: Version of pytest-brt.
     tool: str
+    #: Reports of the run itself that lie in the tree, and are no part of it.
+    reports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,15 @@ class Evidence:
 
 
 def setting_of(
-    subject: Subject, limits: Limits, *, tree: str, sandbox: str, net: str, repeat: int, tool: str
+    subject: Subject,
+    limits: Limits,
+    *,
+    tree: str,
+    sandbox: str,
+    net: str,
+    repeat: int,
+    tool: str,
+    reports: tuple[str, ...] = (),
 ) -> Setting:
     """Return what tests of `subject` are run with."""
     return Setting(
@@ -139,6 +149,7 @@ def setting_of(
         memory_mb=limits.memory_mb,
         hash_seeds=tuple(range(repeat)),
         tool=tool,
+        reports=reports,
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import dropwhile, groupby
 from pathlib import Path
 
 from jinja2 import Environment
 
-from pytest_brt.report.table import note, place, regressions, untried
+from pytest_brt.report.answer import bug_tests, of_ranking, of_report, tests_of
+from pytest_brt.report.table import existing, note, place
+from pytest_brt.shown import plain
 from pytest_brt.types import (
     Cell,
-    Difference,
-    Exposure,
     Issue,
     JudgedTest,
     Rank,
@@ -31,8 +32,6 @@ def html(
     record: RunRecord,
     *,
     facts: Sequence[str],
-    verdicts: Mapping[str, str],
-    differences: Mapping[str, Difference | None],
     labels: Mapping[str, bool] | None = None,
 ) -> str:
     """Return the page.
@@ -40,8 +39,6 @@ def html(
     Args:
         record: what a run found out.
         facts: what the run was made with, a few words each.
-        verdicts: per issue, the verdict of its ranking in one sentence.
-        differences: per issue, what would tell its leading patches apart.
         labels: patch name → whether it is right, where that is known: adds curves.
     """
     ranks = {key: tuple(group) for key, group in groupby(record.ranks, lambda r: r.result.issue)}
@@ -50,7 +47,6 @@ def html(
     for issue in issues:
         key = issue.id if issue else ""
         part = _part(record, issue, ranks.get(key, ()), labels or {})
-        part |= {"verdict": verdicts.get(key, ""), "difference": differences.get(key)}
         parts.append(part)
     title = record.issues[0].title if len(record.issues) == 1 else "Bug reproduction tests"
     page = {"title": title, "facts": facts, "notes": record.notes, "parts": parts}
@@ -64,21 +60,41 @@ def _part(
     record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...], labels: Mapping[str, bool]
 ) -> Part:
     made = [a for a in record.attempts if issue is not None and a.issue == issue.id]
-    considered = (*(judged for attempt in made for judged in attempt.tests), *record.given)
-    tests = [judged for judged in considered if judged.judgement.candidate]
+    missing = next((m for m in record.not_run if issue is None or m.issue == issue.id), None)
+    sure, possible = bug_tests(tests_of(record, issue.id if issue else ""))
+    tests = [*sure, *possible]
     return {
         "title": issue.title if issue else "",
+        "answer": of_report(made) if made else "",
+        "verdict": of_ranking(ranks, missing) if ranks or missing else "",
+        "report": _marked(issue.text, sure) if issue else (),
+        "is_marked": any(_quoted(test.test.oracle.sentence) for test in sure),
         "is_weighted": any(rank.score is not None for rank in ranks),
         "patches": [_patch(rank, number, ranks) for number, rank in enumerate(ranks)],
-        "remarks": [
-            *(line for line in regressions(ranks) if not line.startswith("regression of")),
-            *untried(ranks),
-        ],
+        "remarks": list(existing(ranks)),
         "matrix": _matrix(ranks, tests) if ranks and tests else None,
         "curves": _curves(ranks, labels) if labels else None,
         "tests": [_test(judged, ranks) for judged in tests],
         "notes": [note for attempt in made for note in attempt.notes],
     }
+
+
+def _marked(text: str, tests: Sequence[JudgedTest]) -> list[tuple[bool, str]]:
+    """Return a report in stretches, each with whether a bug test quotes it."""
+    quotes = [quote for test in tests for quote in _quoted(test.test.oracle.sentence)]
+    # Where a quotation was wrapped, or the report was, only the blanks differ.
+    patterns = [r"\s+".join(map(re.escape, quote.split())) for quote in quotes]
+    if not patterns:
+        return [(False, text)]
+    parts = re.split(f"({'|'.join(dict.fromkeys(patterns))})", text)
+    return [(at % 2 == 1, part) for at, part in enumerate(parts) if part]
+
+
+def _quoted(sentence: str) -> list[str]:
+    """Return what an oracle's sentence quotes of the report, as in 'Report: "It should be 5."'."""
+    _, _, quote = sentence.partition('Report: "')
+    quote = quote.rstrip().removesuffix('"').strip()
+    return [quote] if quote else []
 
 
 def _patch(rank: Rank, number: int, ranks: tuple[Rank, ...]) -> Part:
@@ -93,28 +109,12 @@ def _patch(rank: Rank, number: int, ranks: tuple[Rank, ...]) -> Part:
         "low": low,
         "high": high,
         "passed": f"{rank.passed} of {rank.total}" if rank.total else "–",
-        "regressed": f"{len(guarded.regressions)} of {guarded.ran}" if guarded else "–",
+        "regressed": f"breaks {len(guarded.regressions)} of {guarded.ran}" if guarded else "–",
         "group": rank.group or "–",
         "note": note(rank),
         "because": rank.because,
-        "exposure": _exposure(rank.exposure),
         "regressions": guarded.regressions if guarded else (),
         "lines": [_line(line) for line in result.patch.text.splitlines()],
-    }
-
-
-def _exposure(exposure: Exposure | None) -> Part | None:
-    if exposure is None:
-        return None
-    varied = exposure.varied
-    return {
-        "change": varied.change,
-        "before": varied.before,
-        "after": varied.after,
-        "source": varied.source,
-        "others": exposure.others,
-        "tried": exposure.tried,
-        "failed": exposure.failed,
     }
 
 
@@ -134,7 +134,7 @@ def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
     ]
     runs = judged.judgement.runs
     return {
-        "name": f"{test.path}::{test.name}",
+        "name": test.name if test.source else f"{test.path}::{test.name}",
         "kind": test.oracle.kind,
         "sentence": test.oracle.sentence,
         "confidence": judged.judgement.confidence,
@@ -179,10 +179,10 @@ def _matrix(ranks: tuple[Rank, ...], tests: Sequence[JudgedTest]) -> Part:
 
 def _square(cell: Cell | None, where: str) -> Part:
     if cell is None or cell.verdict is Verdict.INVALID:
-        return {"kind": "none", "title": f"{where}: did not run"}
-    kinds = {Verdict.PASS: "pass", Verdict.FAIL: "fail"}
-    kind = kinds.get(cell.verdict, "other")
-    return {"kind": kind, "title": f"{where}: {cell.verdict}, {cell.reason}"}
+        return {"kind": "none", "glyph": "·", "title": f"{where}: did not run"}
+    kinds = {Verdict.PASS: ("pass", "✓"), Verdict.FAIL: ("fail", "✗")}
+    kind, glyph = kinds.get(cell.verdict, ("other", "!"))
+    return {"kind": kind, "glyph": glyph, "title": f"{where}: {cell.verdict}, {cell.reason}"}
 
 
 def _curves(ranks: tuple[Rank, ...], labels: Mapping[str, bool]) -> Part:
@@ -208,5 +208,4 @@ def _clipped(name: str) -> str:
 
 def _readable(text: str) -> str:
     """Return text that every parser of HTML takes: no undecoded bytes, no control characters."""
-    clean = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(letter for letter in clean if letter >= " " or letter in "\n\t")
+    return plain(text.encode("utf-8", "replace").decode("utf-8"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_brt.types import (
     Attempt,
     Cell,
-    Exposure,
     Guarded,
     JudgedTest,
     Localised,
@@ -23,8 +22,8 @@ SCHEMA = 1
 Json = dict[str, object]
 
 
-def record_json(record: RunRecord) -> Json:
-    """Return everything that a run found out."""
+def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None = None) -> Json:
+    """Return everything that a run found out, and the patches that options select."""
     return {
         "schema": SCHEMA,
         "sandbox": record.sandbox,
@@ -50,6 +49,10 @@ def record_json(record: RunRecord) -> Json:
             {"issue": missing.issue, "patches": list(missing.patches), "of": missing.of}
             for missing in record.not_run
         ],
+        "selected": {
+            option: [{"issue": rank.result.issue, "patch": rank.result.patch.name} for rank in some]
+            for option, some in (selected or {}).items()
+        },
         "repairs": [repair_json(repair) for repair in record.repairs],
         "places": [localised_json(found) for found in record.localised],
     }
@@ -107,7 +110,6 @@ def result_json(result: PatchResult) -> Json:
         "size": result.size,
         "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
-        "changed_inputs": {"tried": len(result.varied), "cut": result.vary_cut},
         "cells": [_cell_json(cell) for cell in result.cells],
     }
 
@@ -211,7 +213,7 @@ def _rank_json(rank: Rank) -> Json:
         "group": rank.group or None,
         "copies": list(rank.copies),
         "because": list(rank.because),
-        "exposure": _exposure_json(rank.exposure),
+        "doubt": rank.doubt,
     }
 
 
@@ -233,23 +235,9 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
         "reached": guarded.reached,
         "chosen_by": guarded.by,
         "pinned": list(guarded.pinned),
+        "failing_before": guarded.failing,
         "cut": guarded.cut,
         "seconds": round(guarded.seconds, 3),
-    }
-
-
-def _exposure_json(exposure: Exposure | None) -> Json | None:
-    if exposure is None:
-        return None
-    return {
-        "test": exposure.varied.test,
-        "change": exposure.varied.change,
-        "before": exposure.varied.before,
-        "after": exposure.varied.after,
-        "others": exposure.others,
-        "tried": exposure.tried,
-        "failed": exposure.failed,
-        "source": exposure.varied.source,
     }
 
 

@@ -49,7 +49,8 @@ def _judged(fix: FoundFix) -> str:
     text = f"{fix.source}; passes {len(fix.passed)} of {fix.total}"
     if fix.guarded is not None:
         broken = len(fix.guarded.regressions)
-        text += f", breaks {broken or 'none'} of {fix.guarded.ran} existing tests"
+        ran = fix.guarded.ran
+        text += f", breaks {broken or 'none'} of {ran} existing test{'s' * (ran != 1)}"
     return text
 
 

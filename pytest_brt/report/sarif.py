@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
+from pytest_brt.shown import plain
 from pytest_brt.types import Frame, JudgedTest, Place, RunRecord
 
 #: Plain data, ready to be written.
@@ -63,7 +64,7 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], be
         "ruleId": test.oracle.kind,
         "ruleIndex": kinds.index(test.oracle.kind),
         "level": "error" if judgement.reproduces else "note",
-        "message": {"text": text},
+        "message": {"text": _message(text)},
         "locations": [_location(*_place(judged), below)],
         "partialFingerprints": {"brtTest/v1": test.id},
         "properties": {
@@ -78,6 +79,11 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], be
     return result
 
 
+def _message(text: str) -> str:
+    """Return text of strangers as a message: its "[words](address)" would become a link there."""
+    return plain(text).replace("](", "] (")
+
+
 def _suspect(place: Place, title: str, index: int, below: str) -> Json:
     """Return a place where the bug of a report may be, for a reader to look at."""
     name = place.function or place.path
@@ -87,7 +93,7 @@ def _suspect(place: Place, title: str, index: int, below: str) -> Json:
         "ruleId": _SUSPECT["id"],
         "ruleIndex": index,
         "level": "note",
-        "message": {"text": f"{title}: {name} may have the bug ({why})"},
+        "message": {"text": _message(f"{title}: {name} may have the bug ({why})")},
         "locations": [_location(place.path, first, below)],
         "rank": round(min(100.0, place.score * 100 / 3), 1),
         "properties": {

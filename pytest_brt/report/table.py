@@ -1,14 +1,15 @@
-"""The ranking as lines of text: a table, what existing tests said, and the verdict."""
+"""The ranking as lines of text: a table, what existing tests said, and what is left to decide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.types import Difference, Guarded, NotRun, Rank, Standing, Verdict
+from pytest_brt.types import Guarded, Rank, Standing, Verdict
 
-#: Regressions named per patch; the reports name all.
-NAMED = 3
+#: Patches, and letters of a note, that are shown unless all is wanted.
+MOST = 12
+NOTE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,43 +21,51 @@ class Line:
     good: bool = False
 
 
-def table(ranks: Sequence[Rank], *, cut: int | None = 100) -> Iterator[Line]:
+def table(ranks: Sequence[Rank], *, whole: bool = False) -> Iterator[Line]:
     """Yield the table of one issue's patches, best first.
 
     Args:
         ranks: in the order of the ranking.
-        cut: longest note; None for all of it.
+        whole: with all patches, figures and notes; else with what a reader needs first.
     """
+    columns = columns_of(ranks, whole=whole)
+    shown = list(ranks) if whole else list(ranks[:MOST])
+    widths = [max(len(head), *(len(cell(rank)) for rank in shown)) for head, cell in columns]
+    heads = [head.ljust(width) for (head, _), width in zip(columns, widths, strict=True)]
+    yield Line(text="  ".join([*heads, "note"]))
+    for rank in shown:
+        cells = [cell(rank).ljust(width) for (_, cell), width in zip(columns, widths, strict=True)]
+        text = "  ".join([*cells, shortened(note(rank), None if whole else NOTE)])
+        good = _best_place(rank, ranks) == 1 and rank.passed > 0
+        yield Line(text=text.rstrip(), good=good)
+    if len(shown) < len(ranks):
+        yield Line(text=f"… and {len(ranks) - len(shown)} more (-v lists them)")
+
+
+def columns_of(
+    ranks: Sequence[Rank], *, whole: bool = False
+) -> list[tuple[str, Callable[[Rank], str]]]:
+    """Return the heads of the table's columns, and what stands in them; `note` comes last."""
     weighted = any(rank.score is not None for rank in ranks)
     guarded = any(rank.result.guarded is not None for rank in ranks)
-    width = max(5, *(len(rank.result.patch.name) for rank in ranks))
-    heads = ["rank".ljust(7), "patch".ljust(width), " EPR"]
-    heads += ["score (80 %)      "] if weighted else []
-    heads += ["passed"]
-    heads += ["regress"] if guarded else []
-    heads += ["group"] if weighted else []
-    yield Line(text="  ".join([*heads, "note"]))
-    for rank in ranks:
-        cells = [place(rank, ranks).ljust(7), rank.result.patch.name.ljust(width)]
-        cells += ["   -" if rank.epr is None else f"{rank.epr:4.2f}"]
-        cells += [_score(rank).ljust(18)] if weighted else []
-        cells += [(f"{rank.passed}/{rank.total}" if rank.total else "-").ljust(6)]
-        cells += [_regressions(rank.result.guarded).ljust(7)] if guarded else []
-        cells += [str(rank.group or "-").ljust(5)] if weighted else []
-        good = _best_place(rank, ranks) == 1 and rank.passed > 0
-        text = "  ".join([*cells, shortened(note(rank), cut)])
-        yield Line(text=text.rstrip(), good=good)
-
-
-def unfinished(missing: NotRun | None) -> Iterator[str]:
-    """Yield how many patches a ranking lacks, where it lacks some."""
-    if missing is not None:
-        count = len(missing.patches)
-        yield f"{count} of {missing.of} patches {'was' if count == 1 else 'were'} not run"
+    columns: list[tuple[str, Callable[[Rank], str]]] = [
+        ("rank", lambda rank: place(rank, ranks)),
+        ("patch", lambda rank: rank.result.patch.name),
+        ("bug tests", lambda rank: f"{rank.passed}/{rank.total} pass" if rank.total else "-"),
+    ]
+    if guarded:
+        columns.append(("existing tests", lambda rank: _broken(rank.result.guarded)))
+    if whole:
+        columns.append(("EPR", lambda rank: "-" if rank.epr is None else f"{rank.epr:.2f}"))
+    if weighted:
+        columns.append(("score", lambda rank: _score(rank, whole=whole)))
+    if weighted and whole:
+        columns.append(("alike", lambda rank: str(rank.group or "-")))
+    return columns
 
 
 def place(rank: Rank, ranks: Sequence[Rank]) -> str:
-    """Return the place among `ranks`, or those it could be in brackets, as in [2-4].
+    """Return the place among `ranks`, or the places it could have, as in 2-4.
 
     Tied patches share their places, and so do the leading patch and those too close to it to call.
     """
@@ -64,7 +73,7 @@ def place(rank: Rank, ranks: Sequence[Rank]) -> str:
         return "-"
     sharing = _sharing(rank, ranks)
     first, last = min(place for place, _ in sharing), max(last for _, last in sharing)
-    return str(first) if first == last else f"[{first}-{last}]"
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def _best_place(rank: Rank, ranks: Sequence[Rank]) -> int | None:
@@ -88,21 +97,20 @@ def note(rank: Rank) -> str:
     result = rank.result
     if not result.applies:
         return result.reason
-    parts = [str(rank.standing)] if rank.standing else []
-    if rank.epr is None and not parts:
-        parts.append("no evidence")
     why = {cell.reason for cell in result.cells if cell.verdict is Verdict.INVALID}
+    parts = ["no bug test could be run on it"] if rank.epr is None else []
     if rank.epr is None and len(why) == 1:
         parts += why
     if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")
-    if rank.exposure is not None:
-        parts.append(f"shows the bug again for {rank.exposure.varied.change}")
+    broken = result.guarded.regressions if result.guarded else ()
+    if broken:
+        parts.append(f"breaks {broken[0].test}")
     return "; ".join([*parts, *result.notes])
 
 
-def regressions(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield what the existing tests said: how many ran, what broke, what pins the bug."""
+def existing(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield how the existing tests were chosen, each that a patch breaks, and what pins the bug."""
     guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
     if not guards:
         return
@@ -111,22 +119,23 @@ def regressions(ranks: Sequence[Rank]) -> Iterator[str]:
     ending = f"; {next(iter(cuts))}" if cuts else ""
     reached = [guard.reached for guard in guards if guard.reached is not None]
     lines = f", and {_span(reached)} of them execute its lines" if reached else ""
+    by = "coverage" if guards[0].by == "coverage" else "the names they use"
     yield (
-        f"guard: {count} of {guards[0].total} existing tests ran on each patch{lines}; "
-        f"chosen by {guards[0].by}{ending}"
+        f"{count} of {guards[0].total} existing tests ran on each patch{lines}; chosen by "
+        f"{by}{ending}"
     )
     for rank in ranks:
-        guarded = rank.result.guarded
-        broken = guarded.regressions if guarded else ()
-        for regression in broken[:NAMED]:
-            yield (
-                f"regression of {rank.result.patch.name}: {regression.test} "
-                f"({shortened(regression.reason, 80)})"
-            )
-        if len(broken) > NAMED:
-            yield f"regression of {rank.result.patch.name}: and {len(broken) - NAMED} more"
+        for broken in rank.result.guarded.regressions if rank.result.guarded else ():
+            why = f" ({shortened(broken.reason, 80)})" if broken.reason else ""
+            yield f"{rank.result.patch.name} breaks {broken.test}{why}"
+    yield from pinned(ranks)
+
+
+def pinned(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield the existing tests that assert the bug."""
+    guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
     for test in dict.fromkeys(test for guard in guards for test in guard.pinned):
-        yield f"asserts the reported behaviour, and must change with the fix: {test}"
+        yield f"{test} asserts the reported behaviour: change it with the fix"
 
 
 def _span(counts: Sequence[int]) -> str:
@@ -139,50 +148,6 @@ def reasons(ranks: Sequence[Rank]) -> Iterator[str]:
     for rank in ranks:
         if rank.because:
             yield f"{rank.result.patch.name}: {'; '.join(rank.because)}"
-
-
-def untried(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield how many changed inputs there was no time for."""
-    cuts: dict[str, list[str]] = {}
-    tried = [rank.result for rank in ranks if rank.result.varied or rank.result.vary_cut]
-    for result in tried:
-        cuts.setdefault(result.vary_cut, []).append(result.patch.name)
-    for cut, names in cuts.items():
-        if cut:
-            yield cut if len(names) == len(tried) else f"{', '.join(names)}: {cut}"
-
-
-def exposures(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield inputs near the reported ones on which patches show the bug again."""
-    for rank in ranks:
-        exposure = rank.exposure
-        if exposure is None:
-            continue
-        yield (
-            f"{rank.result.patch.name} shows the bug again for {exposure.varied.change} "
-            f"({exposure.failed} of {exposure.tried} inputs near the report):"
-        )
-        yield f"    without it: {shortened(exposure.varied.before, 120)}"
-        yield f"    with it:    {shortened(exposure.varied.after, 120)}"
-        if exposure.others:
-            yield f"    {shortened(exposure.others, 130)}"
-
-
-def question(difference: Difference | None, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield an input on which the leading patches differ, and the question that decides.
-
-    Args:
-        difference: What they differ in, None when nothing was found.
-        names: Names of the tests by their ids.
-    """
-    if difference is None:
-        return
-    test = names.get(difference.test, difference.test)
-    yield f"the leading patches differ with {difference.change} in {test}:"
-    for answer, patches in difference.answers:
-        as_before = " (as without it)" if answer == difference.before else ""
-        yield f"    {', '.join(patches)}: {shortened(answer, 120)}{as_before}"
-    yield f"    {difference.question}"
 
 
 def with_harm(rank: Rank) -> str:
@@ -200,12 +165,12 @@ def shortened(text: str, cut: int | None) -> str:
     return line if cut is None or len(line) <= cut else f"{line[: cut - 1]}…"
 
 
-def _score(rank: Rank) -> str:
+def _score(rank: Rank, *, whole: bool) -> str:
     if rank.score is None or rank.interval is None:
         return "-"
     low, high = rank.interval
-    return f"{rank.score:4.2f} [{low:4.2f}-{high:4.2f}]"
+    return f"{rank.score:.2f} ({low:.2f} to {high:.2f})" if whole else f"{rank.score:.2f}"
 
 
-def _regressions(guarded: Guarded | None) -> str:
-    return "-" if guarded is None else f"{len(guarded.regressions)}/{guarded.ran}"
+def _broken(guarded: Guarded | None) -> str:
+    return "-" if guarded is None else f"{len(guarded.regressions)}/{guarded.ran} break"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from pytest_brt.code.normal import test_key
 from pytest_brt.oracle.judge import failure_key
+from pytest_brt.reproduce.select import dropped
 from pytest_brt.reproduce.written.confidence import with_agreement
 from pytest_brt.types import Attempt, JudgedTest
 
@@ -14,7 +16,8 @@ def agreed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts with their candidates judged together.
 
     Of a strategy that was run several times, a test is likelier if other runs wrote one that
-    fails in the same way. Strategies that draw samples within a run judge those themselves.
+    fails in the same way, and one that several runs wrote is a candidate once. Strategies that
+    draw samples within a run judge those themselves.
     """
     attempts = tuple(attempts)
     runs: dict[tuple[str, str], int] = {}
@@ -25,9 +28,26 @@ def agreed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
         for item in attempt.tests:
             if item.judgement.candidate:
                 alike.setdefault((*place, _key(item)), set()).add(attempt.index)
+    first: dict[tuple[str, str, str], str] = {}
     return tuple(
-        _agreed(attempt, runs[attempt.issue, attempt.strategy], alike) for attempt in attempts
+        _once(_agreed(attempt, runs[attempt.issue, attempt.strategy], alike), first)
+        for attempt in attempts
     )
+
+
+def _once(attempt: Attempt, first: dict[tuple[str, str, str], str]) -> Attempt:
+    """Return `attempt` without candidates that are, but for names and layout, in `first`."""
+    tests: list[JudgedTest] = []
+    for item in attempt.tests:
+        key = (attempt.issue, attempt.strategy, test_key(item.test.source or item.test.id))
+        known = first.get(key)
+        if item.judgement.candidate and known:
+            tests.append(dropped(item, f"the same code as {known} of an earlier run"))
+            continue
+        tests.append(item)
+        if item.judgement.candidate:
+            first[key] = item.test.name
+    return replace(attempt, tests=tuple(tests))
 
 
 def _agreed(attempt: Attempt, runs: int, alike: dict[tuple[str, str, str], set[int]]) -> Attempt:

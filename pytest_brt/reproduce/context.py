@@ -7,24 +7,26 @@ told what a call gives needs to find out only what it should give.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.index import Index
+from pytest_brt.code.relevance import relevance
+from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine
-from pytest_brt.localise.evidence import ENDS
-from pytest_brt.localise.literals import MOST_FILES, Hits, find_literals
+from pytest_brt.localise.coverage import watch_calls
 from pytest_brt.localise.nearest import nearest_tests
-from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
-from pytest_brt.observe.project import is_project_path
+from pytest_brt.localise.query import query_of
+from pytest_brt.localise.suspects import Key, Suspect, find_suspects, rank_files
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.imports import imports_of
-from pytest_brt.reproduce.session import Stance, session_of, stance_of
-from pytest_brt.syntax import parse
+from pytest_brt.reproduce.session import IMPORTS, Stance, session_of, stance_of
+from pytest_brt.reproduce.shown import MOST_TESTS, show_tests
 from pytest_brt.types import Attempt, Issue
 
+#: Fixtures that are shown, and characters of all of them together.
+_FIXTURES, _CHARACTERS = 4, 900
 #: Tests of replay's that are shown.
 _MOST_TESTS = 2
 
@@ -47,22 +49,17 @@ class Hints:
     tests: tuple[str, ...] = ()
     #: What the report holds of what `session` shows.
     stance: Stance = Stance.WRONG
-    #: What the report spells as the source may spell it.
-    literals: tuple[re.Pattern[str], ...] = ()
+    #: The Python that tests run on, as in "3.11", or "".
+    python: str = ""
+    #: Fixtures of the project that a test in `host` can use, as code.
+    fixtures: str = ""
+    #: What each term of the report is worth, the more the rarer it is in the project.
+    worths: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files where the bug may be, each once."""
         return rank_files(self.suspects)
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The same files in the order in which to show them: tracebacks point best.
-
-        The file that a traceback ends in comes right after the likeliest.
-        """
-        ends = [s.path for s in self.suspects if any(r.startswith(ENDS) for r in s.reasons)]
-        return tuple(dict.fromkeys([*self.files[:1], *ends, *self.files]))
 
 
 def gather_hints(
@@ -71,8 +68,10 @@ def gather_hints(
     engine: Engine | None = None,
     *,
     buggy: Sequence[str] = (),
+    host: str = "",
     replayed: Replayed | None = None,
     attempt: Attempt | None = None,
+    ran: Collection[Key] | None = None,
 ) -> Hints:
     """Return what can be known of `issue` before a model is asked.
 
@@ -81,73 +80,112 @@ def gather_hints(
         index: the project.
         engine: runs what the report shows, and imports; None runs nothing.
         buggy: files that the user says have the bug.
+        host: the test file that tests are written for; "" takes the nearest.
         replayed: what replay saw, when it was run already.
         attempt: replay's attempt, for its tests.
+        ran: functions that the report's code runs, when that is known already.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    spelled = find_literals(issue, index)
-    in_tests = find_literals(issue, index, tests=True)
-    suspects = _with_given(find_suspects(issue, index, spelled=spelled), buggy)
     if replayed is None and engine is not None:
-        replayed = watch(
-            read_script(issue, partial(is_project_path, subject=engine.subject)), engine
-        )
+        replayed = watch(read_script(issue), engine)
     seen = replayed.seen if replayed else ()
-    report_code = "\n".join(item.step.source for item in seen)
-    code = report_code if _parses(report_code) else ""
-    host = nearest_tests(index, suspects, in_tests, code)
+    if ran is None:
+        ran = functions_run(replayed, index, engine) if replayed and engine else ()
+    found = relevance(query_of(issue), index)
+    given = find_suspects(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
+    every = (*given, *find_suspects(issue, index, found=found, ran=ran))
+    suspects = tuple({(one.path, one.function): one for one in every}.values())
+    host = host or nearest_tests(issue, index, suspects)
     tests = [
         judged.test.source
         for judged in (attempt.tests if attempt else ())
         if judged.judgement.candidate and judged.test.source
     ]
     return Hints(
-        package=index.packages[0] if index.packages else "",
+        package=_package(suspects, index),
         suspects=suspects,
         session=session_of(seen),
         host=host,
-        imports=imports_of(issue, index, seen=seen, suspects=suspects, host=host, engine=engine),
+        imports=imports_of(
+            issue,
+            index,
+            seen=seen,
+            suspects=suspects,
+            host=host,
+            tests=show_tests(host, index, MOST_TESTS, found.worths),
+            engine=engine,
+        ),
         tests=tuple(tests[:_MOST_TESTS]),
         stance=stance_of(seen),
-        literals=_rare((*spelled, *in_tests)),
+        python=".".join(map(str, engine.subject.python_version)) if engine else "",
+        fixtures=fixtures_for(host, index) if host else "",
+        worths=found.worths,
     )
 
 
-def _rare(spelled: Iterable[Hits]) -> tuple[re.Pattern[str], ...]:
-    """Return what the report spells and few files have."""
-    few = (hits for hits in spelled if len(hits.files) <= MOST_FILES)
-    return tuple(dict.fromkeys(hits.literal.pattern for hits in few))
+def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[Key]:
+    """Return the functions of the project that the statements of a report run, imports left out.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    seen = [item for item in replayed.seen if item.did is not None]
+    prelude = replayed.resolver.imports_for({name for item in seen for name in item.names.used})
+    sources = [item.step.source for item in seen]
+    imports = tuple(source for source in sources if source.startswith(IMPORTS))
+    rest = tuple(source for source in sources if not source.startswith(IMPORTS))
+    found = set()
+    for path, line in watch_calls(engine, (*prelude, *imports), rest) if rest else ():
+        number = index.passage_at(path, line)
+        if number is not None:
+            found.add((path, index.passages[number].function))
+    return frozenset(found)
 
 
-def _with_given(found: tuple[Suspect, ...], buggy: Sequence[str]) -> tuple[Suspect, ...]:
-    """Put what the user names first, with what was found in those files."""
-    first: list[Suspect] = []
-    for path in buggy:
-        known = [suspect for suspect in found if suspect.path == path]
-        first += known or [
-            Suspect(
-                path=path,
-                function="",
-                line=1,
-                end_line=0,
-                score=1.0,
-                reasons=("given by the user",),
-            )
-        ]
-    return (*first, *(suspect for suspect in found if suspect.path not in buggy))
-
-
-def _parses(code: str) -> bool:
-    try:
-        parse(code)
-    except SyntaxError:
-        return False
-    return bool(code.strip())
+def _package(suspects: Sequence[Suspect], index: Index) -> str:
+    """Return the name under which the likeliest place is imported, or the largest package."""
+    tops = (index.layout.module_of(one.path).partition(".")[0] for one in suspects)
+    return next((top for top in tops if top in index.packages), next(iter(index.packages), ""))
 
 
 def without(hints: Hints, *names: str) -> Hints:
     """Return `hints` with the fields `names` empty, for prompts that shall not have them."""
     blank = Hints()
     return replace(hints, **{name: getattr(blank, name) for name in names})
+
+
+def fixtures_for(host: str, index: Index) -> str:
+    """Return the code of the fixtures that tests in the file `host` take from conftest files.
+
+    Those that the file uses most come first; what it does not use, and what is too long, is left
+    out. Fixtures of the file itself are shown with its tests.
+    """
+    try:
+        text = index.source(host)
+    except OSError:
+        return ""
+    names = fixtures_in_scope(host, index) - PYTEST_FIXTURES
+    uses = {name: len(re.findall(rf"\b{re.escape(name)}\b", text)) for name in names}
+    found: list[str] = []
+    for name in sorted(names, key=lambda name: (-uses[name], name)):
+        code = _code(name, host, index) if uses[name] and len(found) < _FIXTURES else ""
+        if code and sum(map(len, found)) + len(code) <= _CHARACTERS:
+            found.append(code)
+    return "\n\n".join(found)
+
+
+def _code(name: str, host: str, index: Index) -> str:
+    """Return the definition of a fixture in the nearest conftest file, "" without one."""
+    found = [
+        definition
+        for definition in index.definitions(name)
+        if definition.path.rpartition("/")[2] == "conftest.py"
+        and host.startswith(definition.path.removesuffix("conftest.py"))
+    ]
+    if not found:
+        return ""
+    nearest = max(found, key=lambda definition: len(definition.path))
+    lines = index.source(nearest.path).split("\n")[nearest.line - 1 : nearest.end_line]
+    return "\n".join(lines)

@@ -7,51 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import ModelProblem
-from pytest_brt.localise.suspects import Suspect
 from pytest_brt.model.base import Model, Prompt
-from pytest_brt.reproduce.parts import parts_of
+from pytest_brt.reproduce.context import Hints
+from pytest_brt.reproduce.shown import show_suspects, show_tests
+from pytest_brt.types import Issue
 
-#: Characters of a file in a prompt before only parts of it are shown.
-MOST_FILE = 12_000
+#: Characters of code in a prompt, however much room there is.
+_MOST_CODE = 12_000
 #: Characters below which a part says nothing.
 _SHORTEST = 120
-
-
-def excerpt(
-    path: str,
-    index: Index,
-    suspects: Sequence[Suspect] = (),
-    most: int = MOST_FILE,
-    *,
-    about: str = "",
-    literals: Sequence[re.Pattern[str]] = (),
-) -> str:
-    """Return the file `path`, or the parts of a long one that count; "" when it is gone.
-
-    Of a long file the suspected functions are shown in full, and those that share rare words
-    with `about`, the report, or have one of `literals`, which it spells.
-    """
-    try:
-        text = index.source(path)
-    except OSError:
-        return ""
-    if len(text) <= most:
-        return text
-    wanted = tuple(dict.fromkeys(s.function for s in suspects if s.path == path and s.function))
-    try:
-        found = parts_of(
-            text,
-            wanted=wanted,
-            about=about,
-            most=most,
-            tests=is_test_path(path),
-            literals=literals,
-        )
-    except SyntaxError:
-        found = text
-    return shorten(found.strip("\n"), most)
+#: Characters of code per token, rather too few; tokens of code that are always shown.
+_CHARACTERS, _LEAST = 3.5, 400
+#: How the room is shared: the suspected code, the tests.
+_CODE, _TESTS = 3.0, 1.0
+#: Stands between the files of the suspected code.
+_PARTED = "\f"
+#: A file's share of the room, and what lists it in so many characters.
+Listing = tuple[float, Callable[[int], str]]
 
 
 def shorten(text: str, most: int) -> str:
@@ -89,6 +62,37 @@ def whole_sentences(text: str, most: int) -> str:
     if ends and ends[-1] * 3 >= most:
         return text[: min(ends[-1], most)]
     return text[: most - 1].rpartition(" ")[0] + "…"
+
+
+def listings_of(hints: Hints, index: Index) -> dict[str, Listing]:
+    """Return how the suspected code is listed, and "host", the test file."""
+
+    def suspected(most: int) -> str:
+        return _PARTED.join(
+            f"{path}\n{code}"
+            for path, code in show_suspects(hints.suspects, index, most, hints.worths)
+        )
+
+    found: dict[str, Listing] = {"suspected": (_CODE, suspected)}
+    if hints.host:
+        found["host"] = (_TESTS, lambda most: show_tests(hints.host, index, most, hints.worths))
+    return found
+
+
+def bug_values(issue: Issue, hints: Hints, texts: Mapping[str, str]) -> dict[str, object]:
+    """Return the values that `shared/bug` is given: `texts`, the suspected code by its paths."""
+    names = ("report", "session", "imports", "tests", "host", "fixtures")
+    files = filter(None, texts.get("suspected", "").split(_PARTED))
+    return {
+        **dict.fromkeys(names, ""),
+        "title": issue.title,
+        "package": hints.package,
+        "stance": hints.stance,
+        "python": hints.python,
+        "host_path": hints.host,
+        **texts,
+        "files": [(path, code) for path, _, code in (one.partition("\n") for one in files)],
+    }
 
 
 class PromptTooLong(ModelProblem):
@@ -142,6 +146,32 @@ def fitted(
             "left to shorten (give more with --brt-context)"
         )
     return prompt, tuple(notes.values())
+
+
+def with_listings(
+    build: Callable[[Mapping[str, str]], Prompt],
+    parts: Mapping[str, str],
+    listings: Mapping[str, Listing],
+    model: Model,
+    most: int,
+) -> dict[str, str]:
+    """Return `parts` with `listings` as long as a prompt of about `most` tokens has room for.
+
+    Args:
+        build: makes the prompt.
+        parts: texts of the prompt by name.
+        listings: by name, the share of the room of each, and what makes it in so many characters.
+        model: counts.
+        most: tokens that the prompt is to have. A long report may take more than that; then
+            there is still a little code.
+    """
+    left = max(most - model.measure(build(parts)), _LEAST)
+    weights = sum(weight for weight, _ in listings.values())
+    made = {
+        name: make(min(_MOST_CODE, int(left * _CHARACTERS * weight / weights)))
+        for name, (weight, make) in listings.items()
+    }
+    return {**parts, **made}
 
 
 def _too_long(prompt: Prompt, model: Model) -> int:

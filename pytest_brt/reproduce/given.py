@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_brt.code.marks import marked_tests, unmark
+from pytest_brt.bounded import bounded_text
+from pytest_brt.code.ini import read_ini
+from pytest_brt.code.layout import USUAL
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.layout import files_of
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.types import (
@@ -22,7 +25,7 @@ from pytest_brt.types import (
 
 
 def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[TestTarget, ...]:
-    """Return the test files at `paths` (files, or folders of test_*.py) as targets.
+    """Return the test files at `paths` (files, or folders of test files) as targets.
 
     A file outside the project is placed in its `test_root` under its own name. Strict xfail marks
     are taken off: such a test waits for its fix, and whoever gives it wants to know what it does.
@@ -35,18 +38,26 @@ def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[Test
         given = Path(path)
         if not given.exists():
             raise UsageProblem(f"--brt-tests: no such file: {path!r}")
-        files = sorted(given.rglob("test_*.py")) if given.is_dir() else [given]
+        files = _test_files(given, root) if given.is_dir() else [given]
         if not files:
-            raise UsageProblem(f"--brt-tests: no test_*.py file in {path!r}")
+            raise UsageProblem(f"--brt-tests: no test file in {path!r}")
         targets.extend(_target(file, root, test_root) for file in files)
     return tuple(targets)
 
 
+def _test_files(folder: Path, root: Path) -> list[Path]:
+    """Return the test files in a folder, by the project's settings or by their usual names."""
+    kinds = (USUAL, read_ini(root).collected)
+    names = (name for name in files_of(folder) if any(kind.has_file(name) for kind in kinds))
+    return [folder / name for name in sorted(names)]
+
+
 def _target(file: Path, root: Path, test_root: str) -> TestTarget:
     try:
-        source = file.read_text(encoding="utf-8")
+        source = bounded_text(file)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"--brt-tests: cannot read {str(file)!r}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageProblem(f"--brt-tests: cannot read {str(file)!r}: {reason}") from error
     resolved = file.resolve()
     if resolved.is_relative_to(root):
         place = resolved.relative_to(root).as_posix()
@@ -58,6 +69,10 @@ def _target(file: Path, root: Path, test_root: str) -> TestTarget:
 
 def _without_marks(path: str, source: str) -> str:
     """Return the text without the strict xfail marks of its tests; as it is where it is broken."""
+    if "xfail" not in source:
+        return source
+    from pytest_brt.code.marks import marked_tests, unmark  # libcst takes half a second
+
     data = source.encode()
     try:
         for node in marked_tests(path, data):

@@ -28,9 +28,10 @@ def imports_of(
     seen: Iterable[Seen] = (),
     suspects: Sequence[Suspect] = (),
     host: str = "",
+    tests: str = "",
     engine: Engine | None = None,
 ) -> tuple[str, ...]:
-    """Return imports that work: the report's own, those of the suspects, those of the tests.
+    """Return imports that work: the report's own, of the suspects, of the tests that are shown.
 
     Args:
         issue: the report.
@@ -38,6 +39,7 @@ def imports_of(
         seen: what the report's statements did.
         suspects: where the bug may be, the likeliest first.
         host: the test file that is nearest, or "".
+        tests: the part of it that is shown.
         engine: tries them; without it those of the suspects are left out.
 
     Raises:
@@ -52,8 +54,8 @@ def imports_of(
         and "\n" not in item.step.source
     ]
     own = any(re.search(rf"\b(?:{'|'.join(index.packages)})\b", text) for text in found)
-    places = () if engine is None else _of_places(issue, suspects, index, engine, known=own)
-    for text in (*places, *_of_tests(issue, host, index)):
+    places = _of_places(issue, suspects, index, known=own) if engine else ()
+    for text in _working((*places, *_of_tests(issue, host, tests, index)), engine):
         # One way to each name is enough.
         taken = {
             name for known in found for name in re.findall(r"\w+", known.partition("import")[2])
@@ -64,9 +66,9 @@ def imports_of(
 
 
 def _of_places(
-    issue: Issue, suspects: Sequence[Suspect], index: Index, engine: Engine, *, known: bool
+    issue: Issue, suspects: Sequence[Suspect], index: Index, *, known: bool
 ) -> tuple[str, ...]:
-    """Return imports of what is suspected, those that work.
+    """Return imports of what is suspected.
 
     Where the report's own imports work (`known`), a class that it does not name is left out:
     its methods are called on something that the report has.
@@ -79,11 +81,16 @@ def _of_places(
         statements[f"from {definition.module} import {definition.name}"] = None
     if not statements and not known and suspects:
         statements[f"import {index.layout.module_of(suspects[0].path)}"] = None
-    if not statements:
-        return ()
-    program = Program(statements=tuple(statements))
-    worked = {did.index for did in engine.observe(program).observed if did.raised is None}
-    return tuple(text for number, text in enumerate(statements) if number in worked)
+    return tuple(statements)
+
+
+def _working(statements: Sequence[str], engine: Engine | None) -> tuple[str, ...]:
+    """Return those of some imports that work, each once; all where nothing can try them."""
+    every = tuple(dict.fromkeys(statements))
+    if engine is None or not every:
+        return every
+    seen = engine.observe(Program(statements=every)).observed
+    return tuple(every[did.index] for did in seen if did.raised is None)
 
 
 def _likely(suspects: Sequence[Suspect], index: Index) -> Iterator[Definition]:
@@ -100,16 +107,16 @@ def _likely(suspects: Sequence[Suspect], index: Index) -> Iterator[Definition]:
         yield from (d for d in index.definitions_in(suspect.path) if d.qualname == name)
 
 
-def _of_tests(issue: Issue, host: str, index: Index) -> tuple[str, ...]:
-    """Return the imports of the test file that a test for `issue` may need.
-
-    Those are pytest, the packages themselves, and of the project what the report names.
-    """
+def _of_tests(issue: Issue, host: str, tests: str, index: Index) -> tuple[str, ...]:
+    """Return the imports of the test file that its shown tests use, or that the report names."""
+    used = frozenset(re.findall(r"\w+", tests))
     named = frozenset(re.findall(r"\w+", issue.text))
     return tuple(
         item.statement
         for item in (index.imports_in(host) if host else ())
         if item.top
-        and (item.module == "pytest" or item.module.partition(".")[0] in index.packages)
-        and (not item.name or item.bound in named)
+        and (
+            item.bound in used
+            or (item.bound in named and item.module.partition(".")[0] in index.packages)
+        )
     )

@@ -1,85 +1,193 @@
-"""What a model says of a failure where rules have nothing more to say: yes or no."""
+"""What a model says of a failing test: three short questions, and a quotation that is checked.
+
+Whether the test's input is the report's, whether the report says what it asserts, and whether
+another right fix would fail it. An answer counts only with words that do stand in the report: a
+model that makes them up has not read it, and is not believed, whatever it says.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.model.base import Model, Prompt, Sampling
+from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
-from pytest_brt.reproduce.asking import Asker
+from pytest_brt.oracle.facts import Facts, matches
+from pytest_brt.oracle.judge import rescored
 from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.cuts import Cut, cut_report
-from pytest_brt.reproduce.fit import PromptTooLong, fitted
-from pytest_brt.types import Issue, JudgedTest
+from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.fit import bug_values, fitted
+from pytest_brt.types import Issue, JudgedTest, OracleKind
 
-_WORDS = ("yes", "no")
-#: The answer in the form that is asked for; the sentence before it may hold such words, too.
-_GIVEN = re.compile(r'"answer"\s*:\s*"(\w+)"\s*}?\s*$')
 #: Lines of the failure that are shown.
 _LINES = 12
-#: Characters of the sentence that is quoted, and tokens of the answer.
-_SENTENCE, _TOKENS = 240, 120
+#: Characters of what is quoted, and tokens of the answer.
+_QUOTED, _TOKENS = 240, 140
+#: Tokens that must be left for all answers, and the questions after the first.
+_ALL = 3 * (_TOKENS + 120)
+#: Share of a quotation's words that must follow each other in the report; of short ones all. With
+#: fewer words than the last number it could be anybody's.
+_FOUND, _EXACT, _LEAST = 0.8, 6, 3
+_WORD = re.compile(r"\w+|[^\w\s`*_]")
 
 
-class _Answer(msgspec.Struct):
-    """What the model replies: a quotation first, so that it looks for one before it judges."""
-
-    sentence: Annotated[str, msgspec.Meta(max_length=_SENTENCE)]
+class _Input(msgspec.Struct):
+    quote: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
     answer: Literal["yes", "no"]
+
+
+class _Value(msgspec.Struct):
+    quote: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
+    answer: Literal["yes", "implied", "no"]
+
+
+class _Other(msgspec.Struct):
+    fix: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
+    answer: Literal["yes", "no"]
+
+
+#: The questions in their order: the prompt, and what the model replies; what it copies or names
+#: comes first, so that it looks before it judges.
+_QUESTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
+    ("judge/input.user", _Input),
+    ("judge/value.user", _Value),
+    ("judge/other.user", _Other),
+)
+#: What it moves the odds by when a model says no, says yes, and says yes of a test that a model
+#: wrote while execution agrees: its failure is the reported one, most samples fail so too, or the
+#: model first said what the code does now, and that held. The last is from 23 reports of which
+#: all were right, with a capable model; see docs/strategies.md.
+SAYS_NO, SAYS_YES, CONFIRMED = 0.25, 3.0, 6.0
+#: Samples that must fail alike to agree.
+_AGREE = 3
+_MOST = 0.95
+#: Asks a question, which may be refused because it does not fit.
+Ask = Callable[[Prompt], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """Whether a model holds a failure for the reported bug."""
+    """Whether a model holds a failing test for right."""
 
-    #: None when it could not be asked, or said neither.
-    caused: bool | None
+    #: None when it could not be asked, or what it said does not count.
+    right: bool | None
+    #: Why, in a few words.
+    reason: str = ""
 
 
 def opinion_of(
-    item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, asker: Asker
+    item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, model: Model, ask: Ask
 ) -> Opinion:
-    """Ask whether the failure of `item` is the bug that `issue` reports.
+    """Ask up to three questions about the test `item` of the report `issue`.
 
-    The answer is a quotation and one word, held to that by a grammar: what a small model can
-    still give. It says nothing of a test that the rules refused.
+    It says nothing of a test that the rules refused.
 
     Raises:
         ModelProblem: the model cannot be reached.
+        PromptTooLong: the first question does not fit the model.
     """
-    if asker.over or not item.judgement.runs:
-        return Opinion(caused=None)
+    first = judge_prompt(item, issue, hints, prompts=prompts, model=model)
+    said: list[Mapping[str, str]] = []
+    prompt = first
+    for number, (name, shape) in enumerate(_QUESTIONS):
+        if number:
+            question = prompts.message(Role.USER, name)
+            prompt = replace(
+                prompt,
+                messages=(*prompt.messages, question),
+                grammar=_grammar(shape),
+            )
+        text = ask(prompt)
+        reply = _read(text, shape)
+        if reply is None:
+            return Opinion(right=None, reason="the model's answer cannot be read")
+        said.append(reply)
+        early = _decided(said, issue)
+        if early is not None:
+            return early
+        answered = Message(role=Role.ASSISTANT, text=text)
+        prompt = replace(prompt, messages=(*prompt.messages, answered))
+    return Opinion(right=True, reason="the model says it is the reported bug")
+
+
+def with_opinion(item: JudgedTest, opinion: Opinion, facts: Facts) -> JudgedTest:
+    """Return the test after a model was asked about it: likelier, less likely, or as it was."""
+    judgement = item.judgement
+    if opinion.right is None or not judgement.candidate:
+        return item
+    factor = SAYS_NO
+    if opinion.right:
+        factor = CONFIRMED if _agrees(item, facts) else SAYS_YES
+    odds = factor * judgement.confidence / max(1e-9, 1 - judgement.confidence)
+    return rescored(item, max(0.01, min(_MOST, odds / (1 + odds))), opinion.reason)
+
+
+def _agrees(item: JudgedTest, facts: Facts) -> bool:
+    """Say whether execution speaks for a test that a model wrote."""
+    judgement = item.judgement
+    if item.test.oracle.kind is not OracleKind.WRITTEN or not judgement.runs:
+        return False
+    if item.test.origin.strategy == "invert":
+        return True  # what it turned had passed: the model knew what the code does now
+    alike = judgement.agree >= _AGREE and judgement.agree * 2 > judgement.samples
+    return alike or bool(matches(facts, item.test.source or "", judgement.runs[0].raised))
+
+
+def _decided(said: list[Mapping[str, str]], issue: Issue) -> Opinion | None:
+    """Return what the last of the answers decides, None when more is to be asked."""
+    last = said[-1]
+    # What the report does not say in so many words cannot be quoted.
+    silent = len(said) == 2 and last["answer"] != "yes" and not last["quote"].strip()
+    if "quote" in last and not silent and not is_in_report(last["quote"], issue):
+        return Opinion(right=None, reason="the model quotes what the report does not say")
+    if len(said) == 1:
+        words = "the model says the report is about another input"
+        return Opinion(right=False, reason=words) if last["answer"] == "no" else None
+    if len(said) == 2:
+        words = "the model says the report does not ask for this"
+        return Opinion(right=False, reason=words) if last["answer"] == "no" else None
+    if last["answer"] == "no":
+        return None
+    fix = " ".join(last["fix"].split())[:80]
+    if said[1]["answer"] == "yes":
+        # It holds the report for exact and for open: it cannot be both.
+        return Opinion(right=None, reason=f"the model names another right fix: {fix}")
+    return Opinion(right=False, reason=f"the model says another right fix would fail it: {fix}")
+
+
+def _read(text: str, shape: type[msgspec.Struct]) -> Mapping[str, str] | None:
+    """Return the fields of an answer, None when it is no such JSON."""
+    start, end = text.find("{"), text.rfind("}")
     try:
-        prompt = opinion_prompt(item, issue, hints, prompts=prompts, model=asker.model)
-    except PromptTooLong:
-        return Opinion(caused=None)
-    return Opinion(caused=read_opinion(asker.ask(prompt)[0].text))
+        found = msgspec.json.decode(text[start : end + 1], type=shape)
+    except msgspec.DecodeError:
+        return None
+    return msgspec.structs.asdict(found)
 
 
-def read_opinion(text: str) -> bool | None:
-    """Return what an answer says, None when it says neither yes nor no.
-
-    >>> read_opinion('{"sentence": "It fails.", "answer": "no"}')
-    False
-    >>> read_opinion("Yes."), read_opinion("perhaps")
-    (True, None)
-    """
-    given = _GIVEN.search(text)
-    words = (given[1] if given else text).strip().lower().split()
-    said = words[0].strip(".,!") if words else ""
-    return said == "yes" if said in _WORDS else None
+def is_in_report(quote: str, issue: Issue) -> bool:
+    """Say whether the words of `quote` stand in the report, but for markup and a few of them."""
+    wanted = _WORD.findall(quote.lower())
+    text = " ".join(_WORD.findall(f"{issue.title} {issue.text}".lower()))
+    most = round(len(wanted) * _FOUND) if len(wanted) > _EXACT else len(wanted)
+    runs = (wanted[start : start + most] for start in range(len(wanted) - most + 1))
+    return len(wanted) >= _LEAST and any(f" {' '.join(run)} " in f" {text} " for run in runs)
 
 
-def opinion_prompt(
+def _grammar(shape: type[msgspec.Struct]) -> Grammar:
+    return grammar_for(Shape(header=shape), lead=(shape.__struct_fields__[0],))
+
+
+def judge_prompt(
     item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, model: Model
 ) -> Prompt:
-    """Return the question.
+    """Return the first question.
 
     Raises:
         PromptTooLong: it does not fit the model.
@@ -93,24 +201,24 @@ def opinion_prompt(
         "code": item.test.source or "",
         "failure": _both_ends(failure),
     }
+    name, shape = _QUESTIONS[0]
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = {
-            "title": issue.title,
-            "package": hints.package,
-            "stance": hints.stance,
-            **dict.fromkeys(("buggy", "buggy_path", "siblings", "imports", "tests"), ""),
-            **texts,
-        }
+        values = bug_values(issue, replace(hints, python=""), texts)
         return Prompt(
-            messages=prompts.ask("judge", **values),
-            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_TOKENS),
-            grammar=grammar_for(Shape(header=_Answer), lead=("sentence",)),
+            messages=(
+                prompts.message(Role.SYSTEM, "judge/system", **values),
+                prompts.message(Role.USER, name, **values),
+            ),
+            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_ALL),
+            grammar=_grammar(shape),
             weighty=True,
             purpose="judge",
         )
 
-    return fitted(build, parts, ("session", "failure", "report"), model)[0]
+    again = {"report": partial(shortened_report, issue)}
+    prompt = fitted(build, parts, ("session", "failure", "report"), model, again=again)[0]
+    return replace(prompt, sampling=replace(prompt.sampling, max_tokens=_TOKENS))
 
 
 def _both_ends(text: str) -> str:

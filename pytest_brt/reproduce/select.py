@@ -24,8 +24,8 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
     ordered = _round_robin(distinct)
     if keep is not None and len(ordered) > keep:
         reason = f"not kept: {keep} likelier ones were found"
-        ordered = [*ordered[:keep], *(_dropped(item, reason) for item in ordered[keep:])]
-    ordered += [_dropped(item, f"the same code as {name}") for item, name in doubles]
+        ordered = [*ordered[:keep], *(dropped(item, reason) for item in ordered[keep:])]
+    ordered += [dropped(item, f"the same code as {name}") for item, name in doubles]
     chosen = {item.test.id for item in ordered}
     rest = [item for item in judged if item.test.id not in chosen]
     return (*ordered, *sorted(rest, key=_rest_key))
@@ -88,7 +88,10 @@ def _rest_key(item: JudgedTest) -> tuple[int, str]:
     return (place, item.test.id)
 
 
-def _dropped(item: JudgedTest, reason: str) -> JudgedTest:
+def dropped(item: JudgedTest, reason: str) -> JudgedTest:
+    """Return a test that is no candidate any more, for `reason`; as it is when it was none."""
+    if not item.judgement.candidate:
+        return item
     judgement = replace(
         item.judgement,
         candidate=False,

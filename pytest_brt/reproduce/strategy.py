@@ -44,6 +44,8 @@ class Workbench:
     agree: int | None = None
     #: Product files, as in "pkg/core.py", that the user thinks the bug is in.
     buggy: tuple[str, ...] = ()
+    #: The existing test file that tests are written for; "" chooses one.
+    host: str = ""
     #: First seed; every strategy derives its own from it.
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts; models are not asked any more then.

@@ -19,7 +19,7 @@ from pytest_brt.types.fix import FoundFix as FoundFix
 from pytest_brt.types.fix import Localised as Localised
 from pytest_brt.types.fix import Place as Place
 from pytest_brt.types.fix import Repair as Repair
-from pytest_brt.types.oracle import HoldsFor as HoldsFor
+from pytest_brt.types.fix import distinct as distinct
 from pytest_brt.types.oracle import Oracle as Oracle
 from pytest_brt.types.oracle import OracleKind as OracleKind
 from pytest_brt.types.outcome import Frame as Frame
@@ -29,7 +29,6 @@ from pytest_brt.types.outcome import Verdict as Verdict
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Patch as Patch
-from pytest_brt.types.rank import Difference as Difference
 from pytest_brt.types.rank import NotRun as NotRun
 from pytest_brt.types.rank import Rank as Rank
 from pytest_brt.types.rank import Standing as Standing
@@ -38,8 +37,6 @@ from pytest_brt.types.report import Block as Block
 from pytest_brt.types.report import BlockKind as BlockKind
 from pytest_brt.types.report import Issue as Issue
 from pytest_brt.types.row import Cell as Cell
-from pytest_brt.types.row import Exposure as Exposure
 from pytest_brt.types.row import Guarded as Guarded
 from pytest_brt.types.row import PatchResult as PatchResult
 from pytest_brt.types.row import Regression as Regression
-from pytest_brt.types.row import Varied as Varied

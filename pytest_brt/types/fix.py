@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pytest_brt.types.attempt import Cost, Trajectory
@@ -84,3 +85,12 @@ class Repair:
     seconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
     trajectory: Trajectory | None = None
+
+
+def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
+    """Return the fixes of several repairs, of equal ones only the first, plausible ones first."""
+    found: dict[str, tuple[FoundFix, Repair]] = {}
+    for repair in repairs:
+        for fix in repair.fixes:
+            found.setdefault(fix.key, (fix, repair))
+    return tuple(sorted(found.values(), key=lambda pair: not pair[0].plausible))

@@ -77,3 +77,8 @@ class TestRun:
     exercised: bool | None = None
     #: Whether its body ran code of the project; None when that is not known.
     used_project: bool | None = None
+    #: Of each file that was to be watched: its path, and the lines executed, as the bits of a
+    #: hexadecimal number.
+    ran: tuple[tuple[str, str], ...] = ()
+    #: CPU seconds, which do not depend on what else the machine does; 0 where it did not end.
+    cpu: float = 0.0

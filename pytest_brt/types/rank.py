@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.types.row import Exposure, PatchResult
+from pytest_brt.types.row import PatchResult
 
 
 class Standing(StrEnum):
     """How sure the order is at a patch's place."""
 
-    #: The evidence tells it from the leading patches, or it leads and is told from the rest.
+    #: It leads, the odds tell it from all others, a believed test and existing tests support it.
     SEPARATED = "separated"
+    #: The odds tell it from the leading patch.
+    BEHIND = "behind"
     #: It behaves like a leading patch on everything that could be run.
     TIED = "tied"
     #: It behaves differently from the leading patch, but not so that one is clearly better.
     CLOSE = "too close to call"
-    #: Told from the leading patches only by tests that may not be about the report's bug.
+    #: It leads by the odds, and what that rests on is not enough to say so (`Rank.doubt`).
     UNSURE = "unsure"
     NO_EVIDENCE = "no evidence"
 
@@ -43,13 +45,14 @@ class Rank:
     #: Where the score lies with 80 % probability; None without a score.
     interval: tuple[float, float] | None = None
     standing: Standing | None = None
+    #: Why it does not lead clearly though the odds say so, in a few words; or "".
+    doubt: str = ""
     #: Number of its group: patches that behave alike on every test; 0 for none.
     group: int = 0
     #: Names of the patches that are the same as it after normalisation.
     copies: tuple[str, ...] = ()
     #: What moved its score, strongest first, a few words each.
     because: tuple[str, ...] = ()
-    exposure: Exposure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +65,3 @@ class NotRun:
     patches: tuple[str, ...]
     #: How many patches of the issue there are, with these.
     of: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """An input near the report on which leading patches do not agree."""
-
-    #: What is changed in which test, as in "5 → 6".
-    change: str
-    test: str
-    source: str
-    #: What the unpatched tree does.
-    before: str
-    #: What the patches do, and their names; the leading patch's answer first.
-    answers: tuple[tuple[str, tuple[str, ...]], ...]
-
-    @property
-    def question(self) -> str:
-        """The one thing to ask who knows what the project should do."""
-        said = " or ".join(f"`{answer}`" for answer, _ in self.answers[:3])
-        return f"with {self.change}, which is right: {said}?"

@@ -37,7 +37,7 @@ def report(tree: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}", "-v", "-p", "no:cacheprovider"]
     command += ["--brt-issue=../issue.md", "--rank-fixes=../patches", "--brt-strategy=agent"]
     command += ["--brt-model=scripted:../agent-sqlparse.txt", "--brt-samples=1"]
-    command += ["--brt-guard=no", "--brt-vary=no", "--brt-json=../out.json", "--brt-record=../run"]
+    command += ["--brt-guard=no", "--brt-json=../out.json", "--brt-record=../run"]
     before = tree_hash(tree)
     done = subprocess.run(
         command, cwd=tree, capture_output=True, text=True, check=False, encoding="utf-8"
@@ -80,7 +80,7 @@ def test_what_it_wrote_tells_right_patches_from_wrong_ones(report: dict[str, Any
 
 def test_the_user_sees_how_it_went(report: dict[str, Any]) -> None:
     assert "9 steps: the model ended it" in report["text"]
-    assert "1 fails for the reported reason" in report["text"]
+    assert "test_two_comments_in_a_row fails" in report["text"]
     assert "in place of" in report["text"]
     assert "agent-00: step 8 of 25: test tests/test_format.py: FAIL" in report["text"]
     (attempt,) = report["attempts"]

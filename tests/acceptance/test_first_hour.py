@@ -35,9 +35,9 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(
         [
-            "branches/fix/a-right.diff::epr PASSED*",
-            " *1 *fix/a-right *1.00*",
-            " *2 *fix/c-wrong *",
+            "branches/fix/a-right.diff::epr PASSES*",
+            " *1-2 *fix/a-right *4/4 pass*",
+            " *1-2 *fix/c-wrong *3/4 pass*",
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",
         ]
     )
@@ -47,16 +47,47 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
 
 
 def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
-    result = project.run(sys.executable, "-m", "pytest_brt", "issue", "clamp.md")
+    result = project.run(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "-v")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "again: pytest-brt issue clamp.md",
-            "rank candidate fixes by these tests: pytest --rank-fixes DIR",
+            "again: pytest-brt issue clamp.md -v",
+            "next: 'pytest --rank-fixes DIR' ranks the patches in DIR by these tests",
         ]
     )
-    quiet = project.runpytest_subprocess("-q", "--brt-issue=clamp.md").stdout.str()
-    assert "again:" not in quiet
+    quiet = project.runpytest_subprocess("-q", "--brt-issue=clamp.md")
+    assert [line.split(":")[0] for line in quiet.outlines[1:-1]] == ["Reproduced"]
+
+
+def test_patches_may_be_what_a_shell_makes_of_a_pattern(project: pytest.Pytester) -> None:
+    names = ("a-right", "c-wrong")
+    command = project.run(
+        *(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "--guard", "no", "--keep=4"),
+        *("--report=out.md", "--rank", *(f"patches/{name}.diff" for name in names)),
+    )
+    assert command.ret == 0, command.stdout.str() + command.stderr.str()
+    command.stdout.fnmatch_lines(
+        ["*a-right.diff passes 4 of 4 bug tests*", "Markdown report: out.md"]
+    )
+    assert "| a-right.diff |" in (project.path / "out.md").read_text("utf-8")
+    same = project.runpytest_subprocess(
+        *("--brt-issue=clamp.md", "--collect-only", "-q", "-p", "no:randomly", "--rank-fixes"),
+        *(f"patches/{name}.diff" for name in names),
+    )
+    assert [line for line in same.outlines if "::" in line] == [
+        "clamp.md::replay",
+        *(f"patches/{name}.diff::epr" for name in names),
+    ]
+
+
+def test_an_issue_on_github_needs_gh(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(project.mkdir("empty")))
+    for source in ("owner/repo#12", "https://github.com/owner/repo/issues/12"):
+        result = project.runpytest_subprocess(f"--brt-issue={source}")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*'{source}' is read with*gh, which is not installed*"])
 
 
 @needs_llama

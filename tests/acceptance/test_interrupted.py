@@ -50,7 +50,7 @@ def many(project: pytest.Pytester) -> list[str]:
     report = project.path.parent / "report.json"
     return [
         sys.executable, "-c", HEEDFUL, "-p", "no:randomly", "--rank-fixes=patches",
-        f"--brt-tests={mine}", "--brt-guard=20", "--brt-vary=no", f"--brt-json={report}",
+        f"--brt-tests={mine}", "--brt-guard=20", f"--brt-json={report}",
     ]  # fmt: skip
 
 
@@ -78,13 +78,12 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
     started.send_signal(signal.SIGINT)
     output, _ = started.communicate(timeout=120)
     assert started.returncode == 2, output
-    assert "\ngo on with what is not finished: " in output
+    assert "\ncontinue: " in output
     rows = finished(project)
     assert 10 <= len(rows) < PATCHES, output
-    assert f" of {PATCHES} patches were not run\n" in output
-    assert "no verdict: not all patches were run" in output
-    assert "separated" not in output
-    assert "leads" not in output
+    assert f" of {PATCHES} patches were not run.\n" in output
+    assert "No answer yet: " in output
+    assert "Best: " not in output
     (missing,) = json.loads(Path(project.path.parent, "report.json").read_text("utf-8"))["not_run"]
     assert missing["of"] == PATCHES
     assert f"{len(missing['patches'])} of {PATCHES} patches" in output
@@ -99,7 +98,7 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
         encoding="utf-8",
     )
     assert again.returncode == 0, again.stdout + again.stderr
-    assert f"{len(rows) + 1} results taken from the run that was interrupted" in again.stdout
+    assert f"{len(rows) + 1} results taken from the interrupted run" in again.stdout
     assert finished(project) == []  # the run ended by itself: nothing is left to be taken up
     report = json.loads(Path(project.path.parent, "report.json").read_text("utf-8"))
     patches = {patch["name"]: patch for patch in report["patches"]}
@@ -108,7 +107,8 @@ def test_nothing_that_was_finished_is_done_again(project: pytest.Pytester, many:
         assert patches[row["patch"]["name"]]["seconds"] == round(row["seconds"], 3)
     for patch in patches.values():
         assert len(patch["cells"]) == TESTS
-        assert patch["guard"]["ran"] == 2
+        # The other existing test does not execute the line that is changed.
+        assert (patch["guard"]["ran"], patch["guard"]["of"]) == (1, 2)
     assert {patch["place"] for patch in list(patches.values())[:25]} == {1}
 
 
@@ -128,7 +128,7 @@ def test_another_tree_takes_nothing_from_it(project: pytest.Pytester, many: list
     started.send_signal(signal.SIGTERM)  # as a job is cancelled
     output, _ = started.communicate(timeout=120)
     assert started.returncode == 2, output
-    assert "\ngo on with what is not finished: " in output
+    assert "\ncontinue: " in output
     (project.path / "interval" / "more.py").write_text("x = 1\n", encoding="utf-8")
     for path in sorted((project.path / "patches").iterdir())[3:]:
         path.unlink()
@@ -188,8 +188,8 @@ def test_what_was_found_before_a_model_was_slow_is_not_lost(
             break
     output = "".join(seen) + started.communicate(timeout=120)[0]
     assert started.returncode == 2, output
-    assert "  FAIL      45%  test_vague_mean_does_not_raise  [no-raise]" in output
+    assert "Possibly reproduced: test_vague_mean_does_not_raise fails" in output
     assert "interrupted: what was found until then" in output
-    assert "go on with what is not finished: " in output
+    assert "continue: " in output
     ranked = project.runpytest_subprocess("--rank-fixes=patches")
-    ranked.stdout.fnmatch_lines(["brt: by the tests of vague.md, *"])
+    ranked.stdout.fnmatch_lines(["brt: bug tests from the last run (vague.md, *)"])

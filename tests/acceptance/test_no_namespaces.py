@@ -22,7 +22,7 @@ FORBID = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
 def test_the_main_job_without_namespaces(project: pytest.Pytester) -> None:
     before = tree_hash(project.path)
     run = ("unshare", "-Ur", "sh", "-c", FORBID, "sh", sys.executable, "-m", "pytest")
-    options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-vary=no")
+    options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no")
     refused = project.run(*run, *options, "--brt-sandbox=ns")
     assert refused.ret == 4
     refused.stderr.fnmatch_lines(["*--brt-sandbox: 'ns' cannot be had here*"])

@@ -51,7 +51,8 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
     assert len(log["runs"][0]["results"]) == 1
     patches = {p["name"]: p for p in json.loads((out / "all.json").read_text("utf-8"))["patches"]}
     right = patches["a-right.diff"]
-    assert (right["regressions"], right["guard"]["ran"], right["guard"]["of"]) == ([], 2, 2)
+    # Of the two existing tests, one executes the changed line.
+    assert (right["regressions"], right["guard"]["ran"], right["guard"]["of"]) == ([], 1, 2)
     assert right["standing"] == "tied"
     assert right["interval"][0] <= right["score"] <= right["interval"][1]
 
@@ -71,14 +72,16 @@ def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None
     key.write_text("a long random text\n", encoding="utf-8")
     mine = project.path.parent / "test_mine.py"
     mine.write_text(MINE, encoding="utf-8")
-    options = (f"--brt-record={folder}", f"--brt-key={key}", "--brt-guard=no", "--brt-vary=no")
+    options = [f"--brt-record={folder}", f"--brt-key={key}", "--brt-guard=no"]
+    (project.path / "page.html").write_text("that of an earlier run\n", encoding="utf-8")
+    options += ["--brt-report=page.html", "--brt-report=new.md"]  # in the tree, and no part of it
     ranked = start(project, "pytest", "--rank-fixes=patches", f"--brt-tests={mine}", *options)
     (line,) = [line for line in ranked.stdout.splitlines() if line.startswith("evidence")]
     assert line.startswith("evidence, signed: ")
     assert "changed" not in line
     again = start(project, "pytest_brt", "recheck", folder, "--key", key)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert again.stdout.startswith("all of it holds (12 facts, sandbox ")
+    assert again.stdout.startswith("everything holds (12 facts checked, sandbox ")
     # Somebody fixes the bug: the evidence is about another tree.
     source = project.path / "interval" / "__init__.py"
     fixed = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["a-right"])
@@ -86,8 +89,8 @@ def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None
     later = start(project, "pytest_brt", "recheck", folder)
     assert later.returncode == 1
     lines = later.stdout.splitlines()
-    assert lines[0].startswith("signed, but not checked")
-    assert lines[1].startswith("LOST   tree: another one")
+    assert lines[0].startswith("signature not verified; pass --key")
+    assert lines[1].startswith("LOST   working tree: changed since recording")
     assert "unpatched tree, run 1: PASS, not FAIL (AssertionError)" in lines[2]
     assert "facts do not hold" in lines[-1]
 

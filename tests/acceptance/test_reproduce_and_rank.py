@@ -55,12 +55,13 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(project: pytest.Pytester) -> 
     assert "apply" in stale["reason"]
     result.stdout.fnmatch_lines(
         [
-            "*bug reproduction tests*",
+            "*= bug report =*",
             "*clamp() always returns the lower bound*",
-            "*fixes by weighted score, beside Ensemble Pass Rate*",
-            "*[[]1-2[]]*a-right.diff*1.00*",
+            "Reproduced: 2 bug tests fail because of this bug; the best is test_clamp*",
+            "*= patch ranking =*",
+            "No patch stands out: a-right.diff and d-right-too.diff behave alike*",
+            "*1-? *a-right.diff *4/4 pass*",
             "*e-stale.diff*does not apply*",
-            "*F→P test_*a-right.diff*",
         ]
     )
 
@@ -101,7 +102,7 @@ def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> N
     result, report = run(
         project, "--brt-issue=clamp.md", "--brt-issue=mean.md", "--rank-fixes=patches"
     )
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 1, "no patch passes for the second report"
     by_name = {patch["name"]: patch for patch in report["patches"]}
     ids = {issue["source"]: issue["id"] for issue in report["issues"]}
     assert by_name["clamp/a-right.diff"]["issue"] == ids["clamp.md"]
@@ -114,7 +115,7 @@ def test_ranking_later_uses_the_tests_of_the_last_run(project: pytest.Pytester) 
     run(project, "--brt-issue=clamp.md")
     result, report = run(project, "--rank-fixes=patches")
     assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines(["brt: by the tests of clamp.md, 20??-??-?? ??:??"])
+    result.stdout.fnmatch_lines(["brt: bug tests from the last run (clamp.md, 20??-??-?? ??:??)"])
     patches = {patch["name"]: patch for patch in report["patches"]}
     assert patches["a-right.diff"]["rank"] == 1
     assert patches["c-wrong.diff"]["rank"] > 2
@@ -123,7 +124,7 @@ def test_ranking_later_uses_the_tests_of_the_last_run(project: pytest.Pytester) 
     (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
     result, _ = run(project, "--brt-issue=nothing.md")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["exit code 1: a report has no failing test"])
+    result.stdout.fnmatch_lines(["Not reproduced: it has no Python*"])
     result, _ = run(project, "--rank-fixes=patches")
     assert result.ret == 4, "not by the tests of another report"
 
@@ -203,6 +204,21 @@ def test_the_tree_is_written_only_when_asked(project: pytest.Pytester, write: st
     assert outcomes.get("passed", 0) == (2 if write == "into" else 0)
 
 
+def test_a_test_goes_into_the_file_that_was_named(project: pytest.Pytester) -> None:
+    suite, other = (project.path / "tests" / name for name in ("test_interval.py", "test_b.py"))
+    original = suite.read_bytes()
+    other.write_text("def test_nothing():\n    pass\n", "utf-8")
+    named = ("--brt-issue=clamp.md", "--brt-write=into", "--brt-test-file")
+    result, _ = run(project, *named, "./tests/test_b.py")
+    assert result.ret == 0, result.stdout.str()
+    assert "def test_clamp" in other.read_text("utf-8")
+    assert suite.read_bytes() == original
+    for path, why in (("tests/gone.py", "no such file"), ("clamp.md", "not a Python file")):
+        result, _ = run(project, *named, path)
+        assert result.ret == 4
+        result.stderr.fnmatch_lines([f"*--brt-test-file: {why}*{path}*"])
+
+
 @pytest.mark.slow
 def test_junit_properties_carry_the_record(project: pytest.Pytester) -> None:
     out = project.path.parent / "junit.xml"
@@ -221,4 +237,4 @@ def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
     assert result.ret == 1
     assert not any(test["candidate"] for test in report["tests"])
     assert all(patch["epr"] is None for patch in report["patches"])
-    result.stdout.fnmatch_lines(["*no evidence*"])
+    result.stdout.fnmatch_lines(["No patch stands out: no bug test could be run on a patch."])

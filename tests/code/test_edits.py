@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.code.edits import Edit, new_file, place
-from pytest_brt.code.splice import is_insertion
+from pytest_brt.code.edits import Edit, new_file
+from pytest_brt.code.placing import place
+from pytest_brt.code.source import is_insertion
 from pytest_brt.errors import EditProblem
 
 TEST = """\
@@ -391,3 +392,83 @@ def test_placing_only_adds_and_is_idempotent(
     again = place(source, "t.py", first.edit.after)
     assert again.edit.after == first.edit.after
     assert again.nodes == first.nodes
+
+
+def test_a_fixture_and_parameters_come_along() -> None:
+    assert_edit(
+        """\
+        import pytest
+        from pkg import area
+
+
+        def test_old():
+            assert area(1)
+            # The end of the old one.
+
+
+        # A note on the file.
+        """,
+        """\
+        import pytest
+        from pkg import area
+
+
+        def test_old():
+            assert area(1)
+            # The end of the old one.
+
+
+        # A note on the file.
+
+
+        @pytest.fixture
+        def wide():
+            return 2
+
+
+        # Two of them.
+        @pytest.mark.parametrize(
+            ("given", "found"),
+            [(1, 1), (2, 4)],
+        )
+        def test_bug(wide, given, found):
+            assert area(given) == found
+        """,
+        """\
+        import pytest
+        from pkg import area
+
+        @pytest.fixture
+        def wide():
+            return 2
+
+        # Two of them.
+        @pytest.mark.parametrize(
+            ("given", "found"),
+            [(1, 1), (2, 4)],
+        )
+        def test_bug(wide, given, found):
+            assert area(given) == found
+        """,
+    )
+
+
+def test_a_method_is_written_with_the_indentation_of_its_class() -> None:
+    host = "class TestX:\n\tdef test_a(self):\n\t\tassert 1\n\t# end\n"
+    source = (
+        'def test_b(a, /, *, b):\n    """One\n    two.\n    """\n    for x in a:\n        b(x)\n'
+    )
+    assert placed(host, source) == (
+        host + "\n\tdef test_b(self, a, /, *, b):\n"
+        '\t\t"""One\n\t    two.\n\t    """\n\t\tfor x in a:\n\t\t\tb(x)\n'
+    )
+
+
+def test_helpers_go_below_a_one_line_body() -> None:
+    text = placed("x = 1\n", "from pkg import x\ndef test_a(): assert x; x.y()\n")
+    assert text.endswith("\n\ndef test_a():\n    from pkg import x\n    assert x; x.y()\n")
+
+
+def test_statements_beside_an_import_are_kept() -> None:
+    text = placed("", "import pkg; x = pkg.X(); y = 2\ndef test_a(): assert x\n")
+    assert text == "import pkg\n\n\ndef test_a():\n    x = pkg.X(); y = 2\n    assert x\n"

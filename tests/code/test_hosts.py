@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.code.hosts import code_tokens, rank_hosts
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.style import HostForm, HostStyle, best_class, fixtures_in_scope, read_style
+from pytest_brt.code.style import HostForm, HostStyle, best_class, fixtures_in_scope, style_of
 from tests.trees import write_tree
 
 UNITTEST = """\
@@ -60,6 +60,16 @@ def test_file_named_after_what_is_called(index: Index) -> None:
     assert "is named after pkg/text.py" in best.reasons
 
 
+def test_the_project_s_settings_say_what_a_test_file_is(tmp_path: Path) -> None:
+    settings = "[pytest]\npython_files = tests.py\n"
+    text = "from pkg import render\n\ndef test_render():\n    assert render(1) == 'x'\n"
+    own = {"pytest.ini": settings, "pkg/tests.py": text, "pkg/test_text.py": text}
+    write_tree(tmp_path, {**FILES, **own})
+    with open_index(tmp_path) as opened:
+        source = "from pkg import render\n\ndef test_new():\n    assert render(3) == 'q'\n"
+        assert [host.path for host in rank_hosts(source, opened)] == ["pkg/tests.py"]
+
+
 def test_the_traceback_decides(index: Index) -> None:
     source = "import pkg\n\ndef test_new():\n    assert pkg.run()\n"
     assert rank_hosts(source, index, suspects=["pkg/_io.py"])[0].path == "tests/test_io.py"
@@ -84,6 +94,10 @@ def test_no_tests_no_hosts(tmp_path: Path) -> None:
 
 def test_tokens() -> None:
     assert code_tokens("f(x1, 'a b') + 2.5") == {"f", "x1", "'a b'", "2.5"}
+
+
+def read_style(path: str, index: Index) -> HostStyle:
+    return style_of(index.source(path), fixtures_in_scope(path, index))
 
 
 def test_style_of_functions(index: Index) -> None:

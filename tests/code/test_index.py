@@ -15,7 +15,6 @@ from pytest_brt.code import index as index_module
 from pytest_brt.code.database import refresh
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.tree import FileStamp
-from pytest_brt.code.words import words_of
 from pytest_brt.errors import StoreProblem
 
 FILES = {
@@ -130,13 +129,28 @@ def test_imports(index: Index) -> None:
     )
 
 
-def test_words(index: Index) -> None:
-    best = index.files_by_words(words_of(["the circumference of a Circle"]))
-    assert best[0].path == "pkg/shapes.py"
-    assert best == tuple(sorted(best, key=lambda f: -f.score))
-    assert [f.path for f in index.files_by_words(["circle"], tests=True)] == ["tests/test_core.py"]
-    assert index.files_by_words(['"', "zzz"]) == ()
-    assert index.files_by_words([]) == ()
+def test_terms(index: Index) -> None:
+    (number,) = index.spread("circumferenc")
+    assert index.spread("circumferenc")[number] == ("doc",)
+    assert (index.passages[number].path, index.passages[number].function) == (
+        "pkg/shapes.py",
+        "Circle",
+    )
+    assert index.files_with("area_of") == ("pkg/core.py", "tests/test_core.py")
+    assert index.files_with("Circles") == index.files_with("circle")
+    assert index.files_with("zzz") == index.files_with('"') == ()
+
+
+def test_passages(index: Index) -> None:
+    def function(path: str, line: int) -> str:
+        number = index.passage_at(path, line)
+        assert number is not None
+        return index.passages[number].function
+
+    assert function("pkg/shapes.py", 1) == ""
+    assert function("pkg/shapes.py", 4) == "Circle"
+    assert function("pkg/shapes.py", 7) == "Circle.area"
+    assert index.passage_at("pkg/none.py", 1) is None
 
 
 def test_names_like(index: Index) -> None:

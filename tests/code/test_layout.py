@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.layout import TreePaths, find_layout, is_test_file, is_test_path
+from pytest_brt.code.layout import USUAL, Collected, TreePaths, find_layout, is_test_path
 
 FLAT = ["setup.py", "pkg/__init__.py", "pkg/a.py", "pkg/sub/__init__.py", "tests/test_a.py"]
 SRC = [
@@ -57,8 +57,18 @@ def test_tests_are_told_from_product() -> None:
     assert not is_test_path("pkg/testing/path.py")
     assert is_test_path("pkg/core/tests/__init__.py")
     assert not is_test_path("pkg/latest.py")
-    assert is_test_file("a/b_test.py")
-    assert not is_test_file("a/test.txt")
+
+
+def test_what_is_collected_is_told_by_names_and_patterns() -> None:
+    assert USUAL.has_file("a/b_test.py")
+    assert USUAL.has_file("cart/tests.py")
+    assert not USUAL.has_file("a/test.txt")
+    own = Collected(files=("check_*.py", "specs/*.py"), classes=("*Spec",), functions=("it_",))
+    assert own.has_file("a/check_x.py")
+    assert own.has_file("specs/a.py")
+    assert not own.has_file("a/test_x.py")
+    assert [name for name in ("CartSpec", "TestCart") if own.has_class(name)] == ["CartSpec"]
+    assert [name for name in ("it_adds", "test_adds") if own.has_function(name)] == ["it_adds"]
 
 
 TREE = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.code.marks import mark_xfail, unmark
+from pytest_brt.code.marks import mark_xfail, marked_tests, unmark
 from pytest_brt.errors import EditProblem
 
 HOST = b"""\
@@ -73,3 +73,19 @@ def test_an_import_that_only_the_mark_needed_goes_with_it() -> None:
     assert b"import pytest\n" in unmark("t.py", used, "test_a")
     idle = b"import pytest\n" + host
     assert unmark("t.py", idle, "test_a") == idle, "nothing was marked"
+
+
+def test_comments_around_a_mark_stay() -> None:
+    host = (
+        b"import pytest\n\n\nclass TestX:\n    # One.\n    @pytest.mark.slow\n"
+        b"    # Two.\n    @pytest.mark.xfail(\n        reason='x', strict=True\n    )\n"
+        b"    # Three.\n    def test_a(self): ...\n"
+    )
+    mark = b"    @pytest.mark.xfail(\n        reason='x', strict=True\n    )\n"
+    assert unmark("t.py", host, "TestX::test_a") == host.replace(mark, b"")
+
+
+def test_marked_tests_are_found_in_classes() -> None:
+    marked = mark_xfail("t.py", mark_xfail("t.py", HOST, "TestX::test_a", "x"), "test_a", "y")
+    assert marked_tests("t.py", marked) == ("test_a", "TestX::test_a")
+    assert marked_tests("t.py", HOST) == ()

@@ -56,7 +56,8 @@ def test_small() -> None:
     judge = Judge(calls_area_with_27)
     assert shrink(TEST, judge, budget=500) == (
         "from pkg import area, other\n\ndef test_bug(tmp_path):\n"
-        "    value = area([27])\n    assert value == 1\n"
+        "    value = area([1, 27, 'some long text'], scale=2, other={'a': 1, 'b': 2})\n"
+        "    assert value == 1\n"
     )
     assert max(judge.batches) <= BATCH
     assert len(set(judge.asked)) == len(judge.asked)
@@ -91,9 +92,11 @@ def test_named_lines_stay() -> None:
     assert shrink(source, Judge(bool), keep=[4]) == "def test_a():\n    f(x, 3)\n"
 
 
-def test_loose_statements_stay_but_shrink() -> None:
-    source = "def test_a():\n    x = 1\n    f(100, 'abc')\n"
-    assert shrink(source, Judge(bool), loose=True) == "def test_a():\n    f()\n"
+@pytest.mark.parametrize("call", ["pytest.raises(E)", "pytest.warns(W)", "self.assertRaises(E)"])
+def test_what_waits_for_an_exception_stays_with_all_that_is_in_it(call: str) -> None:
+    block = f"    with {call}:\n        z()\n        f('a.b', 3)\n"
+    source = f"def test_a():\n    y()\n{block}    assert x\n"
+    assert shrink(source, Judge(bool)) == f"def test_a():\n{block}    assert x\n"
 
 
 def test_oracle_in_a_block_stays() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,12 @@ from pytest_brt.dialogue.action import Action
 from pytest_brt.dialogue.budget import Budget
 from pytest_brt.dialogue.loop import converse
 from pytest_brt.dialogue.loops import REPEAT
-from pytest_brt.dialogue.tool import Outcome, Tool, changed_files
+from pytest_brt.dialogue.tool import Outcome, Tool, changed_files, refused
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.errors import EditProblem, ModelProblem
 from pytest_brt.journal import Journal
 from pytest_brt.types import Ending, Step
-from tests.dialogue.scripts import SEARCH, TOOLS, header, loop, script
+from tests.dialogue.scripts import FINISH, SEARCH, TOOLS, header, loop, script
 
 WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = 1\n```"
 
@@ -76,7 +77,33 @@ def test_a_repeat_is_told_twice_in_other_words_and_then_ends_it(tmp_path: Path) 
     assert told[0] == ""
     assert "exactly this in step 1" in told[1]
     assert "totally different from cat" in told[2]
-    assert len(told) == 5
+    assert len(told) == 4
+    assert trajectory.reason == "the same action 4 times"
+
+
+def test_two_steps_in_turn_are_a_loop_too(tmp_path: Path) -> None:
+    def refuse(action: Action, steps: Sequence[Step]) -> Outcome:
+        return refused("Run a test first.")
+
+    tools = {**TOOLS, "finish": Tool(spec=replace(FINISH, repeatable=True), run=refuse)}
+    words = [header("code_search", text=f"w{number}") for number in range(9)]
+    replies = [reply for word in words for reply in (header("finish"), word)]
+    trajectory = converse(loop(script(tmp_path, *replies), tools=tools, steps=25))
+    assert trajectory.ending is Ending.LOOP
+    assert [step.action for step in trajectory.steps].count("finish") == 4
+
+
+def test_an_action_that_each_change_makes_worth_while_is_no_loop(tmp_path: Path) -> None:
+    look = header("cat", path="tests/test_new.py")
+    writes = [WRITTEN.replace("x = 1", f"x = {number}") for number in range(6)]
+    replies = [reply for write in writes for reply in (write, look)]
+    trajectory = converse(loop(script(tmp_path, *replies, header("finish")), steps=25))
+    assert (trajectory.ending, len(trajectory.steps)) == (Ending.FINISH, 13)
+
+
+def test_a_reply_that_cannot_be_read_four_times_ends_it(tmp_path: Path) -> None:
+    trajectory = converse(loop(script(tmp_path, *["hm"] * 9), steps=25))
+    assert (trajectory.ending, len(trajectory.steps)) == (Ending.LOOP, 4)
 
 
 def test_doing_it_again_after_a_change_is_no_repeat(tmp_path: Path) -> None:

@@ -94,6 +94,15 @@ def test_asking_gives_the_messages_in_order() -> None:
     assert (message.role, message.text) == (Role.USER, "# t\n\nr")
 
 
+def test_examples_are_turns_of_the_conversation(tmp_path: Path) -> None:
+    text = "a note\n=== user\n{{ asked }}\n\n=== assistant\n=== no\n=== user\nq\n"
+    prompts = Prompts(put(tmp_path, "libro/examples.j2", text))
+    found = [(turn.role, turn.text) for turn in prompts.turns("libro/examples", asked="1\n2")]
+    assert found == [(Role.USER, "1\n2"), (Role.ASSISTANT, "=== no"), (Role.USER, "q")]
+    roles = [turn.role for turn in Prompts().turns("agent/examples")]
+    assert roles == [Role.USER, Role.ASSISTANT] * (len(roles) // 2)
+
+
 def test_every_prompt_of_ours_is_a_jinja2_file() -> None:
     prompts = Prompts(BUILT_IN)
     assert "shared/report" in prompts.names

@@ -15,9 +15,9 @@ import pytest
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.bootstrap import Gap
-from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job
+from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
 from pytest_brt.evaluate.ledger import Ledger
 from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
@@ -33,7 +33,7 @@ from pytest_brt.evaluate.record import (
 )
 from pytest_brt.evaluate.table import Table, csv_of, latex_of, text_of
 from pytest_brt.evaluate.tables import tables_of
-from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of
+from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of, places_of_fix
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
@@ -255,7 +255,25 @@ def make_bugs(folder: Path, names: tuple[str, ...] = ("clamp", "lost")) -> Path:
     return folder / "bugs"
 
 
-STUDY = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-vary=no", "-p", "no:randomly", "-v")
+def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
+    (instance,) = read_dataset(make_bugs(tmp_path, ("clamp",)))
+    settings = Settings(strategies=("replay",), given=("files",))
+    environment = Environment()
+    job = Job(stage=Stage.REPRODUCE, instance=instance, environment=environment, settings=settings)
+    kit = Kit(strategies={})
+    with open_tree(job, tmp_path / "scratch") as (engine, _):
+        line = SOURCE[: SOURCE.index(CLAMP)].count("\n") + 1
+        found = places_of_fix(instance, Path(engine.subject.root))
+        assert found == (f"interval/__init__.py:{line}-{line}",)
+        assert bench_of(job, kit, engine).buggy == ("interval/__init__.py",)
+        blind = replace(job, settings=replace(settings, given=()))
+        assert bench_of(blind, kit, engine).buggy == ()
+        assert bench_of(blind, kit, engine).host == ""
+        told = replace(job, settings=replace(settings, given=("test-file",)))
+        assert bench_of(told, kit, engine).host == "tests/test_interval.py"
+
+
+STUDY = ("--brt-evaluate=bugs", "--brt-guard=no", "-p", "no:randomly", "-v")
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from tests.execute.test_remote import CLUSTER
 
 pytestmark = pytest.mark.slow
 
-OPTIONS = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-vary=no", "--brt-sandbox=process")
+OPTIONS = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-sandbox=process")
 
 
 @pytest.fixture

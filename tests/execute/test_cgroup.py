@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.execute import launch
 from pytest_brt.execute.cgroup import can_group, make_group
-from pytest_brt.execute.launch import describe_level, open_engine
+from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
@@ -42,7 +42,7 @@ def test_processes_of_a_test_share_its_memory(tmp_path: Path) -> None:
         engine = open_engine(subject, limits=Limits(seconds=15, memory_mb=memory))
         try:
             assert run_one(engine, HOLDS).verdict in verdicts
-            assert "per process" not in describe_level(engine)
+            assert "memory is limited per process only" not in weaknesses(engine)
         finally:
             engine.close()
 
@@ -63,6 +63,6 @@ def test_where_there_are_no_groups_the_header_says_so(
     engine = open_engine(subject, limits=Limits())
     monkeypatch.setattr(launch, "can_group", lambda: False)
     try:
-        assert "memory is limited per process only" in describe_level(engine)
+        assert "memory is limited per process only" in weaknesses(engine)
     finally:
         engine.close()

@@ -44,12 +44,21 @@ ASKS = "from pkg.core import divide\ndef test_a():\n    assert divide(4, 2) == 3
 PLAIN = PAIRS if rounds(10) == 10 else [PAIRS[0], PAIRS[-1]]
 
 
+@pytest.fixture(scope="module")
+def level(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the level that the interpreter which runs us gets here."""
+    project = make_project(tmp_path_factory.mktemp("own") / "p")
+    engine = open_engine(find_subject(project, python=sys.executable, env={}), limits=Limits())
+    engine.close()
+    return engine.level
+
+
 @pytest.mark.parametrize(
     ("sandbox", "python", "version"),
     [*(("auto", *pair) for pair in PAIRS), *(("none", *pair) for pair in PLAIN)],
 )
 def test_every_pair_gives_the_same_verdicts(
-    tmp_path: Path, sandbox: str, python: str, version: str
+    tmp_path: Path, level: str, sandbox: str, python: str, version: str
 ) -> None:
     found = environment(python, f"pytest=={version}")
     tmp_path.chmod(0o755)
@@ -57,6 +66,8 @@ def test_every_pair_gives_the_same_verdicts(
     assert f"{subject.python_version[0]}.{subject.python_version[1]}" == python
     engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=10))
     try:
+        # The library of the interpreter that runs us is not there once the subject's is shut in.
+        assert engine.level == (level if sandbox == "auto" else sandbox)
         result = engine.run(
             Row(
                 targets=tuple(

@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.execute import ladder
 from pytest_brt.execute.forked import ForkEngine
-from pytest_brt.execute.launch import describe_level, open_engine
+from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import Sandbox, drop_to
 from pytest_brt.execute.subject import Subject, find_subject
@@ -55,8 +55,8 @@ def test_in_a_container_auto_goes_on_and_says_so(
     engine = open_engine(subject, limits=Limits(seconds=5))
     try:
         assert engine.level == "process"
-        assert "inside a container" in describe_level(engine)
-        assert "needs Linux, and this is darwin" in describe_level(engine)
+        (remark,) = weaknesses(engine)
+        assert remark.startswith("inside a container; no ns: needs Linux, and this is darwin")
         assert run_one(engine, "def test_a(): pass\n").verdict is Verdict.PASS
         assert run_one(engine, "def test_a(): assert 0\n").verdict is Verdict.FAIL
     finally:

@@ -156,7 +156,7 @@ def test_a_real_cluster_of_two_workers(
     if kill:
         os.kill(workers[0], signal.SIGKILL)
         time.sleep(1)
-    options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-vary=no")
+    options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no")
     reports = []
     for number, executor in enumerate(("threads", f"dask:{address}")):
         out = project.path.parent / f"{number}.json"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.scratch import Scratch, clear_stale
+from pytest_brt.execute.scratch import HeldFolder, Scratch, clear_stale
 
 
 @pytest.fixture
@@ -63,4 +64,80 @@ def test_what_a_living_engine_holds_is_left_alone(scratch: Scratch, tmp_path: Pa
     (left / "lock").touch()
     clear_stale()
     assert not left.exists()
+    assert scratch.path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "seconds", "stays"),
+    [
+        ("pytest-brt-abcd_123", "lock", 0, False),
+        ("pytest-brt-bug-abcd_123", "lock", 0, False),
+        ("pytest-brt-abcd_123", "", 120, False),
+        ("pytest-brt-abcd_123", "", 0, True),  # it may have been made this moment
+        ("pytest-brt-abcd_123", "notes.txt", 10_000, True),
+        ("brt-git-abcd_123", "config", 10_000, False),
+        ("brt-git-abcd_123", "config", 120, True),
+        ("pytest-brt-main", "", 120, True),  # no name of ours
+        ("pytest-brt-main", "lock", 10_000, True),
+    ],
+)
+def test_what_a_killed_run_left_is_swept(
+    name: str, content: str, seconds: int, stays: bool, scratch: Scratch, tmp_path: Path
+) -> None:
+    left = tmp_path / name
+    left.mkdir()
+    if content:
+        (left / content).touch()
+    old = left.stat().st_mtime - seconds
+    os.utime(left, (old, old))
+    clear_stale()
+    assert left.exists() is stays
+    assert scratch.path.exists()
+
+
+def test_no_link_is_followed_to_what_looks_left(scratch: Scratch, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "lock").touch()
+    (tmp_path / "pytest-brt-abcd_123").symlink_to(other)
+    (tmp_path / "brt-abcd_123").symlink_to(other)
+    inner = tmp_path / "pytest-brt-abcd_124"
+    inner.mkdir()
+    (inner / "lock").touch()
+    (inner / "away").symlink_to(other)
+    clear_stale()
+    assert (other / "lock").exists()
+    assert not inner.exists()
+
+
+HOLDS = """
+import sys, time
+from pytest_brt.execute.scratch import HeldFolder
+print(HeldFolder("pytest-brt-").path, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_folder_is_swept_when_its_process_was_killed(scratch: Scratch, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as holder:
+        assert holder.stdout is not None
+        held = Path(holder.stdout.readline().strip())
+        clear_stale()
+        assert held.is_dir()
+        holder.send_signal(signal.SIGKILL)
+    clear_stale()
+    assert not held.exists()
+    assert scratch.path.exists()
+
+
+def test_a_folder_is_gone_when_its_use_is_over(scratch: Scratch) -> None:
+    with HeldFolder("pytest-brt-") as folder:
+        (folder / "x").touch()
+    assert not folder.exists()
     assert scratch.path.exists()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -97,10 +98,17 @@ def test_the_active_environment_is_taken_when_it_can_run_tests(
     assert find_subject(root, python=None, env={}).found == "the running interpreter"
 
 
-def test_a_broken_configuration_is_named(tmp_path: Path) -> None:
+def test_a_broken_configuration_is_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool\n", encoding="utf-8")
-    with pytest.raises(SubjectProblem, match=r"pyproject\.toml"):
-        find_subject(tmp_path, python=None, env={})
+    subject = find_subject(tmp_path, python=None, env={})
+    assert subject.pytest_args == ("-c", os.devnull)
+    assert subject.found.endswith("; the project's pytest settings cannot be read and are left out")
+
+
+def test_what_would_stop_pytest_is_taken_off(tmp_path: Path) -> None:
+    (tmp_path / "tox.ini").write_text("[pytest]\nminversion = 99\nrequired_plugins = no\n", "utf-8")
+    args = find_subject(tmp_path, python=None, env={}).pytest_args
+    assert args == ("-o", "required_plugins=", "-o", "minversion=")
 
 
 def test_only_plugins_that_the_project_names_are_loaded(tmp_path: Path) -> None:

@@ -128,3 +128,65 @@ def test_bytecode_of_the_same_size_and_second_is_never_taken(engine: Engine) -> 
         right = run_one(engine, asks.format(number), changes=(change,))
         wrong = run_one(engine, asks.format(number - 1), changes=(change,))
         assert (right.verdict, wrong.verdict) == (Verdict.PASS, Verdict.FAIL)
+
+
+MAPPED = """\
+def pick(n):
+    if n:
+        return "some"
+    return "none"
+
+
+class Cart:
+    total = 0
+
+    def add(self, prices):
+        for price in prices:
+            self.total += price
+        return self.total
+"""
+#: Each test, and the lines of `MAPPED` inside functions that it executes; two share some of them.
+ASKS = {
+    "test_some": ("assert pick(1) == 'some'", {2, 3}),
+    "test_none": ("assert pick(0) == 'none'", {2, 4}),
+    "test_again": ("assert pick(2) == 'some'", {2, 3}),
+    "test_add": ("assert Cart().add([1, 2]) == 3", {11, 12, 13}),
+    "test_idle": ("assert pick", set()),
+}
+
+
+def _mapped(engine: Engine) -> dict[str, set[int]]:
+    """Return, for each test of `ASKS`, the lines of functions in the watched file that it ran."""
+    tests = "".join(f"def {name}(): {body}\n" for name, (body, _) in ASKS.items())
+    source = f"from pkg.mapped import Cart, pick\n{tests}"
+    target = TestTarget(id="t", path="tests/test_lines.py", source=source)
+    watch = ("pkg/mapped.py", "pkg/absent.py")
+    change = FileChange(path="pkg/mapped.py", content=MAPPED.encode())
+    runs = engine.run(Row(targets=(target,), changes=(change,), watch=watch)).runs
+    assert {run.verdict for run in runs} == {Verdict.PASS}, runs
+    assert {path for run in runs for path, _ in run.ran} == {"pkg/mapped.py"}
+    unwatched = engine.run(Row(targets=(target,), changes=(change,))).runs
+    assert not any(run.ran for run in unwatched)
+    inner = {2, 3, 4, 11, 12, 13}
+    masks = {run.node: sum(int(lines, 16) for _, lines in run.ran) for run in runs}
+    return {node: {line for line in inner if mask >> line & 1} for node, mask in masks.items()}
+
+
+def test_each_test_tells_the_lines_of_watched_files_that_it_executes(engine: Engine) -> None:
+    assert _mapped(engine) == {name: lines for name, (_, lines) in ASKS.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_the_lines_are_the_same_where_python_tells_them_itself(
+    tmp_path: Path, version: str
+) -> None:
+    """By `sys.monitoring`, which reports a line once unless it is asked for it again."""
+    tmp_path.chmod(0o755)
+    root = make_project(tmp_path / "project")
+    python = environment(version, "pytest==9.0.0")
+    engine = open_engine(find_subject(root, python=str(python), env={}), limits=Limits())
+    try:
+        assert _mapped(engine) == {name: lines for name, (_, lines) in ASKS.items()}
+    finally:
+        engine.close()

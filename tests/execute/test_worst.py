@@ -20,3 +20,12 @@ def test_the_worst_item_speaks_for_all() -> None:
     assert merge(runs, ONE).seconds == 3.0
     assert worst(runs[:2]) == replace(runs[1], seconds=2.0)
     assert (merge(runs, ONE).node, merge(runs, ALL).node) == ("test_a", "n")
+
+
+def test_what_the_items_executed_is_put_together() -> None:
+    def run(lines: str, cpu: float) -> TestRun:
+        ran = (("pkg/core.py", lines),)
+        return TestRun(test="t", node="n", verdict=Verdict.PASS, reason="", ran=ran, cpu=cpu)
+
+    found = worst([run("5", 1.0), run("6", 2.0)])
+    assert (found.ran, found.cpu) == ((("pkg/core.py", "7"),), 3.0)

@@ -14,7 +14,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, RowResult
 from pytest_brt.guard import Guard, touched_by
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Patch, Verdict
-from tests.execute.projects import open_on
+from tests.execute.projects import open_on, run_one
+from tests.trees import write_tree
 
 CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef other():\n    return 1\n"
 TESTS = """\
@@ -70,6 +71,41 @@ def check(guard: Guard, root: Path, after: str, **options: object) -> Guarded:
     return guard.check(patch, touched_by(patch, root), **settings)  # type: ignore[arg-type]
 
 
+def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -> None:
+    core = "def total(prices):\n    return sum(prices) + 1\n"
+    tests = """\
+        import unittest
+        from cart.core import total
+
+        def check_number():
+            assert isinstance(total([1]), int)
+
+        def test_is_no_check():
+            assert isinstance(total([1]), int)
+
+        class CartTests(unittest.TestCase):
+            def test_number(self):
+                self.assertIsInstance(total([1]), int)
+        """
+    settings = "[pytest]\npython_files = tests.py test_*.py\npython_functions = check_\n"
+    files = {"pytest.ini": settings, "cart/__init__.py": "", "cart/core.py": core}
+    write_tree(tmp_path, {**files, "cart/tests.py": textwrap.dedent(tests)})
+    change = FileChange(path="cart/core.py", content=core.replace("sum(prices) + 1", "''").encode())
+    patch = AppliedPatch(patch=Patch(id="p", name="p.diff", text=""), changes=(change,))
+    engine = open_on(tmp_path)
+    try:
+        found = Guard(engine).check(patch, touched_by(patch, tmp_path), allowance=60.0)
+        written = "from cart.core import total\n\ndef test_a():\n    assert total([]) == 1\n"
+        assert run_one(engine, written).verdict is Verdict.PASS
+    finally:
+        engine.close()
+    assert (found.ran, found.total) == (2, 2)
+    assert [regression.test for regression in found.regressions] == [
+        "cart/tests.py::check_number",
+        "cart/tests.py::CartTests::test_number",
+    ]
+
+
 RIGHT = CORE.replace("n * 2 + 1", "n * 2")
 BREAKING = CORE.replace("return n * 2 + 1", "return str(n * 2)")
 
@@ -81,10 +117,10 @@ def test_new_failures_are_named_and_old_ones_are_not(engine: Engine, root: Path)
         "tests/test_pkg.py::test_double_pins_the_bug",
     ]
     assert "assert" in found.regressions[0].reason
-    assert (found.ran, found.total, found.cut) == (
-        4, 5, "1 does not pass on the unpatched tree",
+    assert (found.ran, found.reached, found.total, found.failing, found.cut) == (
+        3, 3, 5, 1, "1 does not pass on the unpatched tree",
     )  # fmt: skip
-    assert found.reached in (None, 3)
+    assert found.by == "coverage"
 
 
 def test_a_pinned_test_is_told_and_not_held_against_the_patch(engine: Engine, root: Path) -> None:
@@ -138,7 +174,7 @@ def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path
     )
     found = check(Guard(engine), root, flaky)
     assert found.regressions == ()
-    assert found.ran == 4
+    assert found.ran == 3
 
 
 def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root: Path) -> None:
@@ -152,7 +188,7 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root
     finally:
         fresh.close()
         broken.unlink()
-    assert found.ran == 4
+    assert found.ran == 3
     assert found.cut == "tests/test_core.py cannot be collected on the unpatched tree"
     assert 0 < len([node for node in counting.plain if "core" in node]) < 40
 
@@ -160,7 +196,7 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root
 def test_the_tests_of_a_file_share_a_process(engine: Engine, root: Path) -> None:
     counting = Counting(engine)
     found = check(Guard(counting), root, RIGHT)  # type: ignore[arg-type]
-    assert (found.ran, counting.processes) == (4, 1)
+    assert (found.ran, counting.processes) == (3, 1)
 
 
 def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(root: Path) -> None:
@@ -187,7 +223,7 @@ def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(root: Path) -> 
         fresh.close()
         other.unlink()
     assert "tests/test_more.py::test_double_of" in {test.test for test in found.regressions}
-    assert found.ran == 5
+    assert found.ran == 4
 
 
 def test_a_test_that_a_class_inherits_from_another_file_is_run(root: Path) -> None:
@@ -220,7 +256,7 @@ def test_a_test_that_a_class_inherits_from_another_file_is_run(root: Path) -> No
         shutil.rmtree(tests)
     name = "tests/inherited/test_sharing.py::Case::test_is_number"
     assert name in {test.test for test in found.regressions}
-    assert (found.ran, found.total) == (5, 6)
+    assert (found.ran, found.total) == (4, 6)
 
 
 def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
@@ -253,3 +289,23 @@ def test_a_failure_that_the_unpatched_tree_shows_too_is_no_regression(tmp_path: 
     finally:
         engine.close()
     assert (found.ran, found.regressions) == (1, ())
+
+
+def test_a_cell_that_says_nothing_is_no_regression(engine: Engine, root: Path) -> None:
+    """Other code than the patched is imported, which is no doing of the patch."""
+    old = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'old'))\n"
+    changes = (
+        FileChange(path="pkg/core.py", content=BREAKING.encode()),
+        FileChange(path="old/pkg/__init__.py", content=b""),
+        FileChange(path="old/pkg/core.py", content=CORE.replace("* 2", "* 3").encode()),
+        FileChange(
+            path="conftest.py",
+            content=(
+                f"{old}for name in [n for n in sys.modules if n.split('.')[0] == 'pkg']:\n"
+                "    del sys.modules[name]\n"
+            ).encode(),
+        ),
+    )
+    patch = AppliedPatch(patch=Patch(id="x", name="x", text=""), changes=changes)
+    found = Guard(engine).check(patch, touched_by(patch, root), allowance=60.0)
+    assert (found.ran, found.regressions) == (0, ())

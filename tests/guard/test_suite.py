@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from pytest_brt.guard.choose import MOST, near_tests
 from pytest_brt.guard.imported import import_nearness
 from pytest_brt.guard.suite import Suite, read_suite, read_tests
 from pytest_brt.guard.touched import Touched
+from tests.trees import write_tree
 
 FILE = """\
 import unittest
@@ -71,6 +73,54 @@ def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:
     suite = read_suite(tmp_path)
     assert list(suite.files) == ["pkg/b_test.py", "tests/test_a.py"]
     assert suite.total == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        (
+            "pytest.ini",
+            "[pytest]\npython_files = checks.py spec_*.py\npython_classes = *Checks\n"
+            "python_functions = check_ it_*",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\npython_files = ['checks.py', 'spec_*.py']\n"
+            "python_classes = '*Checks'\npython_functions = ['check_', 'it_*']",
+        ),
+    ],
+)
+def test_the_project_says_what_its_tests_are_called(
+    tmp_path: Path, file: str, settings: str
+) -> None:
+    checks = """\
+import unittest
+
+def check_a(): ...
+def test_not_collected(): ...
+
+class CartChecks:
+    def it_adds(self): ...
+    def test_not_collected(self): ...
+
+class TestNot:
+    def check_it(self): ...
+
+class Usual(unittest.TestCase):
+    def test_case(self): ...
+    def check_not_collected(self): ...
+"""
+    functions = "def it_works(): ...\n\ndef test_not_collected(): ...\n"
+    files = {file: settings, "cart/checks.py": checks, "spec_cart.py": functions}
+    write_tree(tmp_path, {**files, "test_cart.py": "def check_a(): ...\n"})
+    suite = read_suite(tmp_path)
+    assert [test.name for path in suite.files for test in suite.tests(path)] == [
+        "cart/checks.py::check_a",
+        "cart/checks.py::CartChecks::it_adds",
+        "cart/checks.py::Usual::test_case",
+        "spec_cart.py::it_works",
+    ]
+    assert suite.total == 4
 
 
 def test_those_that_mention_what_is_changed_come_first() -> None:

@@ -59,6 +59,10 @@ ATTEMPTS = {
     "processes": {
         "seeing yours": "import os; os.stat('/proc/TOOL')",
         "signalling yours": "import os; os.kill(TOOL, 0)",
+        "limiting yours": "import resource as r\n  kept = r.prlimit(TOOL, r.RLIMIT_CORE)\n"
+        "  r.prlimit(TOOL, r.RLIMIT_CORE, kept)",
+        "slowing yours": "import os\n  kept = os.getpriority(os.PRIO_PROCESS, TOOL)\n"
+        "  os.setpriority(os.PRIO_PROCESS, TOOL, kept)",
         "reading the memory of yours": "open('/proc/TOOL/mem', 'rb').close()",
     },
 }
@@ -81,6 +85,12 @@ LEFT = {
     "shared memory": (
         f"{_CALL}; c.shmget(0x62727402, 4096, 0o1666)",
         f"{_CALL}; assert c.shmget(0x62727402, 1, 0) >= 0",
+    ),
+    "a port": (
+        "import socket\n  s = socket.create_server(('127.0.0.1', 45679))\n"
+        "  c = socket.create_connection(('127.0.0.1', 45679)); s.accept()[0].close(); c.close()",
+        "import socket, pytest\n  with pytest.raises(OSError, match='in use'):\n"
+        "    socket.socket().bind(('127.0.0.1', 45679))",
     ),
     "processes": (
         "import os, time\n  if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"

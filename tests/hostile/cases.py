@@ -218,6 +218,22 @@ CASES = {
         "  assert c.ptrace(16, os.getppid(), 0, 0) == -1",
         PASS,
     ),
+    "limits-others": _case(
+        "import resource\ndef test_a(): resource.prlimit(TOOL, resource.RLIMIT_CPU, (1, 1))",
+        FAIL,
+        "sandbox: EPERM",
+    ),
+    "renices-others": _case(
+        "import os\ndef test_a(): os.setpriority(os.PRIO_PROCESS, TOOL, 19)", FAIL, "sandbox: "
+    ),
+    "binds-others": _case(
+        "import os\ndef test_a(): os.sched_setaffinity(TOOL, [0])", FAIL, "sandbox: EPERM"
+    ),
+    "limits-itself": _case(
+        "import os, resource\ndef test_a():\n  resource.setrlimit(resource.RLIMIT_CPU, (5, 6))\n"
+        "  os.nice(1); os.sched_setaffinity(0, os.sched_getaffinity(0))",
+        PASS,
+    ),
     "makes-device": _case(
         "import os, stat\ndef test_a(): os.mknod('sda', 0o600 | stat.S_IFBLK, os.makedev(8, 0))",
         FAIL,
@@ -293,6 +309,22 @@ CASES = {
         "      os.write(n, b'{\"event\": \"item\", \"x\": ' + b'[' * 100000 + b'\\n')",
         TAMPERED,
         "made to end",
+    ),
+    "tells-odd-events": _case(
+        "import os, stat\ndef test_a():\n  for n in range(3, 64):\n"
+        "    try: mode = os.fstat(n).st_mode\n    except OSError: continue\n"
+        "    if stat.S_ISFIFO(mode):\n"
+        "      for odd in (b'{\"event\": []}', b'{\"event\": {}}', b'null', b'9' * 9999):\n"
+        "        os.write(n, odd + b'\\n')",
+        PASS,
+    ),
+    "tells-without-end": _case(
+        "import os, stat\ndef test_a():\n  for n in range(3, 64):\n"
+        "    try: mode = os.fstat(n).st_mode\n    except OSError: continue\n"
+        "    if stat.S_ISFIFO(mode):\n"
+        '      while True: os.write(n, b\'{"event": "item"}\\n\' * 99)',
+        TAMPERED,
+        "two processes",
     ),
     "forges-report": _case(
         "import json, os, stat\ndef test_a():\n"

@@ -6,6 +6,7 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tests.execute.projects import make_project, open_on
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 
+#: What root's rows run as here: what is done to all processes of a user hits nobody else.
+ALONE = 65532
 #: What each evil patch's module does while it is imported, in the process of its row.
 ATTACKS = {
     "writes-below-others": """
@@ -99,6 +102,34 @@ ATTACKS = {
             os.symlink('OUTSIDE', 'pkg')
         except OSError: pass
     """,
+    "limits-what-it-can": """
+        import resource
+        low = (999, 999)
+        for pid in [int(name) for name in os.listdir('/proc') if name.isdigit()]:
+            if pid == os.getpid(): continue
+            for act in (
+                lambda: resource.prlimit(pid, resource.RLIMIT_SIGPENDING, low),
+                lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, low),
+                lambda: os.sched_setaffinity(pid, [min(os.sched_getaffinity(0))]),
+                lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+                lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(pid), 19),
+                lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)),
+            ):
+                try: act()
+                except OSError: pass
+    """,
+    "renices-its-user": """
+        os.setpriority(os.PRIO_USER, 0, 19)
+    """,
+    "occupies-ports": """
+        import socket
+        for _ in range(3):
+            server = socket.create_server(('127.0.0.1', 45678))
+            client = socket.create_connection(('127.0.0.1', 45678))
+            server.accept()[0].close()  # this end waits, after its process too
+            client.close()
+            server.close()
+    """,
     "kills-what-it-can": """
         import signal
         for pid in [int(name) for name in os.listdir('/proc') if name.isdigit()]:
@@ -111,7 +142,7 @@ RIGHT = "def divide(a, b):\n    return a // b + 1\n"
 WRONG = "def divide(a, b):\n    return a / b\n"
 #: What a later row looks for, besides what it is to be found to do.
 TEST = """
-import ctypes, os, sys, tempfile
+import ctypes, os, resource, socket, sys, tempfile
 from pkg.core import divide
 
 LEFT = [os.path.join(folder, 'BRT_LEFT') for folder in (os.environ['HOME'], tempfile.gettempdir())]
@@ -123,6 +154,15 @@ def test_a():
     c = ctypes.CDLL(None)
     assert c.shmget(0x62727401, 1, 0) == c.msgget(0x62727401, 0) == c.semget(0x62727401, 0, 0) == -1
     assert c.syscall(250, 10, -4, b'user', b'brt-left', 0) == -1
+    assert os.getpriority(os.PRIO_PROCESS, 0) < 19
+    assert os.sched_getscheduler(0) != os.SCHED_IDLE
+    assert len(os.sched_getaffinity(0)) == CPUS
+    for kind in (resource.RLIMIT_SIGPENDING, resource.RLIMIT_NOFILE):
+        assert resource.getrlimit(kind)[1] != 999
+    if LEVEL == 'ns':
+        server = socket.socket()
+        server.bind(('127.0.0.1', 45678))
+        server.close()
     assert not {'this', 'antigravity', 'idlelib.run'} & set(sys.modules)
 """
 
@@ -149,15 +189,18 @@ def place(
     (outside / "pkg" / "core.py").write_text("kept", encoding="utf-8")
     for path in (outside, outside / "pkg"):
         path.chmod(0o777)
-    engine = open_on(root, sandbox=request.param, seconds=5)
-    yield engine, outside
-    engine.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_brt.execute.sandbox.NOBODY", ALONE)
+        engine = open_on(root, sandbox=request.param, seconds=5)
+        yield engine, outside
+        engine.close()
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_patch_decides_the_results_of_another(place: tuple[Engine, Path], name: str) -> None:
     engine, outside = place
-    target = TestTarget(id="t", path="tests/test_x.py", source=TEST, node="test_a")
+    words = f"CPUS, LEVEL = {len(os.sched_getaffinity(0))}, {engine.level!r}\n"
+    target = TestTarget(id="t", path="tests/test_x.py", source=words + TEST, node="test_a")
     engine.run(Row(targets=(target,), changes=_change(_evil(name, outside))))
     for source, verdict in ((RIGHT, Verdict.PASS), (WRONG, Verdict.FAIL), (None, Verdict.FAIL)):
         changes = () if source is None else _change(source)
@@ -169,3 +212,32 @@ def test_no_patch_decides_the_results_of_another(place: tuple[Engine, Path], nam
     assert kept == ["core.py", "pkg", "pkg/core.py"]
     assert (outside / "core.py").read_text(encoding="utf-8") == "kept"
     assert os.access(outside / "pkg", os.W_OK)
+
+
+#: What the unpatched project does while it is imported: it names a module of its own as a library.
+NAMES_ITS_OWN = """
+import importlib.machinery, sys
+for name in ('planted', 'data', 'data.planted'):
+    module = type(sys)(name)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    sys.modules[name] = module
+"""
+PLANTED = "import sys\nsys.was_planted = True\n__file__ = '/usr/lib/planted.py'\n"
+
+
+@pytest.mark.parametrize("level", ["ns", "landlock"])
+def test_the_process_that_forks_rows_loads_nothing_of_the_project(
+    level: str, tmp_path: Path
+) -> None:
+    root = make_project(tmp_path / "project")
+    (root / "data").mkdir()
+    for folder in (root, root / "data"):
+        (folder / "planted.py").write_text(PLANTED, encoding="utf-8")
+    core = root / "pkg/core.py"
+    core.write_text(core.read_text(encoding="utf-8") + NAMES_ITS_OWN, encoding="utf-8")
+    source = "import sys\nimport pkg.core\ndef test_a(): assert not hasattr(sys, 'was_planted')\n"
+    target = TestTarget(id="t", path="tests/test_x.py", source=source, node="test_a")
+    with closing(open_on(root, sandbox=level, seconds=5)) as engine:
+        for _ in range(3):
+            result = engine.run(Row(targets=(target,)))
+            assert [run.verdict for run in result.runs] == [Verdict.PASS], result.runs

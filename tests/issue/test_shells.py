@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.issue.shells import read_shell
+from pytest_brt.issue.sessions import read_shell
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

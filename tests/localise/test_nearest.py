@@ -8,9 +8,8 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
-from pytest_brt.localise.literals import find_literals
 from pytest_brt.localise.nearest import nearest_tests
-from pytest_brt.localise.suspects import find_suspects
+from pytest_brt.localise.suspects import Suspect, find_suspects
 from tests.trees import write_tree
 
 FILES = {
@@ -41,17 +40,17 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
-def nearest(text: str, index: Index, code: str = "") -> str:
+def nearest(text: str, index: Index) -> str:
     issue = read_issue(text, "-")
-    spelled = find_literals(issue, index, tests=True)
-    return nearest_tests(index, find_suspects(issue, index), spelled, code)
+    return nearest_tests(issue, index, find_suspects(issue, index))
 
 
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        # By what is called most, though no file is named after the suspect.
-        ("`create_index` is wrong for trees\n\nIt is.", "tests/test_environment.py"),
+        # By what is called, and the words of the test, though no file is named after the suspect.
+        ("`create_index` is wrong for trees\n\nIt is.", "tests/test_once.py"),
+        ("`create_index` is wrong the second time\n\nAgain.", "tests/test_environment.py"),
         # By name, and by use.
         ("`grow` is wrong\n\nIt is.", "tests/test_tree.py"),
         # By the option that tests spell, though nothing in the product does.
@@ -66,6 +65,9 @@ def test_without_any_sign_there_is_none(index: Index) -> None:
     assert nearest("zzz\n\nyyy", index) == ""
 
 
-def test_what_the_report_runs_counts(index: Index) -> None:
-    code = "from pkg.tree import grow\ngrow(2)\n"
-    assert nearest("Odd\n\nyyy", index, code) == "tests/test_tree.py"
+def test_what_imports_the_likeliest_module_is_nearer(index: Index) -> None:
+    issue = read_issue("Odd\n\nyyy", "-")
+    place = Suspect(
+        path="pkg/tree.py", function="", line=1, end_line=0, score=1.0, reasons=("given",)
+    )
+    assert nearest_tests(issue, index, (place,)) == "tests/test_tree.py"

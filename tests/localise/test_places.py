@@ -129,7 +129,9 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
     found = {p.function: p for p in find_places(issue, index, failing=[run], watched=watched)}
     inner, outer = found["inner"], found["outer"]
     # inner: where the test ends, and Ochiai 1; outer: a caller, named by the report, Ochiai 1.
-    assert inner.score == pytest.approx(2.0)
+    words = {p.function: p.score for p in find_places(issue, index)}
+    assert words["outer"] == 1.0
+    assert inner.score == pytest.approx(1.0 + 1.0 + words.get("inner", 0.0))
     assert outer.score == pytest.approx(0.75 + 1.0 + 1.0)
     assert (inner.ochiai, inner.dstar, inner.tarantula) == (1.0, -1.0, 1.0)
     assert set(inner.lines) == {8, 9}
@@ -184,11 +186,11 @@ def lines_of(outcome: str, **files: int) -> TestLines:
     return TestLines(node=f"t::{outcome}{len(files)}", outcome=outcome, lines=names)
 
 
-def test_the_line_that_says_what_the_report_quotes_comes_first(more: Index) -> None:
-    text = "# quiet() fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
+def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
+    text = "# It fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
     first = find_places(read_issue(text, "-"), more)[0]
-    assert (first.path, first.function, first.lines) == ("pkg/say.py", "loud", (6,))
-    assert first.reasons[0] == "line 6 says 'Malformed price tag'"
+    assert (first.path, first.function) == ("pkg/say.py", "loud")
+    assert first.reasons == ("shares Malformed, prices, tag with the report",)
 
 
 def test_what_helps_tests_is_left_out_where_other_places_are_known(more: Index) -> None:

@@ -7,8 +7,6 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
-from pytest_brt.localise.evidence import Sign, gather
-from pytest_brt.localise.literals import find_literals
 from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
 from tests.trees import write_tree
 
@@ -81,7 +79,7 @@ def test_snippet_and_names(index: Index) -> None:
     assert rank_files(suspects(text, index))[0] == "pkg/core/shapes.py"
     named = suspects("`render` is broken\n\nSomehow.", index)[0]
     assert (named.path, named.function) == ("pkg/text.py", "render")
-    assert "the report names render" in named.reasons
+    assert named.reasons == ("shares render with the report",)
 
 
 def test_named_file_and_words(index: Index) -> None:
@@ -92,8 +90,8 @@ def test_named_file_and_words(index: Index) -> None:
     words = suspects("No borders around the table\n\nNothing else.", index)
     assert (words[0].path, words[0].function, words[0].reasons) == (
         "pkg/text.py",
-        "",
-        ("shares words with the report",),
+        "render",
+        ("shares borders, table with the report",),
     )
 
 
@@ -104,14 +102,19 @@ def test_only_the_product_is_suspected(index: Index) -> None:
     assert not paths & {"tests/test_shapes.py", "docs/conf.py"}
 
 
-def test_every_sign_is_seen(index: Index) -> None:
-    text = (
-        TRACEBACK
-        + "\n`edge_length` in pkg/text.py, `towards infinity`:\n\n```python\nrender(1)\n```\n"
-    )
-    issue = read_issue(text, "-")
-    found = gather(issue, index, find_literals(issue, index))
-    assert {item.sign for item in found} == set(Sign)
+def test_what_the_report_s_code_ran_counts(index: Index) -> None:
+    issue = read_issue("Odd\n\nyyy", "-")
+    assert find_suspects(issue, index) == ()
+    for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
+        (first,) = find_suspects(issue, index, ran={(path, name)})
+        assert (first.path, first.function) == (path, name)
+        assert first.reasons == ("the report's code runs it",)
+
+
+def test_only_in_named_files(index: Index) -> None:
+    issue = read_issue(TRACEBACK, "-")
+    found = find_suspects(issue, index, paths=("tests/test_shapes.py",))
+    assert {s.path for s in found} == {"tests/test_shapes.py"}
 
 
 def test_order_is_stable(index: Index) -> None:

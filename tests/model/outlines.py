@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.gguf_file import Tensor, Value, write_gguf
-from pytest_brt.model.tiny import vocabulary
+from pytest_brt.model.tiny import Tensor, Value, Weights, vocabulary, write_gguf
 
 _F32, _Q8_0 = 0, 8
 _WIDTH, _INNER, _TOKENS = 4096, 12288, 248_320
@@ -72,9 +71,9 @@ def dense(path: Path) -> Path:
     return _write(path, "qwen2", keys, tensors)
 
 
-def experts(path: Path) -> Path:
-    """Write the outline of a mixture of experts of 30B parameters (Qwen3's shape)."""
-    layers, width, heads, kv, inner, count = 48, 2048, 32, 4, 768, 128
+def experts(path: Path, *, layers: int = 48, width: int = 2048, count: int = 128) -> Path:
+    """Write the outline of a mixture of experts, of 30B parameters unless told (Qwen3's shape)."""
+    heads, kv, inner = 32, 4, 768
     keys: dict[str, Value] = {
         "context_length": 262_144, "embedding_length": width, "block_count": layers,
         "feed_forward_length": 6144, "attention.head_count": heads,
@@ -149,3 +148,21 @@ def hybrid(path: Path) -> Path:
             _tensor(f"{at}ffn_down.weight", _INNER, _WIDTH),
         ]
     return _write(path, "qwen35", keys, tensors)
+
+
+def write_lora(path: Path, *, architecture: str = "llama", seed: int = 1) -> Path:
+    """Write a LoRA adapter of rank 4 for the models of `write_llama` to `path`."""
+    width, rank, layers = 64, 4, 2
+    keys: dict[str, Value] = {
+        "general.type": "adapter",
+        "general.architecture": architecture,
+        "adapter.type": "lora",
+        "adapter.lora.alpha": 8.0,
+    }
+    make = Weights(seed, scale=0.5)
+    tensors = []
+    for layer in range(layers):
+        name = f"blk.{layer}.attn_q.weight"
+        tensors.append(make.normal(f"{name}.lora_a", rank, width))
+        tensors.append(make.normal(f"{name}.lora_b", width, rank))
+    return write_gguf(path, keys, tensors)

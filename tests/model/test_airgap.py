@@ -38,7 +38,7 @@ from pytest_brt.model.recording import RecordedModel
 folder = Path(sys.argv[1])
 file = tiny.write_llama(folder / "tiny.gguf", quantised=True)
 catalogue.add_model(file, folder / "models", link=False)
-settings = Settings(models_dir=str(folder / "models"), state_dir=str(folder / "states"), threads=1)
+settings = Settings(models_dir=str(folder / "models"), threads=1)
 prompt = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=5))
 model = RecordedModel(open_model("gguf:tiny", settings), str(folder))
 assert model.complete(prompt)[0].tokens

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import re
@@ -22,11 +21,10 @@ from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, choice_grammar, grammar_for
 from pytest_brt.model.llama import Weights
 from pytest_brt.model.pattern import compile_grammar
-from pytest_brt.model.reply import read_reply
-from pytest_brt.model.states import StateFolder
 from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict
 from tests.model.actions import Finish as End
+from tests.model.headers import read_reply
 from tests.rounds import rounds
 
 pytestmark = needs_llama
@@ -47,20 +45,16 @@ def make(weights: Path) -> Iterator[Make]:
         lanes: int = 16,
         more: int = 24,
         spare: int = 1 << 24,
-        states: Path | None = None,
         template: str = tiny.CHATML,
     ) -> Engine:
         loaded = Weights(str(weights / kind))
-        context = Context(
-            loaded, cells=cells, sequences=lanes + more, outputs=lanes + more, threads=1
-        )
+        context = Context(loaded, cells=cells, sequences=lanes + more, threads=1)
         made = Engine(
             context,
             Conversations(loaded, Template(template, where="test")),
             lanes=lanes,
             sequences=lanes + more,
             longest=cells,
-            states=StateFolder(str(states or ""), "key"),
             spare_bytes=spare,
         )
         opened.append(made)
@@ -75,18 +69,17 @@ def make(weights: Path) -> Iterator[Make]:
 
 
 def ask(engine: Engine, *prompts: Prompt) -> list[tuple[Completion, ...]]:
-    out: dict[int, tuple[Completion, ...] | ModelProblem] = {}
-    for number, question in enumerate(prompts):
-        engine.submit(number, question, functools.partial(out.__setitem__, number))
+    found: list[dict[int, Completion | ModelProblem]] = [{} for _ in prompts]
+    for question, answers in zip(prompts, found, strict=True):
+        engine.submit(question, answers.__setitem__)
     while engine.busy:
         engine.step()
     replies = []
-    for number in range(len(prompts)):
-        outcome = out[number]
-        if isinstance(outcome, ModelProblem):
-            raise outcome
-        replies.append(outcome)
-    return replies
+    for question, answers in zip(prompts, found, strict=True):
+        if isinstance(problem := answers.get(-1), ModelProblem):
+            raise problem
+        replies.append(tuple(answers[number] for number in range(question.samples)))
+    return replies  # type: ignore[return-value]  # a problem has the number -1
 
 
 def user(text: str) -> Message:
@@ -131,17 +124,21 @@ def test_more_samples_than_lanes_take_turns(make: Make) -> None:
 
 def test_prompts_join_while_others_run(make: Make) -> None:
     engine = make()
-    out: list[tuple[Completion, ...] | ModelProblem] = []
-    engine.submit(1, prompt("first " * 9, max_tokens=200, temperature=0), out.append)
+    out: list[Completion | ModelProblem] = []
+    engine.submit(
+        prompt("first " * 9, max_tokens=200, temperature=0), lambda _, done: out.append(done)
+    )
     for _ in range(5):
         engine.step()
-    engine.submit(2, prompt("second " * 9, max_tokens=3), out.append)
+    engine.submit(prompt("second " * 9, max_tokens=3), lambda _, done: out.append(done))
     while engine.busy:
         engine.step()
-    assert [done[0].prompt_tokens for done in out if isinstance(done, tuple)] == [80, 62]
+    second, first = out
+    assert isinstance(first, Completion)
+    assert isinstance(second, Completion)
+    assert (second.prompt_tokens, first.prompt_tokens) == (80, 62)
     (alone,) = ask(make(), prompt("second " * 9, max_tokens=3))[0]
-    assert isinstance(out[0], tuple)
-    assert out[0][0].text == alone.text
+    assert second.text == alone.text
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -195,7 +192,6 @@ def test_little_room_changes_nothing_but_the_time(make: Make, kind: str) -> None
     want = [[d.text for d in done] for done in ask(roomy, *questions)]
     for _ in range(2):
         assert [[d.text for d in done] for done in ask(tight, *questions)] == want
-    assert tight.sequences.used <= 512
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,43 +203,6 @@ def test_what_left_the_context_comes_back_without_being_evaluated(make: Make, ki
     (after,) = ask(engine, first)[0]
     assert after.text == before.text
     assert after.evaluated <= 1
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_prefix_on_disk_serves_the_next_run(make: Make, kind: str, tmp_path: Path) -> None:
-    question = prompt("a long report " * 40, samples=3)
-    first = ask(make(kind, states=tmp_path), question)[0]
-    assert first[0].evaluated > 256
-    again = ask(make(kind, states=tmp_path), question)[0]
-    assert [d.text for d in again] == [d.text for d in first]
-    assert again[0].evaluated == 0
-    if kind != "mamba.gguf":  # which can only go on from the very end
-        longer = ask(make(kind, states=tmp_path), prompt("a long report " * 40 + "!"))[0]
-        assert longer[0].evaluated < 30
-
-
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "head", "other"])
-def test_a_damaged_prefix_is_evaluated_again(make: Make, damage: str, tmp_path: Path) -> None:
-    question = prompt("a long report " * 40)
-    first = ask(make(states=tmp_path), question)[0]
-    (path,) = tmp_path.glob("*.state")
-    raw = path.read_bytes()
-    path.write_bytes({
-        "flip": raw[:-5000] + bytes(b ^ 255 for b in raw[-5000:-4990]) + raw[-4990:],
-        "cut": raw[:-100],
-        "empty": b"",
-        "head": b"{]" + raw[2:],
-        "other": raw.replace(b'"key":"key"', b'"key":"yek"'),
-    }[damage])  # fmt: skip
-    again = ask(make(states=tmp_path), question)[0]
-    assert again[0].text == first[0].text
-    assert again[0].evaluated == again[0].prompt_tokens
-
-
-def test_a_read_only_state_folder_is_no_reason_to_fail(make: Make, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    done = ask(make(states=tmp_path / "file"), prompt("a long report " * 40, max_tokens=2))
-    assert done[0][0].tokens == 2
 
 
 # -- control tokens -----------------------------------------------------------------------------
@@ -407,7 +366,7 @@ def test_thoughts_that_nobody_asked_for_are_ended_at_once(make: Make, tmp_path: 
     words = tiny.vocabulary(markers=["<think>", "</think>"], template=LEAVES)
     tiny.write_llama(tmp_path / "m.gguf", words=words)
     engine = make(tmp_path / "m.gguf", template=LEAVES)
-    lane = engine.workshop.job(0, prompt(), print).lanes[0]
+    lane = engine.lane(prompt(), engine.conversations.render(prompt()), 0)
     markers = engine.weights.markers
     assert lane.thought is not None
     lane.take(markers["<think>"])
@@ -420,7 +379,7 @@ def test_thoughts_that_nobody_asked_for_are_ended_at_once(make: Make, tmp_path: 
 
 def test_an_answer_that_only_begins_like_thoughts_is_whole(make: Make) -> None:
     engine = make(template=LEAVES)
-    lane = engine.workshop.job(0, prompt(), print).lanes[0]
+    lane = engine.lane(prompt(), engine.conversations.render(prompt()), 0)
     for token in engine.weights.tokenize("<thing> </think> is"):
         lane.take(token)
     assert bytes(lane.answer) == b"<thing> </think> is"
@@ -475,32 +434,15 @@ def test_what_does_not_fit_is_refused_with_the_numbers(make: Make) -> None:
         ask(make(cells=512), prompt("x" * 1000))
 
 
-def test_a_prompt_that_is_given_up_frees_its_room(make: Make) -> None:
-    engine = make()
-    out: list[object] = []
-    engine.submit(1, prompt(samples=20, max_tokens=500), out.append)
-    engine.submit(2, prompt("other", max_tokens=3), out.append)
-    for _ in range(4):
-        engine.step()
-    engine.drop(1)
-    while engine.busy:
-        engine.step()
-    assert any(isinstance(o, ModelProblem) and "given up" in str(o) for o in out)
-    assert any(isinstance(o, tuple) for o in out)
-    while engine.sequences.evict():
-        pass
-    assert engine.sequences.used == 0
-    assert len(engine.sequences.free) == 40
-
-
 def test_nothing_leaks_over_many_prompts(make: Make) -> None:
     engine = make(cells=1024, more=6)
     for n in range(40):
         ask(engine, prompt(f"{n} " * 30, samples=1 + n % 5, seed=n, max_tokens=15))
     while engine.sequences.evict():
         pass
-    assert engine.sequences.used == 0
     assert len(engine.sequences.free) == 22
+    ends = engine.weights.lib.llama_memory_seq_pos_max
+    assert all(ends(engine.context.memory, number) == -1 for number in range(22))
 
 
 @pytest.mark.slow

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import functools
+import resource
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -177,15 +180,57 @@ def test_a_bad_template_gets_one_line_that_says_what_to_do(source: str, message:
     assert "+template:FILE" in str(caught.value)
 
 
+ENDLESS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
+DOUBLES = (
+    "{% set x = namespace(t='ab') %}{% for i in range(99) %}{% set x.t = x.t ~ x.t %}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (ENDLESS, "refuses the conversation: it computes for more than 2 s"),
+        ("{{ 9 ** (9 ** 9) }}", "cannot be read: it computes for more than 2 s"),
+        (DOUBLES, "more than 512 MB"),
+        ("{{ ('a' * 1000) * 1000000000 }}", "more than 512 MB"),
+        ("{{ '%01000000000d' % messages|length }}", "more than 512 MB"),
+        ("{{ 'x' * 2000000 }}{{ messages[0].content }}", "more than 1,000,000 characters"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "RecursionError"),
+        ("{{ " + "(" * 50_000 + "1" + ")" * 50_000 + " }}", "cannot be read: RecursionError"),
+    ],
+)
+def test_a_template_that_has_no_end_is_ended(source: str, message: str) -> None:
+    with pytest.raises(ModelProblem, match=message) as caught:
+        Template(source, where="m.gguf").render(talk((U, "hi")))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_template_that_was_ended_is_not_tried_again() -> None:
+    template = Template(ENDLESS, where="m.gguf")
+    for _ in range(2):
+        with pytest.raises(ModelProblem, match="computes for more than 2 s"):
+            template.render(talk((S, "be brief"), (U, "hi")))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with pytest.raises(ModelProblem):
+        template.render(talk((U, "hi")))
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime == used
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@functools.cache
+def usual_templates() -> list[Template]:
+    sources = (CHATML, NO_SYSTEM, IGNORES_SYSTEM, THINKS, HARMONY)
+    return [Template(source, where="m") for source in sources]
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from([U, A]), texts), min_size=1, max_size=6), texts)
 def test_every_text_comes_through_whole(turns: list[tuple[Role, str]], system: str) -> None:
     turns = [(U, "start"), *turns, (U, "end")]
-    for source in (CHATML, NO_SYSTEM, IGNORES_SYSTEM, THINKS, HARMONY):
+    for template in usual_templates():
         messages = talk((S, system), *turns)
-        segments = Template(source, where="m").render(messages).segments
+        segments = template.render(messages).segments
         said = {segment.message: segment.text for segment in segments if segment.message >= 0}
         assert [said[number] for number in range(len(messages))] == [m.text for m in messages]

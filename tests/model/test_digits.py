@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.model.digits import whole_numbers
+from pytest_brt.model.gbnf import whole_numbers
 
 
 def as_pattern(rule: str) -> re.Pattern[str]:

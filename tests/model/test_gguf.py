@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import struct
+import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.gguf_file import Value, write_gguf
+from pytest_brt.model.tiny import Value, write_gguf
 
 
 def test_reads_what_the_model_is(weights: Path) -> None:
@@ -112,6 +114,64 @@ def test_a_file_that_is_no_model_gets_one_clear_line(
     assert "\n" not in text
     assert repr(str(path)) in text
     assert "(" in text  # what to do next
+
+
+def _key(name: bytes, kind: int, value: bytes) -> bytes:
+    return struct.pack("<Q", len(name)) + name + struct.pack("<I", kind) + value
+
+
+def _header(*keys: bytes, tensors: bytes = b"", count: int = 0) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", 3, count, len(keys)) + b"".join(keys) + tensors
+
+
+_STRINGS, _NUMBERS, _ARRAYS = (struct.pack("<I", kind) for kind in (8, 4, 9))
+_MANY = struct.pack("<Q", 1 << 40)
+#: Headers made to cost time or memory, in a sparse file of a terabyte, and what is said of each.
+COSTLY = {
+    "a text as long as the file": (
+        _header(_key(b"a", 8, struct.pack("<Q", 900 << 30))), "texts of more than 64 MB"
+    ),
+    "a key as long as the file": (
+        _header(struct.pack("<Q", 900 << 30)), "texts of more than 64 MB"
+    ),
+    "a length that is negative": (_header(_key(b"a", 8, struct.pack("<q", -1))), "too early"),
+    "empty texts without end": (_header(_key(b"a", 9, _STRINGS + _MANY)), "arrays of"),
+    "numbers without end": (_header(_key(b"a", 9, _NUMBERS + _MANY)), "ends too early"),
+    "arrays in an array": (
+        _header(_key(b"a", 9, _ARRAYS + struct.pack("<Q", 4000) + _ARRAYS)), "value type 9"
+    ),
+    "a tensor of all dimensions": (
+        _header(tensors=struct.pack("<QIQQQQIQ", 0, 4, *[(1 << 64) - 1] * 4, 0, 0), count=1),
+        "is cut",
+    ),
+    "a tensor's long name": (
+        _header(tensors=struct.pack("<Q", 65 << 20), count=1), "texts of more than"
+    ),
+    "a tensor of five dimensions": (
+        _header(tensors=struct.pack("<QI", 0, 5), count=1), "tensor '' with 5 dimensions"
+    ),
+    "more tensors than any model": (_header(count=1 << 20), "1048576 tensors"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_header_costs_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
+    data, message = COSTLY[name]
+    path = tmp_path / "costly.gguf"
+    path.write_bytes(data)
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        with pytest.raises(ModelProblem, match=message) as caught:
+            read_header(path)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < 100 << 20
+    assert time.process_time() - began < 60
+    assert len(str(caught.value)) < 600
 
 
 def test_no_file_and_a_folder(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model import machine
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.gguf_file import Value, write_gguf
 from pytest_brt.model.header import Header
 from pytest_brt.model.machine import available_bytes, cores
 from pytest_brt.model.memory import needed_bytes, plan
+from pytest_brt.model.tiny import Value, write_gguf
 
 GIB = 1 << 30
 

@@ -13,6 +13,7 @@ from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
 from tests.llama import INSTALLED, needs_llama
+from tests.model import outlines
 
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
 
@@ -116,10 +117,9 @@ def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
 
 @needs_llama
 def test_an_adapter_shares_the_worker(folder: Path, tmp_path: Path) -> None:
-    from pytest_brt.model import tiny
     from pytest_brt.model.local import LocalModel
 
-    adapter = tiny.write_lora(tmp_path / "edit.gguf")
+    adapter = outlines.write_lora(tmp_path / "edit.gguf")
     pair = open_models("gguf:llama", f"gguf:llama+lora:{adapter}", settings(folder))
     assert all(isinstance(model, LocalModel) for model in pair)
     assert len({id(getattr(model, "host", model)) for model in pair}) == 1
@@ -180,6 +180,8 @@ def test_the_catalogue_states_its_sources() -> None:
         assert entry.licence
         assert entry.context > 0
         assert entry.sources
+        assert entry.repository.count("/") == 1, entry.name
+        assert entry.file.endswith(".gguf"), entry.name
         assert all(source.startswith("https://") for source in entry.sources)
 
 

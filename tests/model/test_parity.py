@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import importlib
 import json
 import urllib.request
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.model import chat
+from pytest_brt.model import rendering
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.chat import Begins, Template
 from tests import real
@@ -82,11 +81,16 @@ def server_of(weights: Path, template: str) -> Any:
 
 @needs_server
 def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The differences are those listed above, and no others."""
-    # llama.cpp prints today; we always the same day, or no prompt could be kept.
-    monkeypatch.setattr(chat, "_TODAY", datetime.datetime.now())
+    # llama.cpp prints today; we always the same day, or no prompt could be kept. Templates are
+    # rendered in a process of their own, which is started from this file.
+    ours = Path(rendering.__file__).read_text(encoding="utf-8")
+    fixed, now = "datetime.datetime(2026, 1, 1)", "datetime.datetime.now()"
+    assert ours.count(fixed) == 1
+    (tmp_path / "rendering.py").write_text(ours.replace(fixed, now), encoding="utf-8")
+    monkeypatch.setattr(rendering, "__file__", str(tmp_path / "rendering.py"))
     ended: dict[str, str] = {}
     begun: dict[str, str] = {}
     other = []
@@ -100,15 +104,15 @@ def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
             messages = [Message(role=role, text=text) for role, text in talk]
             for thinking, found in ((0, ended), (BUDGET, begun)):
                 want = theirs(server.listening_address, talk, thinking)
-                rendering = template.render(messages, thinking=thinking)
-                if not rendering.text.startswith(want):
-                    other.append((path.stem, thinking, rendering.text, want))
-                elif more := rendering.text.removeprefix(want):
+                made = template.render(messages, thinking=thinking)
+                if not made.text.startswith(want):
+                    other.append((path.stem, thinking, made.text, want))
+                elif more := made.text.removeprefix(want):
                     found[path.stem] = more
-                if rendering.begins is Begins.THOUGHTS:
+                if made.begins is Begins.THOUGHTS:
                     assert thinking
-                    assert rendering.marks is not None
-                    assert rendering.text.rstrip().endswith(rendering.marks.open)
+                    assert made.marks is not None
+                    assert made.text.rstrip().endswith(made.marks.open)
         del server
     assert other == []
     assert ended == ENDED

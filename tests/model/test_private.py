@@ -5,28 +5,30 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import engines, launcher, tiny
+from pytest_brt.model import launcher, local, tiny
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.engines import open_file
 from pytest_brt.model.grammar import choice_grammar, grammar_for
-from pytest_brt.model.launcher import Launch, arguments
-from pytest_brt.model.local import LocalModel
+from pytest_brt.model.launcher import arguments
+from pytest_brt.model.local import LocalModel, open_file
+from pytest_brt.model.memory import Plan
 from pytest_brt.model.private import PrivateModel
-from pytest_brt.model.reply import read_reply
+from pytest_brt.model.wire import Start
 from tests import real
 from tests.llama import needs_llama
+from tests.model import outlines
 from tests.model.actions import JUDGE, Verdict
+from tests.model.headers import read_reply
 from tests.real import needs_server
 
 SERVED = Settings(threads=1, context=1024, engine="llama-server")
@@ -78,14 +80,32 @@ def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
 
 
 @needs_server
-def test_only_who_has_the_key_is_answered(model: PrivateModel) -> None:
+def test_nobody_else_reaches_it_and_nothing_of_it_stays(model: PrivateModel) -> None:
     model.complete(prompt())
-    url = f"{model.server.url}/v1/chat/completions"
-    with pytest.raises(urllib.error.HTTPError, match="401"):
-        urllib.request.urlopen(urllib.request.Request(url, b'{"messages": []}'))
-    commands = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(model.process.pid)],
-                              capture_output=True, text=True, check=True)  # fmt: skip
-    assert model.process.launch.key not in commands.stdout
+    folder = Path(model.server.host).parent
+    assert model.server.url.startswith("unix://")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    model.close()
+    assert not folder.exists()
+
+
+@needs_server
+def test_it_needs_no_network(weights: Path) -> None:
+    """Not even loopback, which a new namespace has switched off."""
+    script = (
+        "import sys\n"
+        "from pytest_brt.model.base import *\n"
+        "from pytest_brt.model.local import open_file\n"
+        "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
+        "print(model.count(['hello'])); model.close()\n"
+    )
+    command = ["unshare", "-rn", sys.executable, "-c", script, str(weights / "llama.gguf")]
+    try:
+        subprocess.run(["unshare", "-rn", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no namespaces here")
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "(5,)\n"
 
 
 @needs_server
@@ -93,20 +113,22 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
     script = (
         "import sys, time\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.engines import open_file\n"
+        "from pytest_brt.model.local import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
-        "model.count(['a']); print(model.process.pid, flush=True); time.sleep(60)\n"
+        "model.count(['a']); print(model.process.pid, model.server.host, flush=True)\n"
+        "time.sleep(60)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, str(weights / "llama.gguf")], stdout=subprocess.PIPE
     ) as parent:
         assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
+        pid, socket = parent.stdout.readline().decode().split()
         parent.kill()
     end = time.monotonic() + 10
     while time.monotonic() < end and Path(f"/proc/{pid}").exists():
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists()
+    assert not Path(socket).parent.exists()
 
 
 @needs_server
@@ -135,7 +157,7 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     small = open_file(path, auto)
     assert isinstance(small, PrivateModel)
     assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
-    monkeypatch.setattr(engines, "find_server", lambda: "")
+    monkeypatch.setattr(local, "find_server", lambda: "")
     with pytest.raises(ModelProblem, match="can be had"):
         open_file(path, auto)
     with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
@@ -143,17 +165,21 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     small.close()
 
 
-def test_experts_stay_in_memory_only_where_the_program_is(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
+@needs_server
+def test_experts_stay_in_memory_where_a_server_runs_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, settings = str(weights / "llama.gguf"), Settings(context=512, cpu_experts=3)
-    monkeypatch.setattr(engines, "find_server", lambda: launcher.PACKAGE)
-    with pytest.raises(ModelProblem, match="--brt-cpu-experts 3: only llama-server on PATH"):
-        open_file(path, settings)
-    monkeypatch.setattr(engines, "find_server", lambda: "/bin/llama-server")
+    path = str(outlines.experts(tmp_path / "m.gguf", layers=4, width=64, count=8))
+    settings = Settings(threads=1, context=512, cpu_experts=3)
+    with pytest.raises(ModelProblem, match="--brt-cpu-experts 3: only a llama-server can do that"):
+        open_file(path, replace(settings, engine="inprocess"))
     model = open_file(path, settings)
     assert isinstance(model, PrivateModel)
-    assert model.process.launch.cpu_experts == 3
+    assert model.complete(prompt())[0].tokens
+    model.close()
+    monkeypatch.setattr(local, "find_server", lambda: "")
+    with pytest.raises(ModelProblem, match=r"--brt-cpu-experts 3: .*pytest-brt\[server\]"):
+        open_file(path, settings)
 
 
 @needs_llama
@@ -170,15 +196,17 @@ def test_the_context_may_be_kept_in_fewer_bits(weights: Path, engine: str) -> No
 
 
 def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    launch = Launch(
-        path="m.gguf", key="secret", program="/bin/llama-server", cells=4096, slots=8, threads=2,
-        gpu_layers=12, cpu_experts=4, cache_type="q8_0", flash="on", adapter="a.gguf",
+    setup = Plan(
+        longest=4096, cells=4096, lanes=8, sequences=24, batch=512, threads=2, needed=0,
+        spare_bytes=0,
     )  # fmt: skip
-    words = arguments(launch, 4711, "t.jinja")
-    assert "secret" not in words
+    start = Start(
+        path="m.gguf", template="", plan=setup, socket="/tmp/s/s.sock", program="/bin/llama-server",
+        gpu_layers=12, cpu_experts=4, cache_type="q8_0", adapters=("a.gguf",),
+    )  # fmt: skip
+    words = arguments(start)
     pairs = dict(itertools.pairwise(words))
-    assert pairs["--port"] == "4711"
-    assert pairs["--host"] == "127.0.0.1"
+    assert pairs["--host"] == "/tmp/s/s.sock"
     assert pairs["--n-gpu-layers"] == "12"
     assert pairs["--n-cpu-moe"] == "4"
     assert pairs["--cache-type-v"] == "q8_0"

@@ -11,10 +11,10 @@ import pytest
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.local import LocalModel, open_gguf
-from pytest_brt.model.reply import read_reply
 from tests import real
 from tests.llama import needs_llama
 from tests.model.actions import JUDGE, Verdict
+from tests.model.headers import read_reply
 
 pytestmark = [needs_llama, pytest.mark.slow]
 STORY = "Write a short story about a programmer who finds a bug in a library of dates."

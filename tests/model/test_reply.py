@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.model.reply import ReplyProblem, fenced_blocks, read_reply
+from pytest_brt.model.reply import ReplyProblem, fenced_blocks
 from tests.model.actions import Cat, Edit, Search, Verdict
+from tests.model.headers import read_reply
 
 
 def test_a_header_and_its_code() -> None:

@@ -15,9 +15,9 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Finish, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import choice_grammar, grammar_for
-from pytest_brt.model.reply import read_reply
 from pytest_brt.model.server import ServerModel
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict
+from tests.model.headers import read_reply
 
 JUDGED = '{"reproduces": true, "confidence": 80, "why": "it says so"}'
 

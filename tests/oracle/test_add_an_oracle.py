@@ -12,7 +12,7 @@ from tests.reproduce.replay.project import make_project
 PACKAGE = Path(__file__).parents[2] / "pytest_brt"
 ROW = """\
     RESULT_TYPE = (
-        "type-of-result", "returns_the_type", 0.9, 0.20, "returns another type", HoldsFor.MANY,
+        "type-of-result", "returns_the_type", 0.9, "returns another type",
     )
 """
 RULE = '''\
@@ -47,7 +47,6 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
-from pytest_brt.rank.vary import lift
 from pytest_brt.reproduce.replay.run import replay
 
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={})
@@ -57,7 +56,6 @@ try:
     best = replay(read_issue(text, "issue.md"), engine=engine).tests[0]
 finally:
     engine.close()
-assert lift(best.test) is not None
 print(best.judgement.reproduces, best.judgement.reason)
 print(best.test.source)
 """

@@ -73,7 +73,7 @@ MEMORY = Path("/proc/self/mem")
 def test_an_unreadable_patch(tmp_path: Path) -> None:
     (tmp_path / "a.diff").symlink_to(MEMORY)
     with pytest.raises(UsageProblem, match=r"^cannot read the patch '.*a\.diff': "):
-        read_patches(tmp_path)
+        read_patches(tmp_path / "a.diff")
 
 
 def commit(repository: Path, content: bytes, message: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import PatchProblem
+from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.evaluate.checkout import _check_out
 from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.patches.scan import delta_size, scan_diff
@@ -136,3 +137,34 @@ def test_git_may_not_fill_the_disk(tmp_path: Path) -> None:
     reply = run_git(tmp_path, "checkout-index", "-f", "big", repository=repository)
     assert reply.status != 0, blob
     assert not (tmp_path / "big").exists() or (tmp_path / "big").stat().st_size <= 128 << 20
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["config", "index", "packed-refs", "shallow", "refs/heads/main", "objects/info/alternates"],
+)
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_no_pipe_or_device_in_a_repository_is_waited_for(
+    marked: tuple[Path, Path], part: str, kind: str
+) -> None:
+    path = marked[0] / ".git" / part
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    start = time.monotonic()
+    with pytest.raises(UsageProblem, match=f"{part}' is a (pipe|device)|{part}'.*: it is a"):
+        History(marked[0]).revision("main")
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize("part", ["HEAD", "objects", "../.git"])
+def test_a_repository_whose_own_files_are_pipes_is_none(
+    marked: tuple[Path, Path], part: str
+) -> None:
+    path = marked[0] / ".git" / part
+    path.rename(marked[0] / "away")
+    os.mkfifo(marked[0] / ".git" if part == "../.git" else path)
+    with pytest.raises(UsageProblem, match="no git repository"):
+        History(marked[0]).revision("main")

@@ -26,6 +26,8 @@ from pytest_brt.types import FileChange
         ("pkg/SiteCustomize.py", "code that Python starts by itself"),
         ("x.pth", "code that Python starts by itself"),
         ("pkg/__pycache__/m.cpython-311.pyc", "code that Python starts by itself"),
+        (".venv/lib/python3.11/site-packages/_pytest/runner.py", "installed code"),
+        (".pytest_cache/d/brt/last-run.json", "what tools keep"),
         ("pkg/m.py", ""),
         ("docs/index.md", ""),
     ],

@@ -3,7 +3,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from pytest_brt.patches.syntax import find_syntax_errors
+from pytest_brt.patches.application import find_syntax_errors
 
 
 def test_errors_come_with_line_and_message(tmp_path: Path) -> None:

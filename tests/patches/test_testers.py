@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.patches.testers import REMARK, named_testers
-from pytest_brt.rank.standing import verdict_of
-from pytest_brt.types import FileChange, Patch, PatchResult, Rank, Standing
+from pytest_brt.patches.testers import named_testers
+from pytest_brt.types import FileChange
 
 OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"
 DECEIT = {
@@ -48,18 +46,3 @@ def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:
     (tmp_path / "pkg/core.py").write_text("import pytest\n", encoding="utf-8")
     assert named_testers(_change("import pytest\nx = 1\n"), tmp_path) == ()
     assert named_testers((FileChange(path="pkg/core.py", content=None),), tmp_path) == ()
-
-
-def test_such_a_patch_does_not_lead_without_a_word() -> None:
-    patch = Patch(id="p", name="evil.diff", text="")
-    result = PatchResult(patch=patch, issue="", applies=True, notes=(f"{REMARK}: pytest",))
-    leader = Rank(
-        result=result, epr=1.0, rank=1, tied_with=(), passed=1, total=1, place=1, score=0.9,
-        standing=Standing.SEPARATED,
-    )  # fmt: skip
-    other = replace(
-        leader, result=replace(result, patch=replace(patch, name="b.diff"), notes=()), score=0.1
-    )
-    assert verdict_of((leader, other)) == f"separated: evil.diff ({REMARK}: read it) leads"
-    quiet = replace(leader, result=replace(result, notes=()))
-    assert verdict_of((quiet, other)) == "separated: evil.diff leads"

@@ -16,7 +16,6 @@ from pytest_brt.types import (
     Raised,
     Regression,
     TestRun,
-    Varied,
     Verdict,
 )
 
@@ -78,20 +77,4 @@ def broken(count: int, ran: int = 20) -> Guarded:
             Regression(test=f"tests/test_x.py::test_{number}", verdict=Verdict.FAIL, reason="")
             for number in range(count)
         ),
-    )
-
-
-def varied(before: str, after: str, *, decides: bool = False, count: int = 6) -> tuple[Varied, ...]:
-    """Return what candidate t0 did with so many changed inputs, the same for each."""
-    return tuple(
-        Varied(
-            test="t0",
-            literal="0",
-            change=f"0 → {number + 1}",
-            source="",
-            decides=decides,
-            before=before,
-            after=after,
-        )
-        for number in range(count)
     )

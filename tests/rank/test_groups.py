@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from pytest_brt.rank.groups import copies_of, groups_of
+from pytest_brt.rank.groups import agreement_of, copies_of, groups_of
 from pytest_brt.types import PatchResult
-from tests.rank.rows import broken, row, varied
+from tests.rank.rows import broken, row
 
 
 def test_copies_are_equal_after_normalisation() -> None:
@@ -39,34 +37,20 @@ def test_only_passing_or_not_counts() -> None:
         row("b", "pp", guarded=broken(0)),
         row("b", "pf", guarded=broken(1)),
         row("b", "pp", guarded=broken(2)),
-        row("b", "pp", guarded=broken(1), varied=varied("0", "5")),
     ],
 )
-def test_a_regression_or_an_answer_more_is_another_behaviour(other: PatchResult) -> None:
+def test_a_verdict_or_a_regression_more_is_another_behaviour(other: PatchResult) -> None:
     own = row("a", "pp", guarded=broken(1))
     assert groups_of((own, own, other)) == (1, 1, 2)
 
 
-def test_answers_to_changed_inputs_are_compared() -> None:
-    rows = [row(name, "p", varied=varied("0", name[0])) for name in ("5", "5 too", "7")]
-    assert groups_of(rows) == (1, 1, 2)
-
-
-def test_a_patch_that_had_time_for_fewer_changed_inputs_is_compared_on_those() -> None:
-    some, other = varied("0", "5", count=6), varied("0", "6", count=6)
+def test_patches_agree_that_change_the_same_definition_and_copies_are_one_voice() -> None:
     rows = (
-        row("all", "p", varied=some),
-        row("fewer", "p", varied=some[:2], vary_cut="2 of 6"),
-        row("others", "p", varied=(*some[:2], *other[2:])),
-        row("fewer others", "p", varied=other[:1], vary_cut="1 of 6"),
+        row("a", "p", places=("m.py::f",), normal="1"),
+        row("b", "p", places=("m.py::f", "m.py::g"), normal="2"),
+        row("b again", "p", places=("m.py::f", "m.py::g"), normal="2"),
+        row("c", "p", places=("m.py::g",), normal="3"),
+        row("lost", places=("m.py::f",), applies=False),
     )
-    assert groups_of(rows) == (1, 1, 2, 3)
-
-
-def test_values_that_nobody_asked_for_are_compared_too() -> None:
-    varied_to = {value: varied("0", "passes", count=2) for value in ("5", "6")}
-    rows = [
-        row(name, "p", varied=tuple(replace(one, value=name[0]) for one in varied_to[name[0]]))
-        for name in ("5", "5 too", "6")
-    ]
-    assert groups_of(rows) == (1, 1, 2)
+    assert agreement_of(rows) == (1 / 2, 1.0, 1.0, 1 / 2, 2 / 3)
+    assert agreement_of((row("a", "p"),)) == (0.0,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.guard import Guard, touched_by
-from pytest_brt.rank.allowance import Allowance
-from pytest_brt.rank.guarding import Guarding, hints_of
-from pytest_brt.types import AppliedPatch, FileChange, JudgedTest, Patch, Raised
+from pytest_brt.execute.row import Row, RowResult
+from pytest_brt.guard import LOOKING, Guard, touched_by
+from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding, seconds_each
+from pytest_brt.types import AppliedPatch, FileChange, Guarded, JudgedTest, Patch, Raised
 from tests.execute.projects import open_on
 from tests.rank.rows import judged
 from tests.trees import write_tree
@@ -50,36 +51,55 @@ def candidate(source: str, message: str = "") -> JudgedTest:
     )
 
 
-@pytest.mark.parametrize("seconds", [60.0, None])
-def test_tests_that_pin_the_bug_are_told_for_each_changed_place(
-    engine: Engine, seconds: float | None
+def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest, ...]) -> Guarded:
+    """Correct one function and return what the guard says of that."""
+    factor = {"double": 2, "triple": 3}[name]
+    after = CORE.replace(f"n * {factor} + 1", f"n * {factor}").encode()
+    changes = (FileChange(path="core.py", content=after),)
+    patch = AppliedPatch(patch=Patch(id=name, name=name, text=""), changes=changes)
+    touched = touched_by(patch, Path(engine.subject.root))
+    chosen = guarding.choose(name, touched, tests)
+    runs = engine.run(Row(changes=changes, targets=chosen.targets)).runs
+    return guarding.judge(changes, touched, chosen, runs, tests)
+
+
+@pytest.mark.parametrize("name", ["double", "triple"])
+def test_tests_that_pin_the_bug_are_told_and_not_held_against_a_patch(
+    engine: Engine, name: str
 ) -> None:
-    allowance = Allowance(seconds=seconds, patches=2, spent=60)
-    guarding = Guarding(guard=Guard(engine), allowance=allowance)
     tests = (
         candidate("def test_a():\n    assert double(3000) == 6000\n", "assert 4001 == 6000"),
         candidate("def test_a():\n    assert triple(3000) == 9000\n", "assert 6001 == 9000"),
     )
-    no_candidates = tuple(
-        replace(test, judgement=replace(test.judgement, candidate=False)) for test in tests
-    )
-    found = {}
-    for name, factor in (("double", 2), ("triple", 3)):
-        after = CORE.replace(f"n * {factor} + 1", f"n * {factor}").encode()
-        patch = AppliedPatch(
-            patch=Patch(id=name, name=name, text=""),
-            changes=(FileChange(path="core.py", content=after),),
-        )
-        touched = touched_by(patch, Path(engine.subject.root))
-        for _ in range(2):
-            found[name] = guarding.look(patch, touched, tests, 0.0)
-        unpinned = Guarding(guard=guarding.guard, allowance=allowance)
-        held = unpinned.look(patch, touched, no_candidates, 0.0)
-        assert [one.test for one in held.regressions] == [f"tests/test_core.py::test_{name}"]
-    for name, guarded in found.items():
-        assert f"tests/test_core.py::test_{name}" in guarded.pinned
-        assert guarded.regressions == ()
-        assert guarded.ran > 0
+    test = f"tests/test_core.py::test_{name}"
+    found = look(engine, open_guarding(Guard(engine), (), None), name, tests)
+    assert (found.ran, found.pinned, found.regressions) == (1, (test,), ())
+    held = look(engine, open_guarding(Guard(engine), (), None), name, ())
+    assert [one.test for one in held.regressions] == [test]
+
+
+def test_the_seconds_are_shared_between_the_patches_and_the_search() -> None:
+    assert seconds_each(None, 7) == EACH
+    assert seconds_each(60.0, 7) == 60.0 / (7 + LOOKING)
+
+
+def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engine) -> None:
+    rows = []
+
+    class Recording:
+        subject, level = engine.subject, engine.level
+
+        def run(self, row: Row) -> RowResult:
+            rows.append(row)
+            return engine.run(row)
+
+    text = "--- a/core.py\n+++ b/core.py\n--- a/other.py\n+++ b/other.py\t2026\n+++ no.txt\n"
+    patches = (Patch(id="p", name="p", text=text),)
+    guarding = open_guarding(Guard(Recording()), patches, None)  # type: ignore[arg-type]
+    look(engine, guarding, "double", ())
+    look(engine, guarding, "triple", ())
+    plain = [row for row in rows if not row.changes and not row.hash_seed]
+    assert [row.watch for row in plain] == [("core.py", "other.py")]
 
 
 def test_hints_are_the_names_that_candidates_use() -> None:
@@ -108,3 +128,26 @@ def test_hints_of_what_cannot_be_read_are_all_its_words() -> None:
         "pkg",
         "walk",
     }
+
+
+@pytest.mark.slow
+def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(tmp_path: Path) -> None:
+    tests = "".join(
+        f"def test_{number}():\n    double(1)\n    end = time.process_time() + 3\n"
+        "    while time.process_time() < end: pass\n"
+        for number in range(2)
+    )
+    write_tree(
+        tmp_path,
+        {"core.py": CORE, "tests/test_core.py": f"import time\nfrom core import double\n{tests}"},
+    )
+    engine = open_on(tmp_path)
+    said: list[str] = []
+    try:
+        found = look(engine, open_guarding(Guard(engine), (), 60.0, said.append), "double", ())
+        assert len(said) == 2
+        assert said[0].startswith("existing tests: 2 of 2 were run without a patch, 2 execute a")
+        assert re.fullmatch("double: running 2 existing tests, about [6-9] s", said[1])
+        assert found.ran == 2
+    finally:
+        engine.close()

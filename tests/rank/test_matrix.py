@@ -9,8 +9,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
-from pytest_brt.rank.allowance import Allowance
-from pytest_brt.rank.guarding import Guarding
+from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch, target_of
 from pytest_brt.types import JudgedTest, Patch, PatchResult, Verdict
 from tests.conftest import FIXES, SOURCE, diff_of
@@ -49,8 +48,7 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 
 def run(engine: Engine, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
-    allowance = Allowance(seconds=60, patches=1, spent=0)
-    guarding = Guarding(guard=Guard(engine), allowance=allowance) if guard else None
+    guarding = open_guarding(Guard(engine), (), None) if guard else None
     return run_patch(patch(text), "issue", tests, engine, guarding=guarding)
 
 
@@ -63,6 +61,7 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
     ]
     assert found.cells[1].raised is not None
     assert found.cells[1].raised.type == "ZeroDivisionError"
+    assert (found.cells[1].raised.frames, found.cells[1].raised.values) == ((), ())
     assert (found.issue, found.applies, found.reason, found.size) == ("issue", True, "", 2)
     assert found.places == ("interval/__init__.py::clamp",)
     assert [cell.test for cell in run(engine, diff_of(RIGHT), other, CLAMPS).cells] == ["t0"]
@@ -75,9 +74,11 @@ def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Eng
     assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
 
 
-def test_without_candidates_it_is_only_applied(engine: Engine) -> None:
+def test_without_candidates_only_existing_tests_are_run(engine: Engine) -> None:
     found = run(engine, diff_of(RIGHT), guard=True)
-    assert (found.applies, found.cells, found.guarded) == (True, (), None)
+    assert (found.applies, found.cells) == (True, ())
+    assert found.guarded is not None
+    assert (found.guarded.ran, found.guarded.regressions) == (1, ())
     assert found.normal
 
 
@@ -96,7 +97,7 @@ def test_a_patch_that_no_test_reaches_is_said(engine: Engine) -> None:
     assert "no test reached the patched lines" in found.notes
 
 
-def test_the_guard_looks_at_patches_that_have_candidates(engine: Engine) -> None:
+def test_existing_tests_are_run_beside_the_candidates(engine: Engine) -> None:
     always = SOURCE.replace(CLAMP, "    return 5\n")
     found = run(engine, diff_of(always), CLAMPS, guard=True)
     assert found.guarded is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -110,7 +111,7 @@ def test_what_was_recorded_holds_when_it_is_run_again(
     assert lost(folder, engine) == []
     claims = list(recheck(folder, engine, tree_hash(Path(engine.subject.root))))
     assert [(claim.about, claim.detail) for claim in claims] == [
-        ("tree", "the same"),
+        ("working tree", "the same"),
         ("test_a on the unpatched tree, run 1", "FAIL (AssertionError)"),
         ("test_a on the unpatched tree, run 2", "FAIL (AssertionError)"),
         ("test_a on a-right.diff", "PASS"),
@@ -135,15 +136,15 @@ def test_a_fix_in_the_tree_is_noticed(
     try:
         now = tree_hash(root)
         claims = [claim for claim in recheck(folder, fixed, now) if not claim.holds]
+        recorded = folder.evidence.setting.tree
+        changed = f"changed since recording ({recorded[:12]}, now {now[:12]})"
         assert [(claim.about, claim.detail.partition(": ")[0]) for claim in claims] == [
-            ("tree", "another one"),
+            ("working tree", changed),
             ("test_a on the unpatched tree, run 1", "PASS, not FAIL (AssertionError)"),
             ("test_a on the unpatched tree, run 2", "PASS, not FAIL (AssertionError)"),
             ("a-right.diff", "does not apply now"),
             ("c-wrong.diff", "does not apply now"),
         ]
-        recorded = folder.evidence.setting.tree
-        assert claims[0].detail == f"another one: {now[:12]}, not {recorded[:12]}"
     finally:
         fixed.close()
         source.write_text(SOURCE, encoding="utf-8")
@@ -172,7 +173,7 @@ def test_a_fact_of_a_test_that_cannot_be_run_does_not_hold(
     gone = replace(folder, evidence=replace(folder.evidence, tests=()))
     claims = {claim.about: claim for claim in recheck(gone, engine, folder.evidence.setting.tree)}
     assert set(claims) == {
-        "tree",
+        "working tree",
         "0123456789ab on a-right.diff",
         "share of tests that pass on a-right.diff",
         "0123456789ab on c-wrong.diff",
@@ -215,6 +216,27 @@ def test_files_outside_the_folder_are_never_read(
     text = main.read_text("utf-8").replace("tests/0123456789ab.py", "../outside.py")
     main.write_text(text, encoding="utf-8")
     with pytest.raises(StoreProblem, match="outside its folder"):
+        read_folder(folder, None)
+
+
+def test_neither_links_out_of_the_folder_nor_pipes_are_read(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    folder = write(record, engine, tmp_path / "evidence")
+    main, source = folder / "evidence.json", folder / "tests/0123456789ab.py"
+    source.unlink()
+    os.mkfifo(source)
+    with pytest.raises(StoreProblem, match="not a file"):
+        read_folder(folder, None)
+    for target in ("/dev/zero", "/etc/passwd"):
+        main.unlink()
+        main.symlink_to(target)
+        with pytest.raises(StoreProblem, match="outside its folder"):
+            read_folder(folder, None)
+    main.unlink()
+    with main.open("wb") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(StoreProblem, match="more than 64 MiB"):
         read_folder(folder, None)
 
 
@@ -268,6 +290,9 @@ def test_evidence_that_proves_nothing_does_not_hold(
     assert lost(replace(folder, evidence=unseeded), engine) == ["test_a on the unpatched tree"]
     unrun = replace(evidence, tests=(replace(evidence.tests[0], before=()),))
     assert lost(replace(folder, evidence=unrun), engine) == ["test_a on the unpatched tree"]
+    passes = replace(evidence.tests[0].before[0], verdict=Verdict.PASS)
+    easy = replace(evidence, tests=(replace(evidence.tests[0], before=(passes, passes)),))
+    assert "test_a on the unpatched tree" in lost(replace(folder, evidence=easy), engine)
     nothing = replace(evidence, tests=(), patches=())
     assert lost(replace(folder, evidence=nothing), engine) == ["evidence"]
 
@@ -309,6 +334,7 @@ def test_regressions_are_run_again(
         ('"memory_mb": 2048', '"memory_mb": 0', "limits out of range"),
         ("tests/test_brt_a.py", "../test_brt_a.py", "outside the project"),
         ("tests/test_brt_a.py", "--rootdir=/", "outside the project"),
+        ("tests/test_brt_a.py", "tests/a\\u0000.py", "outside the project"),
     ],
 )
 def test_what_no_run_records_is_refused(
@@ -320,6 +346,36 @@ def test_what_no_run_records_is_refused(
     main.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(StoreProblem, match=words):
         read_folder(tmp_path, None)
+
+
+def test_a_test_is_named_once(record: RunRecord, engine: Engine, tmp_path: Path) -> None:
+    main = write(record, engine, tmp_path) / "evidence.json"
+    told = json.loads(main.read_text(encoding="utf-8"))
+    for names in (told["tests"], told["patches"][0]["cells"]):
+        names.append(names[0])
+        main.write_text(json.dumps(told), encoding="utf-8")
+        with pytest.raises(StoreProblem, match="names a test twice"):
+            read_folder(tmp_path, None)
+        names.pop()
+
+
+def test_a_name_does_not_write_lines_of_its_own(
+    record: RunRecord,
+    engine: Engine,
+    root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main = write(record, engine, tmp_path / "evidence") / "evidence.json"
+    told = json.loads(main.read_text(encoding="utf-8"))
+    told["patches"][0]["name"] = "x\nall of it holds (9 facts, sandbox ns)"
+    told["patches"][0]["epr"] = 0.125
+    told["setting"] |= {"env_hash": "", "env_names": ["A\nholds"]}
+    main.write_text(json.dumps(told), encoding="utf-8")
+    command = ["recheck", str(main.parent), "--root", str(root), "-v"]
+    assert main_command(command) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert not any(line.startswith("all of it") or line == "holds" for line in lines)
 
 
 def test_a_folder_does_not_say_what_runs_it(

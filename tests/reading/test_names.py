@@ -53,3 +53,15 @@ def test_only_what_is_needed_is_kept() -> None:
 def test_a_name_bound_again_hides_the_first() -> None:
     assert needed(["x = 1", "x = 2", "f(x)"], 2) == [1]
     assert needed(["x = 1", "x = x + 1", "f(x)"], 2) == [0, 1]
+
+
+def test_names_that_a_pattern_binds_are_bound() -> None:
+    names = names_of("match x:\n    case {'a': one, **rest}:\n        print(one, rest)")
+    assert names.used == {"x"}
+    assert names.bound == {"one", "rest"}
+    assert names_of(
+        "match x:\n    case [one, *more] as whole:\n        f(one, more, whole)"
+    ).used == {
+        "x",
+        "f",
+    }

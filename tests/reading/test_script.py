@@ -88,21 +88,10 @@ def test_words_above_code_are_about_it_where_they_point_ahead() -> None:
     assert behind["g(2)"] == []
 
 
-def test_a_comment_that_says_that_the_line_fails() -> None:
-    found = said("Title\n\n```python\nf(1)  # this line raises\nf(2)  # never fails\n```\n")
-    assert found["f(1)"] == [("raises", "observed", ""), ("wrong", "observed", "")]
-    assert "raises" not in [kind for kind, _, _ in found["f(2)"]]
-
-
 def test_inline_code_comes_last_and_once() -> None:
     report = "`f(1)` is odd\n\n```python\nf(1)\n```\n`g(2)` gives `3`.\n"
     steps = read_script(read_issue(report, "x")).steps
     assert [(step.source, step.inline) for step in steps] == [("f(1)", False), ("g(2)", True)]
-
-
-def test_files_and_scripts_of_a_shell_session() -> None:
-    found = said("Title\n\n```console\n$ cat a.py\nx = f(1)\ng(x)\n$ python a.py\n7\n```\n")
-    assert ("value", "shown", "7") in found["g(x)"]
 
 
 def test_tests_in_a_snippet_are_called() -> None:
@@ -144,11 +133,3 @@ def test_lines_of_output_belong_to_the_prints_in_order() -> None:
     )
     assert found["print(f(1))"] == [("value", "observed", "5")]
     assert found["print(f(x))"] == [("value", "observed", "6")]
-
-
-def test_the_line_a_traceback_starts_from_is_code() -> None:
-    found = said(
-        "Title\n\n```\nTraceback (most recent call last):\n"
-        '  File "x.py", line 2, in <module>\n    a.b(1)\nKeyError: 1\n```\n'
-    )
-    assert [kind for kind, _, _ in found["a.b(1)"]] == ["raises"]

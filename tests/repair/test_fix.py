@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import FixProblem
 from pytest_brt.repair.fix import EditKind, Fix, LineEdit, apply_fix, lines_of
-from pytest_brt.repair.form import parse_fix, parse_paper_fix, render_fix, render_paper_fix
+from pytest_brt.repair.form import parse_fix, parse_paper_fix
 from pytest_brt.repair.mending import mend_fix
 
 SOURCE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
@@ -88,6 +90,49 @@ def edits(draw: st.DrawFn) -> LineEdit:
 
 
 fixes = st.lists(edits(), min_size=1, max_size=5).map(lambda found: Fix(edits=tuple(found)))
+
+
+def render_fix(fix: Fix) -> tuple[str, tuple[str, ...]]:
+    """Return the places of a fix and its blocks of code, each ending with a newline."""
+    places = "; ".join(f"{edit.path} {edit.kind} {_span(edit)}" for edit in fix.edits)
+    blocks = (edit.lines for edit in fix.edits if edit.kind is not EditKind.DELETE)
+    return places, tuple("".join(f"{line}\n" for line in lines) for lines in blocks)
+
+
+def render_paper_fix(fix: Fix) -> str:
+    """Return a fix in the paper's JSON, which changes single lines."""
+    files = []
+    for path in fix.paths:
+        insertions: list[object] = []
+        modifications: list[object] = []
+        deletions: list[int] = []
+        for edit in fix.edits:
+            if edit.path != path:
+                continue
+            numbers = range(edit.first, edit.last + 1)
+            if edit.kind is EditKind.INSERT:
+                insertions.append({"line_number": edit.first, "new_lines": list(edit.lines)})
+                continue
+            shared = min(len(edit.lines), len(numbers))
+            for number, line in zip(numbers, edit.lines, strict=False):
+                modifications.append({"line_number": number, "modified_line": line})
+            deletions += numbers[shared:]
+            if len(edit.lines) > shared:
+                rest = list(edit.lines[shared:])
+                insertions.append({"line_number": edit.last + 1, "new_lines": rest})
+        files.append(
+            {
+                "file_path": path,
+                "insertions": insertions,
+                "deletions": deletions,
+                "modifications": modifications,
+            }
+        )
+    return json.dumps(files)
+
+
+def _span(edit: LineEdit) -> str:
+    return str(edit.first) if edit.first == edit.last else f"{edit.first}-{edit.last}"
 
 
 @given(fixes)

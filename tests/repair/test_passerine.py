@@ -150,6 +150,21 @@ def with_brt(scene: Scene, model: ScriptedModel, index: int) -> Repair:
     return run_passerine(index, RepairBench(site=site, brt=site.failing[0], steps=6))
 
 
+def test_the_given_test_is_a_file_of_the_tree(scene: Scene, tmp_path: Path) -> None:
+    test = scene.site(scripted(tmp_path, "=== reply\n")).failing[0].test
+    search = f'{{"thought": "t", "action": "code_search", "keywords": "{test.name}"}}\n'
+    edit = f'{{"thought": "t", "action": "edit", "path": "{test.path}", "prompt": "no"}}\n'
+    text = f"=== reply\n{search}=== reply\n{edit}=== always\n{search}"
+    given = with_brt(scene, scripted(tmp_path, text), 0)
+    assert given.trajectory is not None
+    found, refused = (step.observation for step in given.trajectory.steps[:2])
+    assert found.startswith(f"{test.path}\n  {test.name} (line ")
+    assert "only code of the project" in refused
+    alone = run_passerine(1, RepairBench(site=scene.site(scripted(tmp_path, text)), brt=None))
+    assert alone.trajectory is not None
+    assert test.path not in alone.trajectory.steps[0].observation
+
+
 def test_every_other_run_is_given_the_test(scene: Scene, tmp_path: Path) -> None:
     name = scene.site(scripted(tmp_path, "=== reply\n")).failing[0].test
     text = (

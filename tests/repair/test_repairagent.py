@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from pytest_brt.dialogue.action import Action
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.repairagent import AgentSettings, Without, repair
 from pytest_brt.repair.strategy import RepairBench, run_repairagent
-from pytest_brt.types import Ending, Repair, Trajectory
+from pytest_brt.repair.tools.run_tests import run_tests
+from pytest_brt.types import Ending, Repair, Trajectory, Verdict
 from tests.conftest import tree_hash
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 
@@ -93,7 +96,10 @@ def test_a_variant_wins(done: Repair) -> None:
     assert len(fix.passed) == fix.total > 0
     assert fix.hypothesis == "min() is given low"
     assert fix.guarded is not None
-    assert fix.guarded.ran == 3
+    # The third existing test does not execute the changed line.
+    assert (fix.guarded.by, fix.guarded.reached) == ("coverage", 2)
+    assert (fix.guarded.ran, fix.guarded.total) == (2, 3)
+    assert fix.guarded.regressions == ()
     assert steps_of(done).ending is Ending.FINISH
 
 
@@ -150,6 +156,18 @@ def test_the_same_command_again_and_again_ends_it(scene: Scene, tmp_path: Path) 
     trajectory = repair(site, AgentSettings())
     assert trajectory.ending is Ending.LOOP
     assert len(trajectory.steps) < 10
+
+
+def test_run_tests_runs_them(scene: Scene, tmp_path: Path) -> None:
+    site = scene.site(scripted(tmp_path, always('"run_tests"')))
+    never = tuple(replace(one, judgement=replace(one.judgement, runs=())) for one in site.failing)
+    outcome = run_tests(replace(site, failing=never)).run(Action(name="run_tests"), ())
+    assert outcome.verdict is Verdict.FAIL
+    assert site.failing[0].test.name in outcome.observation
+    assert (
+        "no failing test"
+        in run_tests(replace(site, failing=())).run(Action(name="run_tests"), ()).problem
+    )
 
 
 def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.repair.memory import state_after
-from pytest_brt.repair.states import TABLE, State, Tool, after, allowed, table_text
+from pytest_brt.repair.states import TABLE, State, Tool, after, allowed
 from pytest_brt.types import Step
 
 
@@ -30,14 +30,6 @@ def test_the_end_is_reached_by_goal_accomplished_alone() -> None:
     assert ends == {Tool.ACCOMPLISHED}
     assert Tool.ACCOMPLISHED in TABLE[State.TRY]
     assert Tool.WRITE_FIX not in TABLE[State.UNDERSTAND]
-
-
-def test_the_table_is_printed_with_every_tool_and_move() -> None:
-    rows = table_text().splitlines()
-    assert rows[0] == "| tool | understand | collect | try |"
-    assert "| `write_fix` |  | → try | · |" in rows
-    assert "| `goal_accomplished` |  |  | → done |" in rows
-    assert len(rows) == 2 + len(Tool)
 
 
 @given(st.lists(st.tuples(st.sampled_from(Tool), st.booleans())))

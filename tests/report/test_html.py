@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.rank.differ import difference_of
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.report.html import html
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
-from tests.rank.rows import broken, judged, row, varied
+from tests.rank.rows import broken, judged, row
 
 VOID = {"meta", "link", "rect", "line", "polyline", "br"}
 
@@ -66,25 +65,22 @@ def page_of(found: RunRecord, labels: dict[str, bool] | None = None) -> str:
     return html(
         found,
         facts=("pytest-brt 1.0",),
-        verdicts={"i": "separated: a.diff leads"},
-        differences={"i": difference_of(found.ranks)},
         labels=labels,
     )
 
 
 def test_all_that_was_found_is_on_it() -> None:
-    shown = varied("ValueError: no", "ValueError: no", decides=True)
     found = record(
         row("a.diff", "pp", guarded=broken(0)),
-        row("b.diff", "pf", guarded=broken(2), varied=shown, vary_cut="1 of 7 were tried: time"),
+        row("b.diff", "pf", guarded=broken(2)),
         row("c.diff", applies=False, reason="does not apply: hunk 1"),
     )
     outline = read(page_of(found))
     for text in (
-        "It is wrong", "separated: a.diff leads", "a.diff", "2 of 20", "tests/test_x.py::test_0",
-        "does not apply: hunk 1", "Shows the bug again", "0 → 1", "AssertionError: assert 0",
-        "guard: 20 of 100 existing tests", "T1 test_0.py::test_a", "passes 2 of 2 kinds",
-        "1 of 7 were tried: time",
+        "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2 of 20",
+        "tests/test_x.py::test_0", "does not apply: hunk 1",
+        "AssertionError: assert 0", "20 of 100 existing tests", "T1 test_a",
+        "by the bug tests",
     ):  # fmt: skip
         assert text in outline.text, text
     assert outline.tags.count("rect") >= 3 * 2 + 2
@@ -100,9 +96,23 @@ def test_without_tests_the_page_says_so() -> None:
     issue = Issue(id="i", title="Nothing", text="", source="issue.md")
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), notes=("no code in it",))
     found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
-    text = read(html(found, facts=(), verdicts={}, differences={})).text
-    assert "No test fails on the unpatched tree" in text
+    text = read(html(found, facts=())).text
+    assert "Not reproduced: no code in it." in text
     assert "no code in it" in text
+
+
+def test_sentences_that_bug_tests_quote_are_marked_in_the_report() -> None:
+    found = record(row("a.diff", "pp"))
+    (issue,), (attempt,) = found.issues, found.attempts
+    first, *others = attempt.tests
+    oracle = replace(first.test.oracle, sentence='`f()` should be 5. Report: "it should be `5`"')
+    quoting = replace(first, test=replace(first.test, oracle=oracle))
+    found = replace(
+        found,
+        issues=(replace(issue, text="<b> f() is odd:\nit should\nbe `5`. Thanks"),),
+        attempts=(replace(attempt, tests=(quoting, *others)),),
+    )
+    assert "&lt;b&gt; f() is odd:\n<mark>it should\nbe `5`</mark>. Thanks" in page_of(found)
 
 
 def test_curves_where_labels_are_known() -> None:

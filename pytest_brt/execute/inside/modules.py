@@ -16,9 +16,15 @@ def try_import(name):
 def is_of_project(module, config):
     """Return whether `module` lies in the project's folder, and not among its libraries."""
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or not file.startswith(config["root"] + os.sep):
+    return isinstance(file, str) and is_in_project(file, config)
+
+
+def is_in_project(path, config):
+    """Return whether a path is the project's folder or below it, and not among its libraries."""
+    path = os.path.join(os.path.abspath(path), "")
+    if not path.startswith(os.path.join(config["root"], "")):
         return False
-    return not file.startswith(tuple(path + os.sep for path in config["libraries"]))
+    return not path.startswith(tuple(os.path.join(one, "") for one in config["libraries"]))
 
 
 def threads():

@@ -50,6 +50,36 @@ class Capture:
         return texts
 
 
+class Database:
+    """Django's test databases, made as its test runner makes them when one is first asked.
+
+    SQLite's lie in memory then; the project's own file is left alone.
+    """
+
+    def __init__(self):
+        self.is_made = False
+        self.was_used = False
+
+    def prepare(self):
+        """Set Django up, and watch for connections."""
+        import django
+        from django.db.backends.base.base import BaseDatabaseWrapper
+        from django.test.utils import setup_databases, setup_test_environment
+
+        django.setup()
+        setup_test_environment()
+        connect = BaseDatabaseWrapper.ensure_connection
+
+        def ensure_connection(connection):
+            self.was_used = True
+            if not self.is_made:
+                self.is_made = True
+                setup_databases(verbosity=0, interactive=False)
+            connect(connection)
+
+        BaseDatabaseWrapper.ensure_connection = ensure_connection
+
+
 class Session:
     """One namespace, and the statements that run in it."""
 
@@ -61,6 +91,7 @@ class Session:
         self.flags = 0
         self.caught = []
         self.loop = None
+        self.database = Database()
         module = types.ModuleType("__main__")
         module.__dict__["__builtins__"] = __builtins__
         sys.modules["__main__"] = module
@@ -69,6 +100,13 @@ class Session:
         self.capture = Capture()
         warnings.simplefilter("always")
         warnings.showwarning = self.show_warning
+        if "DJANGO_SETTINGS_MODULE" in os.environ:
+            try:
+                self.database.prepare()
+            except Exception as error:
+                # The statements that need Django raise by themselves what is wrong.
+                sys.stderr.write("%s: %s\n" % (type(error).__name__, error))
+            self.capture.take()
 
     def show_warning(self, message, category, filename, lineno, file=None, line=None):
         """Keep a warning instead of printing it."""
@@ -77,6 +115,7 @@ class Session:
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
         self.caught = []
+        self.database.was_used = False
         self.wire.send("statement", index=index)
         begin = time.perf_counter()
         raised = value = None
@@ -97,6 +136,7 @@ class Session:
             stderr=stderr,
             warnings=self.caught,
             raised=raised,
+            database=self.database.was_used,
             seconds=time.perf_counter() - begin,
         )
         if shown is not None and self.is_evaluable(value, shown["repr"]):

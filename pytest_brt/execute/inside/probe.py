@@ -68,6 +68,12 @@ class Use:
         return parts[0] in self.packages and not parts[-1].startswith(("test_", "conftest"))
 
 
+def _cpu():
+    """Return the CPU seconds of this process and of those it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 class Probe:
     """Tells the tool what pytest does, as it happens."""
 
@@ -82,6 +88,7 @@ class Probe:
         self.touched = None
         #: Whether the body of the running test ran code of the project; None when not known.
         self.used = None
+        self.began = 0.0
 
     def ignores(self, path):
         """Return whether a path is off the way to the target; None where pytest may decide."""
@@ -145,6 +152,7 @@ class Probe:
 
     def pytest_runtest_logstart(self, nodeid, location):
         """Tell that an item starts: its deadline counts from here."""
+        self.began = _cpu()
         self.wire.send("item", node=nodeid)
         if self.touched is not None:
             self.touched.begin()
@@ -152,7 +160,8 @@ class Probe:
     def pytest_runtest_logfinish(self, nodeid, location):
         """Tell that an item is through with all its phases."""
         lines = None if self.touched is None else self.touched.reached()
-        self.wire.send("item_end", node=nodeid, lines=lines)
+        ran = [] if self.touched is None else self.touched.ran()
+        self.wire.send("item_end", node=nodeid, lines=lines, ran=ran, cpu=_cpu() - self.began)
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item):

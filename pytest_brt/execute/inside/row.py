@@ -165,7 +165,8 @@ def run_row(zygote, connection, parent):
     before = set(sys.modules)
     row = Row(zygote, connection)
     row.set_up()
-    touched = zygote.load("touched").Touched(row.root, row.request["touched"])
+    request = row.request
+    touched = zygote.load("touched").Touched(row.root, request["touched"], request["mapping"])
     if row.request["kind"] == "exec":
         row.serve()
         row.cell.replace_process()

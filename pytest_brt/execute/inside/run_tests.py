@@ -21,7 +21,7 @@ def main():
     own_files = load("load").own_files()
     probe = load("probe").Probe(wire, describe.describe, spec["packages"], own_files)
     probe.target = os.path.join(os.path.realpath(spec["root"]), spec["target"])
-    touched = load("touched").Touched(spec["root"], spec["touched"])
+    touched = load("touched").Touched(spec["root"], spec["touched"], spec["mapping"])
     touched.watch()
     probe.touched = touched
     sys.argv[:] = ["pytest"] + spec["args"]

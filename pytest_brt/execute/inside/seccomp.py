@@ -7,7 +7,7 @@ seccomp(2) and the kernel's Documentation/userspace-api/seccomp_filter.rst.
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 
 #: Numbers on x86-64 and on ARM64; -1 where a machine has no such call.
@@ -17,6 +17,20 @@ OTHER_PROCESSES = {
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "pidfd_getfd": (438, 438),
+    "process_madvise": (440, 440),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+}
+#: What sets limits and priorities of any process of the same user, but for the arguments (place
+#: and value) that name the calling thread.
+ONLY_OWN = {
+    "sched_setparam": ((142, 118), {0: 0}),
+    "sched_setscheduler": ((144, 119), {0: 0}),
+    "sched_setaffinity": ((203, 122), {0: 0}),
+    "sched_setattr": ((314, 274), {0: 0}),
+    "setpriority": ((141, 140), {0: 0, 1: 0}),
+    "ioprio_set": ((251, 30), {0: 1, 1: 0}),
+    "prlimit64": ((302, 261), {0: 0}),
 }
 #: What is kept in memory past the limits of a process, or past its end.
 MEMORY = {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
@@ -84,7 +98,7 @@ def program(groups, families=(), attributes=False, no_users=False):
         attributes: refuse to set attributes of files.
         no_users: refuse new user namespaces.
     """
-    known = _ARCH.get(platform.machine())
+    known = _ARCH.get(os.uname().machine)
     if known is None:
         return None
     column, arch = known
@@ -96,6 +110,10 @@ def program(groups, families=(), attributes=False, no_users=False):
         for numbers in group.values():
             if numbers[column] >= 0:
                 out += _refuse(numbers[column], errno.EPERM)
+    if groups:
+        for calls, wanted in ONLY_OWN.values():
+            for place, value in wanted.items():
+                out += _only(calls[column], place, (value,), errno.EPERM)
     if families:
         out += _only(SOCKET[column], 0, families, errno.EAFNOSUPPORT)
     if attributes:
@@ -128,11 +146,14 @@ def close_up():
     """Refuse to a test, in a user namespace of its own, the making of further ones.
 
     Without those, and without capabilities, nothing can be mounted. A setting of the namespace
-    costs less than a filter, where it can be set.
+    costs less than a filter, where it can be set; a text file would cost more than either.
     """
     try:
-        with open("/proc/sys/user/max_user_namespaces", "w", encoding="ascii") as stream:
-            stream.write("0")
+        setting = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(setting, b"0")
+        finally:
+            os.close(setting)
     except OSError:
         steps = program([], no_users=True)
         if steps is not None:

@@ -47,8 +47,6 @@ FOR_MOUNTING = (0, 1, CAP_DAC_READ_SEARCH, 3, CAP_SYS_ADMIN, 27)
 
 LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1
 LANDLOCK_SCOPE_SIGNAL = 2
-#: First version of Landlock that can keep signals in.
-LANDLOCK_SCOPE_ABI = 6
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(os.uname().machine, -1)
 _OPEN_TREE = 428
@@ -175,14 +173,6 @@ def pidfd_open(pid):
     if hasattr(os, "pidfd_open"):
         return os.pidfd_open(pid)
     return _syscall("pidfd_open", _PIDFD_OPEN, pid, 0)
-
-
-def landlock_version():
-    """Return the version of Landlock that the kernel has, 0 without it."""
-    try:
-        return _syscall("landlock", _LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
-    except OSError:
-        return 0
 
 
 def keep_signals_in():

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+import threading
 
 #: Numbers 0 to 2 and 5 are meant for debuggers, coverage and profilers (sys.monitoring).
 TOOL = 4
@@ -11,8 +12,11 @@ TOOL = 4
 class Touched:
     """The files that a patch changed: their modules' origin and content, their lines run."""
 
-    def __init__(self, root, files):
-        """Take `files`: [path, candidate module names, sha256 or None if deleted, lines]."""
+    def __init__(self, root, files, mapping=False):
+        """Take `files`: [path, candidate module names, sha256 or None if deleted, lines].
+
+        With `mapping`, which lines of them each test executes is noted whatever that costs.
+        """
         self.root = os.path.realpath(root)
         self.files = files
         # Asked before anything of the subject runs: a test may well write to the file later.
@@ -20,6 +24,7 @@ class Touched:
         self.wanted = {}
         self.seen = {}
         self.watching = False
+        self.mapping = mapping
         #: Whether a changed line ran before the first test, and whether one ever ran.
         self.early = None
         self.ever = False
@@ -31,10 +36,15 @@ class Touched:
     def watch(self):
         """Start noting which changed lines are executed, where Python can do it cheaply."""
         monitoring = getattr(sys, "monitoring", None)
+        wanted = {self.at(path): frozenset(lines) for path, _, _, lines in self.files}
+        if monitoring is None and self.mapping and wanted and sys.gettrace() is None:
+            self.wanted, self.seen = wanted, {path: set() for path in wanted}
+            self.watching = True
+            sys.settrace(self._trace)
+            threading.settrace(self._trace)
         if monitoring is None or monitoring.get_tool(TOOL) is not None:
             return
-        self.wanted = {self.at(path): frozenset(lines) for path, _, _, lines in self.files}
-        self.seen = {path: set() for path in self.wanted}
+        self.wanted, self.seen = wanted, {path: set() for path in wanted}
         monitoring.use_tool_id(TOOL, "brt")
         events = monitoring.events
         monitoring.register_callback(TOOL, events.PY_START, self._start)
@@ -60,6 +70,15 @@ class Touched:
             seen.add(line)
         return sys.monitoring.DISABLE
 
+    def _trace(self, frame, event, argument):
+        """Note a line where Python has no cheaper way; calls in other files end here."""
+        seen = self.seen.get(frame.f_code.co_filename)
+        if seen is None:
+            return None
+        if event == "line":
+            seen.add(frame.f_lineno)
+        return self._trace
+
     def begin(self):
         """Begin a test: what is executed from here on is its own."""
         if not self.watching:
@@ -69,11 +88,23 @@ class Touched:
             self.early = self.ever
         for lines in self.seen.values():
             lines.clear()
-        sys.monitoring.restart_events()
+        if hasattr(sys, "monitoring"):
+            sys.monitoring.restart_events()
 
     def reached(self):
         """Return whether the test, or loading its file, ran a changed line; None if unknown."""
         return (self.early or self._any()) if self.watching else None
+
+    def ran(self):
+        """Return [path, lines] of what the test executed, the lines as the bits of a number."""
+        if not (self.watching and self.mapping):
+            return []
+        found = []
+        for path, _, _, _ in self.files:
+            lines = self.seen[self.at(path)]
+            if lines:
+                found.append([path, "%x" % sum(1 << line for line in lines)])
+        return found
 
     def _any(self):
         return any(self.seen[path] & self.wanted[path] for path in self.wanted)

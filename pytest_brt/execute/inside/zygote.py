@@ -89,31 +89,35 @@ class Zygote:
             finally:
                 os._exit(code)
         os.close(descriptor)
-        _, status = os.waitpid(pid, 0)
-        if self.shielded:
-            self.sweep.kill_reachable()
-        else:
-            self.sweep.kill_descendants(me)
-        self.sweep.reap()
-        self.control.send("row_end", status=status)
+        self.control.send("row_end", status=self.await_end(pid, me))
 
     def preload(self, names):
-        """Import modules that the project needs, if a trial in a child shows no harm."""
+        """Import libraries that the project needs, if a trial in a child shows no harm.
+
+        The project says which they are, so its own folders are not looked in.
+        """
         names = [name for name in names if name not in sys.modules]
-        if not names or not self.try_preload(names):
-            return 0
-        for name in names:
-            self.modules.try_import(name)
+        path = list(sys.path)
+        sys.path[:] = [one for one in path if not self.modules.is_in_project(one, self.config)]
+        try:
+            if not names or not self.try_preload(names):
+                return 0
+            for name in names:
+                self.modules.try_import(name)
+        finally:
+            sys.path[:] = path
         gc.collect()
         gc.freeze()
         return len(names)
 
     def try_preload(self, names):
         """Return whether importing them loads no module of the project and starts no thread."""
+        me = os.getpid()
         pid = os.fork()
         if pid == 0:
             good = False
             try:
+                self.control.close()
                 import warnings
 
                 warnings.simplefilter("error")
@@ -121,7 +125,17 @@ class Zygote:
                 good = good and not self.is_in_tree() and self.modules.threads() == 1
             finally:
                 os._exit(0 if good else 1)
-        return os.waitpid(pid, 0)[1] == 0
+        return self.await_end(pid, me) == 0
+
+    def await_end(self, pid, me):
+        """Wait for the end of a child, end all that it left, and return its status."""
+        _, status = os.waitpid(pid, 0)
+        if self.shielded:
+            self.sweep.kill_reachable()
+        else:
+            self.sweep.kill_descendants(me)
+        self.sweep.reap()
+        return status
 
 
 def rehearse(load, config):

@@ -35,14 +35,18 @@ class Namespaces:
             uid = gid = self.spec["uid"]
             self._arrange(uid)
             drop_user(self.spec["uid"], self.calls, keep_reading=False)
-            self.calls.unshare(spaces)
-            self.calls.map_own_ids(uid, gid)
+            self._leave(spaces, uid, gid)
         else:
-            self.calls.unshare(spaces)
-            self.calls.map_own_ids(uid, gid)
+            self._leave(spaces, uid, gid)
             self._arrange(None)
-        if self.spec["net"] == "none":
+
+    def _leave(self, spaces: int, uid: int, gid: int) -> None:
+        self.calls.unshare(spaces)
+        self.calls.map_own_ids(uid, gid)
+        if spaces & self.calls.CLONE_NEWNET:
             _loopback_up()
+            # Else a connection that one row has closed keeps its port from the next one.
+            Path("/proc/sys/net/ipv4/tcp_max_tw_buckets").write_text("0", encoding="ascii")
 
     def _arrange(self, owner: int | None) -> None:
         """Hide what is private, keep what is needed, make all read-only, add scratch space."""

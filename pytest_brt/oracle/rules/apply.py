@@ -17,8 +17,6 @@ from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
-#: Taken off where what a statement is about had to be guessed.
-_GUESSED = 0.1
 #: The most that is believed of a value put through a function that had to be guessed.
 _WRAPPED = 0.55
 RULES = (
@@ -49,16 +47,11 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
 
 
 def _weighed(view: View, draft: Draft) -> Draft:
-    """Take off for an object that the report does not tell of."""
-    if draft.index is not None and view.seen[draft.index].step.wrapped:
-        reason = "the report does not say by which function the value is shown"
-        return replace(draft, score=min(draft.score, _WRAPPED), reasons=(*draft.reasons, reason))
-    names = view.seen[draft.index].names.used if draft.index is not None else frozenset()
-    guessed = sorted(names & view.replayed.resolver.guessed)
-    if not guessed:
+    """Take off for a function that the report does not tell of."""
+    if draft.index is None or not view.seen[draft.index].step.wrapped:
         return draft
-    reason = f"the object of {guessed[0]} is one as the project makes it"
-    return replace(draft, score=draft.score - _GUESSED, reasons=(*draft.reasons, reason))
+    reason = "the report does not say by which function the value is shown"
+    return replace(draft, score=min(draft.score, _WRAPPED), reasons=(*draft.reasons, reason))
 
 
 def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pytest_brt.observe.run_commands import Played, Stage
-from pytest_brt.oracle.command_lines import FIXTURES, IMPORTS, command_lines
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.crashes import (
     CRASH,
     Crash,
     crash_of,
-    passes_through_tool,
     raised_by,
 )
-from pytest_brt.oracle.rules.file_contents import CommandClaim, formatted, run_of, written
-from pytest_brt.oracle.write import quoted
+from pytest_brt.oracle.write import literal, pieces, quoted
 from pytest_brt.reading.compare import squeezed
 from pytest_brt.reading.lexicon import must_work, plain
 from pytest_brt.reading.reported_files import Quote
 from pytest_brt.reading.steps import Role
 from pytest_brt.types import BlockKind, Issue, OracleKind
 
+#: What the test must import, and the fixtures it takes.
+IMPORTS, FIXTURES = ("import subprocess", "import sys"), ("tmp_path",)
 _BAD = re.compile(
     r"error|warning|fail|exception|invalid|malformed|unexpected|unable|cannot|missing|unknown",
     re.IGNORECASE,
@@ -47,6 +47,22 @@ _PLAIN = frozenset(
         "after", "before", "where", "what", "them", "they", "were",
     }
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CommandClaim:
+    """What a test asserts after a command has run."""
+
+    kind: OracleKind
+    lines: tuple[str, ...]
+    sentence: str
+    score: float
+    reason: str
+
+
+def run_of(played: Played) -> str:
+    """Return the command as one types it, not too long."""
+    return " ".join((played.command.name, *played.command.arguments))[:100]
 
 
 def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
@@ -79,16 +95,32 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
     when the report has its message, its crash or the file that it writes.
     """
     if CRASH.search(played.output):
-        crash = crash_of(issue, stage, played)
-        return crash is Crash.SHOWN and passes_through_tool(stage, played)
+        return False  # the same exception may come of a call in the report's own code
     told = [Quote(text=b.text, role=Role.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE]
     quotes = [*(quote for quote in stage.world.quotes if not quote.path), *told]
     return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
 
 
 def _of_files(stage: Stage, played: Played) -> Iterator[CommandClaim]:
-    yield from written(stage, played)
-    yield from formatted(stage, played)
+    """A new file must not look as reported."""
+    before = {file.path for file in played.files}
+    for path, content in played.written:
+        for quote in stage.world.quotes:
+            if path in before or quote.path != path or quote.role is Role.EXPECTED:
+                continue
+            lines = {squeezed(line) for line in quote.text.split("\n") if line.strip()}
+            seen = {squeezed(line) for line in content.split("\n") if line.strip()}
+            if lines and len(lines & seen) * 2 >= len(lines):
+                yield CommandClaim(
+                    OracleKind.NO_PRINT,
+                    (
+                        f'written = (tmp_path / {quoted(path)}).read_text(encoding="utf-8")',
+                        f"assert written != {literal(content)}",
+                    ),
+                    f"`{run_of(played)}` must not write {path} as reported.",
+                    OracleKind.NO_PRINT.prior,
+                    "the report shows this file",
+                )
 
 
 def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[CommandClaim]:
@@ -245,3 +277,35 @@ def _draft(played: Played, claim: CommandClaim, score: float) -> Draft:
         imports=IMPORTS,
         about=played.command.name,
     )
+
+
+def command_lines(played: Played) -> tuple[str, ...]:
+    """Return statements that write the files, run the command and bind `done` to its result."""
+    words = [quoted(word) for word in (*played.entry.start, *played.command.arguments)]
+    command = f"command = [sys.executable, {', '.join(words)}]"
+    if len(command) > 90:
+        lines = "\n".join(f"    {word}," for word in words)
+        command = f"command = [\n    sys.executable,\n{lines}\n]"
+    run = (
+        "done = subprocess.run(\n"
+        '    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False\n'
+        ")"
+    )
+    return (*_files(played), command, run)
+
+
+def _files(played: Played) -> Iterator[str]:
+    made: set[str] = set()
+    for file in played.files:
+        folder = file.path.rpartition("/")[0]
+        if folder and folder not in made:
+            made.add(folder)
+            deep = "parents=True, exist_ok=True" if "/" in folder or len(made) > 1 else ""
+            yield f"(tmp_path / {quoted(folder)}).mkdir({deep})"
+        text = literal(file.content)
+        target = f"(tmp_path / {quoted(file.path)}).write_text"
+        if text.startswith("(") or len(text) + len(target) > 70:
+            lines = "\n".join(f"    {part}" for part in pieces(file.content))
+            yield f'{target}(\n{lines},\n    encoding="utf-8",\n)'
+        else:
+            yield f'{target}({text}, encoding="utf-8")'

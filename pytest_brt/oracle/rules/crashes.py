@@ -26,9 +26,6 @@ _FAILS = re.compile(
     r" work)\b",
     re.IGNORECASE,
 )
-_FUNCTION = re.compile(r'^\s*File "[^"\n]+", line \d+, in (?P<name>\w+)\s*$', re.MULTILINE)
-#: Functions of `python -m`.
-_STARTS = frozenset({"_run_module_as_main", "_run_code", "_get_module_details"})
 
 
 class Crash(Enum):
@@ -74,20 +71,6 @@ def raised_by(played: Played) -> Raised | None:
 def raised_in(output: str) -> Raised | None:
     """Return the last exception in an output, also where a tool marks each of its lines."""
     return final_exception(re.sub(r"^INTERNAL ?ERROR> ?", "", output, flags=re.MULTILINE))
-
-
-def passes_through_tool(stage: Stage, played: Played) -> bool:
-    """Say whether a traceback of the report passes through where the command starts.
-
-    The same exception may come of a call in the report's own code; that is no command's.
-    """
-    own = [name for name in _FUNCTION.findall(played.output) if name not in _STARTS]
-    outer = own[0] if own else ""
-    return bool(outer) and any(
-        outer in _FUNCTION.findall(quote.text) or f" {outer}(" in quote.text
-        for quote in stage.world.quotes
-        if CRASH.search(quote.text)
-    )
 
 
 def _says_the_same(one: Raised | None, other: Raised) -> bool:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from pytest_brt.observe.display import Display, Form, displays, printed_argument, ran_expression
+from pytest_brt.observe.display import Display, Form, displays
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.draft import Draft
-from pytest_brt.oracle.rules.printed import wanted_text
-from pytest_brt.oracle.rules.raises import no_raise_score
 from pytest_brt.oracle.rules.view import View, called, quote, short
 from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
 from pytest_brt.reading.mend import parses
@@ -21,11 +18,6 @@ from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.syntax import parse_expression
 from pytest_brt.types import OracleKind
 
-_VERSION = re.compile(r"\b(?:before|after|old|new|previous)\b", re.IGNORECASE)
-#: From this score on the exception that comes out is one that the report names.
-_NAMED = 0.4
-#: What other processes print, no test sees that looks at the standard output of its own.
-_BY_CHILDREN = re.compile(r"\bos\.(?:system|popen|spawn|exec|fork)|\bsubprocess\b|\bPopen\b")
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
 _ROUGHLY = re.compile(
@@ -38,9 +30,6 @@ _ROUGHLY = re.compile(
 def equals(view: View) -> Iterator[Draft]:
     """A result that the report calls right must come out."""
     for index, seen in enumerate(view.seen):
-        crashed = _instead_of_a_crash(view, index)
-        if crashed is not None:
-            yield crashed
         shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
@@ -52,20 +41,11 @@ def equals(view: View) -> Iterator[Draft]:
             if s.kind is ClaimKind.VALUE and s.role is Role.CONTRAST
         ):
             continue
-        wanted += [
-            (said, OracleKind.EQUALS.prior + 0.1, "the same code gave it elsewhere")
-            for said in _from_twins(view, index)
-        ]
-        wanted += [
-            (said, OracleKind.EQUALS.prior - 0.05, "the report compares it with another version")
-            for said in _from_versions(seen, shown)
-        ]
         if _is_confirmed(seen, shown):
             is_text = shown[0].type == "str"
             wanted = [(one, *_confirmed(one, score, why, is_text)) for one, score, why in wanted]
         for said, score, reason in wanted:
-            text = wanted_text(view, index, shown[0], said)
-            draft = _equals(index, seen, shown, replace(said, text=text), score, reason)
+            draft = _equals(index, seen, shown, said, score, reason)
             if draft is not None:
                 yield draft
 
@@ -88,45 +68,7 @@ def _confirmed(said: Claim, score: float, reason: str, is_text: bool) -> tuple[f
     comes out.
     """
     more = _CONFIRMED if is_text or is_literal(said.text.strip()) else _CONFIRMED / 3
-    return score + more, f"{reason}; what comes out now is what it complains about"
-
-
-def _instead_of_a_crash(view: View, index: int) -> Draft | None:
-    """Return the draft for the one value that the report wants where an exception comes out."""
-    seen = view.seen[index]
-    raised = seen.did.raised if seen.did else None
-    if raised is None or seen.missing:
-        return None
-    wanted = [
-        said for said in seen.step.claims if _is_wanted(said) and is_literal(said.text.strip())
-    ]
-    if len({said.text.strip() for said in wanted}) != 1:
-        return None
-    trusted, _, _ = no_raise_score(view, seen, raised)
-    if trusted < _NAMED:
-        return None
-    text = wanted[0].text.strip()
-    printed = printed_argument(seen.step.source)
-    expression = printed or ran_expression(seen.step.source)
-    if not expression:
-        return None
-    form = Form.STR if printed else Form.VALUE
-    display = Display(form=form, expression=expression, text="", evaluable=not printed)
-    if printed:
-        value = ast.literal_eval(text)
-        text = value if isinstance(value, str) else text
-    lines, _ = assertion(display, text, differs=False)
-    score, reason = _wanted_score(wanted[0])
-    return Draft(
-        kind=OracleKind.EQUALS,
-        index=index,
-        body=lines,
-        sentence=f"`{short(seen.step.source)}` should give {text[:100]}.{quote(wanted[0])}",
-        score=score,
-        reasons=(reason, "the reported exception comes out instead"),
-        expects=raised,
-        about=called(seen.step.source),
-    )
+    return score + more, f"{reason}; it complains about the present result"
 
 
 def _shows_more(view: View, index: int) -> bool:
@@ -153,51 +95,13 @@ def _wanted_score(said: Claim) -> tuple[float, str]:
     return base + 0.05, "the report says what it should be"
 
 
-def _from_twins(view: View, index: int) -> list[Claim]:
-    """Values that the report gives for the same statement elsewhere, as in another version."""
-    seen = view.seen[index]
-    own = displays(seen)
-    if not any(_matches(own, said) for said in seen.step.claims):
-        return []
-    twins = [
-        other
-        for other in view.seen
-        if other is not seen and other.step.source == seen.step.source and displays(other) == own
-    ]
-    return [
-        said
-        for twin in twins
-        for said in twin.step.claims
-        if said.kind is ClaimKind.VALUE and not _matches(own, said)
-    ]
-
-
-def _from_versions(seen: Seen, shown: tuple[Display, ...]) -> list[Claim]:
-    """The other one of two values that the report shows as before and after, old and new."""
-    pair = [
-        said
-        for said in seen.step.claims
-        if said.kind is ClaimKind.VALUE and _VERSION.search(said.sentence)
-    ]
-    other = [said for said in pair if not _matches(shown, said)]
-    return other if len(pair) == 2 and len(other) == 1 else []
-
-
-def _matches(shown: tuple[Display, ...], said: Claim) -> bool:
-    return said.kind is ClaimKind.VALUE and any(
-        bool(quoted_in(display.text, said.text)) for display in shown
-    )
-
-
 def _equals(
     index: int, seen: Seen, shown: tuple[Display, ...], said: Claim, score: float, reason: str
 ) -> Draft | None:
-    text = said.text.rstrip() if shown[0].compound else said.text.strip()
+    text = said.text.strip()
     if not text or any(quoted_in(display.text, text) for display in shown):
         return None
     display = shown[0]
-    if display.form is Form.STDOUT and _BY_CHILDREN.search(seen.step.source):
-        return None
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
     if as_value and not _is_expression(text):
         return None
@@ -232,7 +136,7 @@ def _equals(
         body=lines,
         sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
         f"{quote(said)}",
-        score=score if as_value or display.compound or "\n" not in text else score - 0.2,
+        score=score if as_value or "\n" not in text else score - 0.2,
         reasons=(reason,),
         fixtures=("capsys",) if capsys else (),
         about=called(seen.step.source),

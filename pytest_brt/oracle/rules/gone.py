@@ -10,6 +10,7 @@ from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, quote, short
+from pytest_brt.oracle.write import one_line
 from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mentions import is_runnable
@@ -33,21 +34,18 @@ def gone(view: View) -> Iterator[Draft]:
             if found is None or not can_compare(display):
                 continue
             said, alike = found
-            if display.compound and alike < Likeness.SQUEEZED and said is not None:
-                continue
             if any(_is_fine(other, display) for other in seen.step.claims):
                 break
             if _is_beside(view, seen, said) or _is_on_the_way(view, index, said):
                 break
             score, reasons = _gone_score(view, index, said, alike)
-            score = _of_block(seen, score) if display.compound else score
             lines, capsys = assertion(display, display.text, differs=True)
-            shown = " ".join(display.text.split())
+            shown = one_line(display.text)
             yield Draft(
                 kind=OracleKind.GONE,
                 index=index,
                 body=lines,
-                sentence=f"`{short(seen.step.source)}` must not give {shown[:100]} any more."
+                sentence=f"`{short(seen.step.source)}` must no longer return {shown[:100]}."
                 f"{quote(said)}",
                 score=score,
                 reasons=reasons,
@@ -143,7 +141,7 @@ def _gone_score(
         reasons.append(MARKED)
     if view.in_title(seen.step.source):
         score += 0.06
-        reasons.append("the title speaks of it")
+        reasons.append("it is also in the title")
     if last:
         score += 0.05
         reasons.append("it is the last result shown there")
@@ -157,15 +155,6 @@ def _gone_score(
     if not is_runnable(seen.step.source) and not seen.step.inline:
         score -= 0.08
     return score, tuple(reasons)
-
-
-def _of_block(seen: Seen, score: float) -> float:
-    """Lower the score for what a loop printed: any change of a long text passes.
-
-    Where the report says what it should print, that says more.
-    """
-    wished = any(s.kind is ClaimKind.VALUE and s.role is Role.EXPECTED for s in seen.step.claims)
-    return min(score - 0.1, 0.35) if wished else score - 0.1
 
 
 def _is_last_shown(view: View, index: int) -> bool:

@@ -9,7 +9,8 @@ from keyword import iskeyword
 
 from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.watch import Replayed, Seen
-from pytest_brt.oracle.facts import simple
+from pytest_brt.oracle.facts import simple, without_values
+from pytest_brt.oracle.write import one_line
 from pytest_brt.reading.claims import claims
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script
@@ -98,7 +99,7 @@ def is_said_to_work(seen: Seen) -> bool:
 
 def messages_agree(reported: str, seen: str) -> bool:
     """Say whether two messages of an exception say the same, numbers and names aside."""
-    one, other = _plain(reported), _plain(seen)
+    one, other = without_values(reported), without_values(seen)
     if not one or not other:
         return False
     if one == other or (len(one) > 8 and one in other) or (len(other) > 8 and other in one):
@@ -107,16 +108,11 @@ def messages_agree(reported: str, seen: str) -> bool:
     return len(words & others) / len(words | others) >= 0.6
 
 
-def _plain(message: str) -> str:
-    message = re.sub(r"0x[0-9a-f]+|\d+", "0", message.lower())
-    return " ".join(re.sub(r"[`'\"“”]+", " ", message).split())
-
-
 def quote(said: Claim | None) -> str:
     """Return the report's words as the end of a docstring, "" when there are none."""
     if said is None or said.direct or len(said.sentence) < len(said.text) + 8:
         return ""
-    return f' Report: "{" ".join(said.sentence.split())}"'
+    return f' Report: "{one_line(said.sentence)}"'
 
 
 def called(source: str) -> str:
@@ -142,5 +138,5 @@ def called(source: str) -> str:
 
 def short(source: str) -> str:
     """Return a statement on one line, cut where it is long."""
-    line = " ".join(source.split())
+    line = one_line(source)
     return line if len(line) <= 120 else line[:117] + "..."

@@ -8,9 +8,9 @@ from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.model.base import Message, Prompt, Sampling
-from pytest_brt.model.budget import Part, Trim, fit
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.reply import fenced_blocks
+from pytest_brt.repair.budget import Part, Trim, fit
 from pytest_brt.repair.memory import recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.execute.row import Row
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.trial import target_of
 from pytest_brt.types import Step, Verdict
 
 
@@ -16,11 +18,13 @@ def run_tests(site: Site) -> Tool:
     """Return the tool."""
 
     def run(_action: Action, _steps: Sequence[Step]) -> Outcome:
-        runs = tuple(judged.judgement.runs[0] for judged in site.failing if judged.judgement.runs)
-        if not runs:
+        if not site.failing:
             return refused("There is no failing test to run.")
+        row = Row(targets=tuple(target_of(judged) for judged in site.failing))
+        runs = site.trials.engine.run(row).runs
         text = told_runs(runs, names_of(site))
-        return Outcome(observation=text, verdict=Verdict.FAIL)
+        failed = any(run.verdict is not Verdict.PASS for run in runs)
+        return Outcome(observation=text, verdict=Verdict.FAIL if failed else Verdict.PASS)
 
     spec = ActionSpec(
         name=Name.RUN_TESTS.value, about="Run the failing tests on the code as it is, and show how."

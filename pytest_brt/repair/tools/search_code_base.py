@@ -32,7 +32,7 @@ def search_code_base(site: Site) -> Tool:
             wanted,
             site.index,
             read=lambda path: decode(space.read(path) or b""),
-            changed=[change.path for change in space.changes],
+            changed=space.unindexed,
             limit=_MOST,
         )
         if not hits:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from pytest_brt.code.edits import Edit, new_file, place
-from pytest_brt.code.layout import is_test_file
+from pytest_brt.code.edits import Edit, new_file
+from pytest_brt.code.layout import USUAL
+from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.dialogue.action import Action
 from pytest_brt.dialogue.tool import Outcome, refused
@@ -15,15 +17,23 @@ from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
-from pytest_brt.reproduce.cuts import Cut, cut_report
-from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted, shorten
+from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.fit import (
+    PromptTooLong,
+    bug_values,
+    fitted,
+    shorten,
+)
+from pytest_brt.reproduce.shown import show_file
 from pytest_brt.reproduce.written.make import Maker, Written
 from pytest_brt.types import CandidateTest, Cost, Origin, Step
 
-#: Characters of the test file per token of context.
-_CHARACTERS = 0.8
+#: Characters of the test file: per token of context, and at most.
+_CHARACTERS, _FILE = 0.8, 6_000
 #: Characters of what the last run did.
 _LOG = 1200
+#: Actions that look at the project, how many of the last are shown, and characters of each.
+_LOOKS, _READ, _SEEN = ("cat", "code_search"), 2, 1500
 #: Tokens of the code, at most.
 _CODE = 512
 
@@ -37,7 +47,7 @@ def edit(action: Action, steps: Sequence[Step], kit: Kit) -> Outcome:
         ModelProblem: the model cannot be asked.
     """
     path = action["path"]
-    if not is_test_file(path):
+    if not any(kind.has_file(path) for kind in (USUAL, kit.index.layout.collected)):
         return refused(
             f"{path!r} is not a test file, and only test files can be edited. Write the test "
             f"into {new_test_path(kit)!r} or another test file."
@@ -77,40 +87,42 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
     mine = tests_in(path, steps)
     hints = kit.hints
     known = kit.original(path) is not None
-    most = min(MOST_FILE, max(1000, int(kit.editor.context * _CHARACTERS)))
-    about = f"{change}\n{kit.issue.text}"
+    most = min(_FILE, max(1000, int(kit.editor.context * _CHARACTERS)))
+    best = max(hints.worths.values(), default=1.0)
+    worths = {**hints.worths, **dict.fromkeys(terms_of(change), best)}
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
-        "content": excerpt(path, kit.index, most=most, about=about, literals=hints.literals)
-        if known
-        else "",
+        "content": show_file(path, kit.index, most, worths) if known else "",
+        "read": _read(steps),
         "mine": mine[0].source or "" if mine else "",
         "happened": _happened(path, steps) if mine else "",
         "session": "\n".join(hints.session) if kit.facts else "",
         "imports": "\n".join(hints.imports) if kit.facts else "",
-        "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
+        "tests": "\n\n".join(hints.tests[:1]) if kit.facts and not mine else "",
     }
     seed = (kit.sampling.seed + 1000 * len(steps) + 500) % 2**31
     longest = answer_room(kit.editor, _CODE)
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = {
-            **texts,
-            "title": kit.issue.title,
-            "path": path,
-            "package": hints.package,
-            "stance": hints.stance,
-        }
+        values = {**bug_values(kit.issue, hints, texts), "path": path, "change": change}
         return Prompt(
-            messages=kit.bench.prompts.ask("agent/edit", **values, change=change),
+            messages=kit.bench.prompts.ask("agent/edit", **values),
             sampling=replace(kit.sampling, seed=seed, max_tokens=longest),
             grammar=block_grammar(lines=60),
             seconds=0.0,
             purpose="edit",
         )
 
-    order = ("tests", "content", "imports", "session", "report", "happened", "mine")
-    return fitted(build, parts, order, kit.editor)[0]
+    order = ("tests", "content", "read", "imports", "session", "report", "happened", "mine")
+    again = {"report": partial(shortened_report, kit.issue)}
+    return fitted(build, parts, order, kit.editor, again=again)[0]
+
+
+def _read(steps: Sequence[Step]) -> str:
+    """Return what the last looks at the project showed."""
+    looks = [step for step in steps if step.action in _LOOKS and not step.problem][-_READ:]
+    shown = [f"{step.arguments[0][1]}\n{step.observation}" for step in looks]
+    return "\n\n".join(shorten(text, _SEEN) for text in shown)
 
 
 def _happened(path: str, steps: Sequence[Step]) -> str:
@@ -153,6 +165,8 @@ def _at(path: str, test: CandidateTest, kit: Kit) -> CandidateTest:
 
 def _placed(path: str, tests: Sequence[CandidateTest], kit: Kit) -> tuple[Edit, tuple[str, ...]]:
     """Return the file with the tests in it; raises EditProblem."""
+    from pytest_brt.code.placing import place  # libcst takes half a second
+
     original = kit.original(path)
     content = original
     nodes: list[str] = []

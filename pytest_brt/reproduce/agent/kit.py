@@ -37,6 +37,9 @@ class Kit:
     strategy: str
     #: Whether the model that writes code is told what was found out before.
     facts: bool = False
+    #: The best test that other ways found, and why others of theirs were not accepted.
+    best: str = ""
+    refused: tuple[str, ...] = ()
 
     @property
     def editor(self) -> Model:

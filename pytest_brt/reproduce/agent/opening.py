@@ -11,19 +11,18 @@ from pytest_brt.model.base import Message, Prompt
 from pytest_brt.reproduce.agent.editing import new_test_path
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.tools import SPECS
-from pytest_brt.reproduce.cuts import Cut, cut_report
-from pytest_brt.reproduce.fit import MOST_FILE, PromptTooLong, excerpt, fitted
+from pytest_brt.reproduce.context import Hints
+from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.fit import (
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    with_listings,
+)
 
-#: Buggy files that are shown when the user names none.
-_FILES = 2
-#: Characters of the test file at most: a test or two that are like the report, with fixtures.
-_HOST = 2_000
-#: Characters of code per token, rather too few.
-_CHARACTERS = 3.0
-#: How the room is shared: the first file, the others, the test file.
-_FIRST, _OTHER, _TESTS = 3.0, 2.0, 1.0
-#: Characters of a file below which it says nothing.
-_LEAST = 400
+#: Tokens of the first prompt; long reports take more.
+_TOKENS = 3_650
 #: Shares of the context that the dialogue is to have, the first that can be had is taken.
 _SHARES = (0.4, 0.35, 0.3)
 
@@ -54,70 +53,56 @@ def opening(kit: Kit) -> Opening:
 
 
 def _opening(kit: Kit, share: float) -> Opening:
-    hints, prompts = kit.hints, kit.bench.prompts
-    paths = list(dict.fromkeys(kit.bench.buggy or hints.shown[:_FILES]))
-    about = kit.issue.text
+    hints, prompts = _meant(kit), kit.bench.prompts
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
-        "examples": prompts.render("agent/examples"),
+        "examples": "all",
         "session": "\n".join(hints.session),
         "imports": "\n".join(hints.imports) if kit.facts else "",
-        "tests": "\n\n".join(hints.tests[:1]) if kit.facts else "",
-        **dict.fromkeys((*paths, "host"), ""),
+        "tests": "" if kit.best or not kit.facts else "\n\n".join(hints.tests[:1]),
+        "fixtures": hints.fixtures,
+        "best": kit.best,
+        "refused": "\n".join(kit.refused),
     }
-    listings = (*paths, "host")
     reserved = int(kit.bench.model.context * share)
 
     def build(texts: Mapping[str, str], *, is_first: bool = True) -> Prompt:
-        # Examples that are cut in the middle are none.
-        whole = texts["examples"] == parts["examples"]
         values = {
-            **{name: text for name, text in texts.items() if name not in paths},
-            "examples": texts["examples"] if whole else "",
-            "title": kit.issue.title,
-            "package": hints.package,
-            "files": [(path, texts[path]) for path in paths if texts[path]],
-            "host_path": hints.host,
-            "stance": hints.stance,
+            **bug_values(kit.issue, hints, texts),
+            "refused": texts["refused"].split("\n") if texts["refused"] else (),
             "is_first": is_first,
             "actions": describe(SPECS),
             "longest_thought": LONGEST_THOUGHT,
-            "test_root": kit.bench.engine.subject.test_root,
             "new_test": new_test_path(kit),
         }
+        system, user = prompts.ask("agent", **values)
+        examples = prompts.turns("agent/examples", **values) if texts["examples"] else ()
         return Prompt(
-            messages=prompts.ask("agent", **values),
+            messages=(system, *examples, user),
             sampling=replace(kit.sampling, max_tokens=reserved),
         )
 
-    left = kit.bench.model.context - reserved - kit.bench.model.measure(build(parts))
-    weights = dict(zip(paths, (_FIRST, *[_OTHER] * len(paths)), strict=False))
-    weights |= {"host": _TESTS} if hints.host else {}
-
-    def listing(name: str, most: int) -> str:
-        path, most = (hints.host, min(most, _HOST)) if name == "host" else (name, most)
-        if most < _LEAST:
-            return ""
-        return excerpt(path, kit.index, hints.suspects, most, about=about, literals=hints.literals)
-
-    for name, weight in weights.items():
-        # Better the parts that count than a file that is cut off somewhere.
-        room = left * _CHARACTERS * weight / sum(weights.values())
-        parts[name] = listing(name, min(MOST_FILE, int(room)))
-    order = ("tests", *reversed(paths[1:]), "host", *paths[:1], "imports", "session", "examples")
+    listings = listings_of(hints, kit.index)
+    room = min(_TOKENS, kit.bench.model.context - reserved)
+    parts = with_listings(build, parts, listings, kit.bench.model, room)
+    again = {name: make for name, (_, make) in listings.items()}
+    again["report"] = partial(shortened_report, kit.issue)
+    order = ("tests", "host", "suspected", "fixtures", "imports", "session")
     built: dict[str, str] = {}
 
     def remembering(texts: Mapping[str, str]) -> Prompt:
         built.update(texts)
         return build(texts)
 
-    prompt, notes = fitted(
-        remembering,
-        parts,
-        (*order, "report"),
-        kit.bench.model,
-        again={name: partial(listing, name) for name in weights},
-    )
+    last = ("examples", "refused", "best", "report")
+    prompt, notes = fitted(remembering, parts, (*order, *last), kit.bench.model, again=again)
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
     return Opening(messages=prompt.messages, short=short.messages, notes=notes)
+
+
+def _meant(kit: Kit) -> Hints:
+    """Return what is known; where the user names files, only those are suspected."""
+    named = kit.bench.buggy
+    suspects = tuple(s for s in kit.hints.suspects if not named or s.path in named)
+    return replace(kit.hints, suspects=suspects)

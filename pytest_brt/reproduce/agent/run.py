@@ -49,6 +49,11 @@ class AgentSettings:
     facts: bool = False
     #: Whether tests that the agent wrote over count too, and not only those at the end.
     versions: bool = False
+    #: Whether what its tests do not need is cut.
+    shrink: bool = True
+    #: The best test that other ways found, and why others of theirs were not accepted.
+    best: str = ""
+    refused: tuple[str, ...] = ()
     strategy: str = "agent"
 
 
@@ -78,7 +83,8 @@ def agent(
         issue=issue,
         bench=bench,
         index=project,
-        hints=settings.hints or gather_hints(issue, project, bench.engine, buggy=bench.buggy),
+        hints=settings.hints
+        or gather_hints(issue, project, bench.engine, buggy=bench.buggy, host=bench.host),
         sampling=Sampling(
             temperature=settings.temperature,
             top_p=settings.top_p,
@@ -87,6 +93,8 @@ def agent(
         ),
         strategy=settings.strategy,
         facts=settings.facts,
+        best=settings.best,
+        refused=settings.refused,
     )
     try:
         first = opening(kit)
@@ -152,13 +160,10 @@ def _judged(trajectory: Trajectory, kit: Kit, settings: AgentSettings) -> tuple[
     facts = read_facts(kit.issue)
     runs = run_tests(tests, engine, repeat)
     judged = [judge_written(test, runs[test.id], facts, Signs()) for test in tests]
-    small = [
-        made_small(
-            item, engine, repeat, lambda test, seen: judge_written(test, seen, facts, Signs())
-        )
-        for item in judged
-    ]
-    return select(small, kit.bench.keep)
+    if settings.shrink:
+        judged = [made_small(item, engine, repeat, facts) for item in judged]
+    # What is kept is counted per issue, and ranking patches takes every candidate.
+    return select(judged)
 
 
 _ENDED = {

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pytest_brt.code.entries import Definition
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
+from pytest_brt.code.relevance import files_about
+from pytest_brt.code.words import terms_of
 
 #: Lines that are shown, and characters of each.
 _MOST, _WIDTH = 20, 140
@@ -99,7 +101,7 @@ def _nothing(wanted: str, index: Index) -> str:
         near = index.names_like(word, limit=3)
         if near:
             lines.append(f"Names like {word!r}: {', '.join(near)}.")
-    files = index.files_by_words([word.lower() for word in words], limit=3)
+    files = files_about(terms_of(*words), index, tests=False)[:3]
     if files:
-        lines.append(f"Files about such words: {', '.join(file.path for file in files)}.")
+        lines.append(f"Files about such words: {', '.join(files)}.")
     return "\n".join(lines)

@@ -1,12 +1,14 @@
 """The order in which ways are tried, what each may use up, and when it is enough.
 
-Replay costs nothing and comes first; what it found goes into every prompt. Then come samples,
-as long as they tell anything new, then the way over passing tests, then the agent.
+Replay costs nothing and comes first; what it found goes into every prompt, and the model is asked
+whether it is right. Then come samples, as long as they tell anything new, then the way over
+passing tests, then the agent.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,17 +20,20 @@ from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
-from pytest_brt.reproduce.auto.together import together, with_opinion
+from pytest_brt.reproduce.auto.together import together
 from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.cuts import Cut
+from pytest_brt.reproduce.cuts import Cut, cut_report, says_less
+from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
-from pytest_brt.reproduce.opinion import opinion_of
+from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Issue, JudgedTest, Trajectory
+from pytest_brt.reproduce.written.facts import read_facts
+from pytest_brt.reproduce.written.small import made_small
+from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
 
 #: A test that is at least so likely F→P is enough.
 ENOUGH = 0.7
@@ -38,14 +43,10 @@ _SHARE = 0.5
 _OPINIONS = 3
 #: Runs of the agent at most, and steps of each.
 _RUNS, _STEPS = 3, 15
-#: Cuts of the report and forms of the prompt, by batch: other context gives other tests.
-_CUTS: tuple[tuple[Cut, Form | None], ...] = (
-    (Cut.WHOLE, None),
-    (Cut.CODE, None),
-    (Cut.WHOLE, Form.EXAMPLES),
-    (Cut.START, None),
-    (Cut.PROSE, None),
-)
+#: Begins a line that claims something.
+_CLAIM = re.compile(r"\s*(?:assert\b|with \S*raises|with \S*warns|self\.assert)")
+#: Tests that the agent is told of which were not accepted, and characters of what is told.
+_REFUSED, _LINE = 5, 200
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -74,8 +75,9 @@ class _Auto:
         self.answered = False
         self.problem: ModelProblem | None = None
         self.late: list[str] = []
-        #: Ids of tests that the model was asked about.
-        self.asked: set[str] = set()
+        #: What the model says of the tests that it was asked about, by their ids.
+        self.opinions: dict[str, Opinion] = {}
+        self.facts = read_facts(issue)
 
     def run(self) -> Attempt:
         first = REPLAY.attempt(self.issue, self.index, self.bench)
@@ -87,16 +89,19 @@ class _Auto:
         )
         hints: Hints | None = None
         for name, way in ways:
-            if self._enough():
-                break
             if time.monotonic() >= self.bench.deadline:
-                self.late.append(name)
+                if not self._enough():
+                    self.late.append(name)
                 continue
             if hints is None:
                 hints = self._hints(first)
+                self._judge(hints)
+            if self._enough():
+                break
             self.bench.say(f"trying {name}")
             self._try(name, partial(way, hints))
             self._judge(hints)
+        self._cut()
         if not self.tests and not self.answered and self.problem is not None:
             raise self.problem
         if self.late:
@@ -105,11 +110,12 @@ class _Auto:
 
     def _attempt(self) -> Attempt:
         """Return what was found until now."""
+        doubted = {test for test, said in self.opinions.items() if said.right is False}
         return Attempt(
             issue=self.issue.id,
             strategy="auto",
             index=self.index,
-            tests=together(self.tests, self.bench.keep),
+            tests=together(self.tests, self.bench.keep, doubted),
             notes=tuple(dict.fromkeys(self.notes)),
             trajectories=tuple(self.trajectories),
             trouble="" if self.answered or self.problem is None else str(self.problem),
@@ -117,7 +123,12 @@ class _Auto:
 
     def _hints(self, first: Attempt) -> Hints:
         return gather_hints(
-            self.issue, self.project, self.bench.engine, buggy=self.bench.buggy, attempt=first
+            self.issue,
+            self.project,
+            self.bench.engine,
+            buggy=self.bench.buggy,
+            host=self.bench.host,
+            attempt=first,
         )
 
     def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
@@ -136,34 +147,67 @@ class _Auto:
             self.notes.append(f"{name}: {problem}")
 
     def _judge(self, hints: Hints) -> None:
-        """Ask the model of its likeliest new tests whether they fail because of the bug.
+        """Ask the model of the likeliest new tests whether they are right, until one is.
 
-        What rules can say is said by then; `invert` has asked of its own tests already.
+        What rules can say is said by then, also of replay's; `invert` asked of its own already.
         """
         asker = Asker(self.bench.model, deadline=self.bench.deadline)
-        new = [item for item in self._candidates() if item.test.origin.strategy.startswith("auto-")]
-        new = [item for item in new if item.test.id not in self.asked]
+        new = [item for item in self._candidates() if item.test.id not in self.opinions]
+        new = [item for item in new if item.test.origin.strategy != "invert"]
         new.sort(key=lambda item: -item.judgement.confidence)
-        try:
-            for item in new[:_OPINIONS]:
-                self.asked.add(item.test.id)
-                caused = opinion_of(
-                    item, self.issue, hints, prompts=self.bench.prompts, asker=asker
-                ).caused
-                if caused is not None:
-                    self.tests[self.tests.index(item)] = with_opinion(item, caused)
-        except OutOfTime:
-            return
-        except ModelProblem as problem:
-            self.notes.append(f"the model was not asked about its tests: {problem}")
+        for item in new[:_OPINIONS]:
+            if asker.over or self._enough(approved=True):
+                return
+            self.bench.say(f"asking for an opinion of {item.test.name}")
+            try:
+                opinion = opinion_of(
+                    item,
+                    self.issue,
+                    hints,
+                    prompts=self.bench.prompts,
+                    model=self.bench.model,
+                    ask=lambda prompt: asker.ask(prompt)[0].text,
+                )
+                self.answered = True
+            except PromptTooLong:
+                opinion = Opinion(right=None)
+            except OutOfTime:
+                return
+            except ModelProblem as problem:
+                self.problem = problem
+                self.notes.append(f"the model was not asked about its tests: {problem}")
+                return
+            self.opinions[item.test.id] = opinion
+            place = self.tests.index(item)
+            self.tests[place] = with_opinion(item, opinion, self.facts)
 
-    def _enough(self) -> bool:
-        judged = [item.judgement for item in self.tests]
-        found = [judgement.confidence for judgement in judged if judgement.reproduces]
-        return len(found) >= self.bench.keep or max(found, default=0.0) >= ENOUGH
+    def _enough(self, *, approved: bool = False) -> bool:
+        """Say whether a test is likely enough that the model does not hold for wrong.
+
+        With `approved`, only one that it holds for right; many that are likely need one of those.
+        """
+        said = {item.test.id: self._says(item) for item in self.tests}
+        stand = [item for item in self.tests if said[item.test.id] is not False]
+        if approved:
+            stand = [item for item in stand if said[item.test.id]]
+        found = [item.judgement.confidence for item in stand if item.judgement.reproduces]
+        many = len(found) >= self.bench.keep and any(said.values())
+        return many or max(found, default=0.0) >= ENOUGH
+
+    def _says(self, item: JudgedTest) -> bool | None:
+        opinion = self.opinions.get(item.test.id)
+        return opinion.right if opinion else None
 
     def _candidates(self) -> list[JudgedTest]:
         return [item for item in self.tests if item.judgement.candidate]
+
+    def _cut(self) -> None:
+        """Cut what the best tests do not need; the model was asked about all of them by now."""
+        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
+        for item in best[: self.bench.keep]:
+            if item.test.oracle.kind is OracleKind.WRITTEN:
+                small = made_small(item, self.bench.engine, self.bench.repeat, self.facts)
+                self.tests[self.tests.index(item)] = small
 
     def _take(self, name: str, made: Attempt) -> None:
         self.tests += made.tests
@@ -180,14 +224,16 @@ class _Auto:
             repeat=bench.repeat,
             hints=hints,
             facts=True,
+            shrink=False,
             strategy="auto-libro",
         )
         work = Libro(self.issue, self.project, bench, settings)
+        cuts = _cuts(self.issue)
         history: list[Sampled] = []
         why = ""
         try:
             while not why:
-                cut, form = _CUTS[len(history) % len(_CUTS)]
+                cut, form = cuts[len(history) % len(cuts)]
                 work.draw(next_batch(history, most), cut=cut, form=form)
                 self.answered = True
                 leading = agreement(work.pool.clusters())
@@ -215,6 +261,9 @@ class _Auto:
             hints=hints,
             facts=True,
             versions=True,
+            shrink=False,
+            best=self._best(),
+            refused=self._refused(),
             strategy="auto-agent",
         )
         for number in range(_RUNS):
@@ -225,6 +274,44 @@ class _Auto:
             self._take("agent", made)
             if any(item.judgement.candidate for item in made.tests):
                 return
+
+    def _best(self) -> str:
+        """Return the likeliest test that the model does not hold for wrong, "" without one."""
+        stand = [item for item in self._candidates() if self._says(item) is not False]
+        best = max(stand, key=lambda item: item.judgement.confidence, default=None)
+        return (best.test.source or "").strip() if best else ""
+
+    def _refused(self) -> tuple[str, ...]:
+        """Return what other tests claim and why they were not accepted, a line each."""
+        told: dict[str, None] = {}
+        for item in sorted(self.tests, key=lambda item: item.judgement.verdict != Verdict.FAIL):
+            opinion = self.opinions.get(item.test.id)
+            said_no = opinion is not None and opinion.right is False
+            if item.test.oracle.kind is not OracleKind.WRITTEN and not said_no:
+                continue
+            if item.judgement.candidate and not said_no:
+                continue
+            reason = opinion.reason if opinion and said_no else item.judgement.reason
+            line = " ".join(f"`{_claim(item)}`: {reason}".split())
+            told[line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"] = None
+        return tuple(told)[:_REFUSED]
+
+
+def _claim(item: JudgedTest) -> str:
+    """Return the first line of a test that claims something."""
+    lines = (item.test.source or item.test.name).split("\n")
+    return next((line.strip() for line in lines if _CLAIM.match(line)), item.test.name)
+
+
+def _cuts(issue: Issue) -> tuple[tuple[Cut, Form | None], ...]:
+    """Return cuts of the report and forms of the prompt, by batch: other context, other tests."""
+    core, whole = cut_report(issue, Cut.CORE), cut_report(issue, Cut.WHOLE)
+    middle: tuple[tuple[Cut, Form | None], ...] = ((Cut.CORE, None),)
+    return (
+        (Cut.WHOLE, None),
+        *(middle if says_less(core, whole) else ()),
+        (Cut.WHOLE, Form.EXAMPLES),
+    )
 
 
 def _made(issue: Issue, tests: Sequence[JudgedTest], notes: Sequence[str]) -> Attempt:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pytest_brt.oracle.judge import failure_key, rescored
 from pytest_brt.reproduce.select import select
-from pytest_brt.reproduce.written.confidence import SAYS_NO, SAYS_YES
 from pytest_brt.types import JudgedTest
 
 #: What the odds of a test gain when another way found the same failure.
@@ -14,17 +13,23 @@ _GAIN = 2.0
 _MOST = 0.95
 
 
-def together(tests: Sequence[JudgedTest], keep: int | None) -> tuple[JudgedTest, ...]:
+def together(
+    tests: Sequence[JudgedTest], keep: int | None, doubted: Collection[str] = ()
+) -> tuple[JudgedTest, ...]:
     """Return the tests of all ways, best first, as `select` does.
 
     A candidate that fails in the same way as one of another origin becomes likelier, and says
-    with which it agrees.
+    with which it agrees; not those with ids in `doubted`, which a model holds for wrong.
     """
     origins: dict[str, set[str]] = {}
     for item in tests:
         if item.judgement.candidate:
             origins.setdefault(_key(item), set()).add(item.test.origin.strategy)
-    return select([_raised(item, origins.get(_key(item), set())) for item in tests], keep)
+    raised = [
+        item if item.test.id in doubted else _raised(item, origins.get(_key(item), set()))
+        for item in tests
+    ]
+    return select(raised, keep)
 
 
 def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
@@ -33,14 +38,6 @@ def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
         return item
     odds = _GAIN * item.judgement.confidence / max(1e-9, 1 - item.judgement.confidence)
     return rescored(item, min(_MOST, odds / (1 + odds)), f"{', '.join(others)} found the same")
-
-
-def with_opinion(item: JudgedTest, caused: bool) -> JudgedTest:
-    """Return the test after a model was asked whether its failure is the reported bug."""
-    before = item.judgement.confidence
-    odds = (SAYS_YES if caused else SAYS_NO) * before / max(1e-9, 1 - before)
-    said = f"the model says it is {'' if caused else 'not '}the reported bug"
-    return rescored(item, max(0.01, min(_MOST, odds / (1 + odds))), said)
 
 
 def _key(item: JudgedTest) -> str:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
 from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.cuts import Cut, cut_report
-from pytest_brt.reproduce.fit import excerpt, fitted
-from pytest_brt.reproduce.siblings import siblings
+from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.fit import bug_values, fitted, listings_of, with_listings
 from pytest_brt.types import Issue
 
 #: Longest plan, in tokens.
 _PLAN = 160
 #: Its characters, as the model is told.
 LONGEST_PLAN = 300
-#: Characters of the buggy file, and of methods that override what is suspected in it.
-_FILE, _SIBLINGS = 6000, 1500
+#: Tokens of what all questions begin with; long reports take more.
+_TOKENS = 1_150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,45 +56,26 @@ class Questions:
         texts = {"code": code, "tried": tried, "happened": happened}
         return self._prompt("flip", texts, seed=seed)
 
-    def _file(self, path: str) -> str:
-        return excerpt(
-            path,
-            self.index,
-            self.hints.suspects,
-            _FILE,
-            about=self.issue.text,
-            literals=self.hints.literals,
-        )
-
     def _prompt(self, kind: str, texts: Mapping[str, str], *, seed: int, **more: object) -> Prompt:
         hints = self.hints
-        buggy = hints.files[0] if hints.files else ""
         parts = {
             **texts,
             "report": cut_report(self.issue, Cut.WHOLE),
             "session": "\n".join(hints.session),
             "imports": "\n".join(hints.imports),
-            "buggy": self._file(buggy) if buggy else "",
-            "siblings": siblings(hints.suspects, self.index, _SIBLINGS),
-        }
-        fixed = {
-            "title": self.issue.title,
-            "package": hints.package,
-            "buggy_path": buggy,
-            "stance": hints.stance,
-            "longest_plan": LONGEST_PLAN,
+            "fixtures": hints.fixtures,
         }
         is_plan = kind == "plan"
-        wanted = _PLAN if is_plan else self.sampling.max_tokens
         sampling = replace(
             self.sampling,
             seed=seed,
-            max_tokens=answer_room(self.model, wanted),
+            max_tokens=answer_room(self.model, _PLAN if is_plan else self.sampling.max_tokens),
             stop=() if is_plan else STOP,
         )
 
         def build(found: Mapping[str, str]) -> Prompt:
-            values = {**fixed, **found, "tests": "", **more}
+            values = bug_values(self.issue, hints, found)
+            values |= {"longest_plan": LONGEST_PLAN, **more}
             messages: tuple[Message, ...] = (
                 self.prompts.message(Role.SYSTEM, "invert/system", **values),
                 self.prompts.message(Role.USER, f"invert/{kind}.user", **values),
@@ -107,5 +88,14 @@ class Questions:
                 purpose=kind,
             )
 
-        order = ("siblings", "buggy", "imports", "session", "report", *reversed(tuple(texts)))
-        return fitted(build, parts, order, self.model)[0]
+        def beginning(found: Mapping[str, str]) -> Prompt:
+            # Without what is asked, so that all questions begin with the same code.
+            values = bug_values(self.issue, hints, found)
+            return Prompt(messages=(self.prompts.message(Role.USER, "shared/bug", **values),))
+
+        listings = listings_of(replace(hints, host=""), self.index)
+        listed = with_listings(beginning, parts, listings, self.model, _TOKENS)
+        again = {name: make for name, (_, make) in listings.items()}
+        again["report"] = partial(shortened_report, self.issue)
+        order = ("suspected", "fixtures", "imports", "session", "report")
+        return fitted(build, listed, (*order, *reversed(tuple(texts))), self.model, again=again)[0]

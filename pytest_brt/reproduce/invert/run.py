@@ -11,13 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
-from pytest_brt.observe.project import is_project_path
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
@@ -28,7 +26,7 @@ from pytest_brt.reproduce.invert.prompt import LONGEST_PLAN, Questions
 from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.talk import Talk
 from pytest_brt.reproduce.invert.tries import Tried, Tries
-from pytest_brt.reproduce.opinion import opinion_prompt, read_opinion
+from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.session import Stance
 from pytest_brt.reproduce.strategy import Workbench
@@ -107,10 +105,15 @@ class _Inversion:
         self.bench = bench
         self.settings = settings
         self.notes: list[str] = []
-        script = read_script(issue, partial(is_project_path, subject=bench.engine.subject))
+        script = read_script(issue)
         self.replayed = settings.replayed or watch(script, bench.engine)
         self.hints = settings.hints or gather_hints(
-            issue, index, bench.engine, buggy=bench.buggy, replayed=self.replayed
+            issue,
+            index,
+            bench.engine,
+            buggy=bench.buggy,
+            host=bench.host,
+            replayed=self.replayed,
         )
         log = Log(
             issue.id,
@@ -132,6 +135,7 @@ class _Inversion:
             issue=issue,
             index=index,
             test_root=bench.engine.subject.test_root,
+            host=bench.host,
             suspects=self.hints.files,
         )
         self.tries = Tries(
@@ -260,20 +264,27 @@ class _Inversion:
     def _judge(self, tried: Tried) -> bool:
         """Have the model say whether a candidate is about the bug; its word is kept."""
         if not self.settings.judge:
-            self.tries.opinions[tried.written.test.id] = None
+            self.tries.opinions[tried.written.test.id] = Opinion(right=None)
             return True
-        item, model = self.tries.judge(tried), self.bench.model
+
+        def ask(prompt: Prompt) -> str:
+            reply = self.talk.ask("judge", prompt)
+            self.talk.note("", Verdict.FAIL)
+            return reply
+
         try:
-            prompt = opinion_prompt(
-                item, self.issue, self.hints, prompts=self.bench.prompts, model=model
+            opinion = opinion_of(
+                self.tries.judge(tried),
+                self.issue,
+                self.hints,
+                prompts=self.bench.prompts,
+                model=self.bench.model,
+                ask=ask,
             )
         except PromptTooLong:
-            opinion = None
-        else:
-            opinion = read_opinion(self.talk.ask("judge", prompt))
-            self.talk.note("", Verdict.FAIL)
+            opinion = Opinion(right=None)
         self.tries.opinions[tried.written.test.id] = opinion
-        return opinion is not False
+        return opinion.right is not False
 
 
 def _flip(questions: Questions, code: str, before: str, happened: str) -> Callable[[int], Prompt]:

@@ -18,7 +18,6 @@ class Talk:
         self.steps: list[Step] = []
         self._log = log
         self._known = log.open()
-        self._replayed = 0
 
     def ask(self, action: str, prompt: Prompt) -> str:
         """Return the reply to `prompt`; of a talk that was interrupted, the one it had.
@@ -29,7 +28,6 @@ class Talk:
         place = len(self.steps)
         if place < len(self._known) and self._known[place].action == action:
             step = self._known[place]
-            self._replayed += 1
         else:
             # What follows was said to something else.
             self._known = self._known[:place]

@@ -13,6 +13,7 @@ from pytest_brt.execute.reports import API_MISMATCH
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.reproduce.invert.flip import flipped
+from pytest_brt.reproduce.opinion import Opinion, with_opinion
 from pytest_brt.reproduce.written.confidence import Signs
 from pytest_brt.reproduce.written.judge import judge_written
 from pytest_brt.reproduce.written.make import Maker, Written
@@ -22,6 +23,8 @@ from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Orig
 
 #: Lines of a failure that a model is shown.
 _LINES = 10
+#: Stands for a candidate that came about by mistake.
+_UNASKED = Opinion(right=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class Tries:
     ) -> None:
         self.facts = facts
         #: What the model says of a candidate, by its id.
-        self.opinions: dict[str, bool | None] = {}
+        self.opinions: dict[str, Opinion] = {}
         self._maker = maker
         self._engine = engine
         self._repeat = repeat
@@ -134,19 +137,15 @@ class Tries:
 
     def judge(self, tried: Tried) -> JudgedTest:
         """Return a version with its judgement."""
-        return self._judge(tried.written.test, tried.runs)
-
-    def _judge(self, test: CandidateTest, runs: tuple[TestRun, ...]) -> JudgedTest:
-        # What is said of a test holds for the shorter one that is made of it.
-        known = test.id if test.id in self.opinions else test.origin.parent
-        return judge_written(test, runs, self.facts, Signs(opinion=self.opinions.get(known)))
+        return judge_written(tried.written.test, tried.runs, self.facts, Signs())
 
     def accepted(self) -> tuple[Tried, ...]:
         """Return the candidates that were judged, and not held for another bug."""
         return tuple(
             tried
             for tried in self._known.values()
-            if tried.candidate and self.opinions.get(tried.written.test.id, False) is not False
+            if tried.candidate
+            and self.opinions.get(tried.written.test.id, _UNASKED).right is not False
         )
 
     def judged(self) -> tuple[JudgedTest, ...]:
@@ -154,8 +153,10 @@ class Tries:
         found = []
         for tried in self._known.values():
             item = self.judge(tried)
-            if tried.written.test.id in self.opinions:
-                item = made_small(item, self._engine, self._repeat, self._judge)
+            opinion = self.opinions.get(tried.written.test.id)
+            if opinion is not None:
+                small = made_small(item, self._engine, self._repeat, self.facts)
+                item = with_opinion(small, opinion, self.facts)
             elif item.judgement.candidate:
                 item = _unwanted(item)
             found.append(item)
@@ -184,7 +185,8 @@ def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> st
     run = runs[0]
     if run.verdict is Verdict.PASS:
         if missing:
-            return f"It passes, but it uses nothing of the package `{missing[0]}`."
+            name = f"`{missing[0]}`"
+            return f"It passes, but it does not use the package {name}: import it from there."
         return "It passes."
     message = run.raised.message.strip() if run.raised else ""
     lines = message.split("\n")[:_LINES] if message else []
@@ -193,5 +195,5 @@ def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> st
         shown = "\n".join(
             [f"It fails with {kind}: {lines[0]}" if lines else "It fails.", *lines[1:]]
         )
-        return f"{shown}\nThis will not do: {why_not}." if why_not else shown
+        return f"{shown}\nThis test is not accepted: {why_not}." if why_not else shown
     return f"It cannot run ({run.verdict}): {run.reason}"

@@ -117,12 +117,6 @@ class Pool:
         rest = [self._judge(entry, sizes) for entry in entries.values()]
         return (*first, *sorted(rest, key=lambda item: item.judgement.verdict != Verdict.FAIL))
 
-    def signs(self, test: str) -> Signs:
-        """Return how many samples agree with the test that has this id."""
-        sizes = {found.key: found.size for found in self.clusters()}
-        entry = next(entry for entry in self.entries.values() if entry.test.id == test)
-        return self._signs(entry, sizes)
-
     def _signs(self, entry: Entry, sizes: dict[str, int]) -> Signs:
         agree = sizes.get(failure_key(entry.runs[0]), 1) if entry.runs else 1
         return Signs(agree=agree, samples=self.samples, same=len(entry.samples))

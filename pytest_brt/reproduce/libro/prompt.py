@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling
+from pytest_brt.model.base import Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
 from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.cuts import Cut, cut_report
-from pytest_brt.reproduce.fit import MOST_FILE, excerpt, fitted
+from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.fit import bug_values, fitted, listings_of, with_listings
 from pytest_brt.types import Issue
 
-#: Characters of the files: of the test file its imports and the tests most like the report.
-_MOST = {"buggy": MOST_FILE, "host": 6_000}
-#: Examples of a report and its test, in the order in which they are shown.
-_EXAMPLES = (1, 2)
+#: Tokens of a prompt; long reports take more.
+_TOKENS = 2_600
 
 
 class Form(StrEnum):
@@ -66,60 +64,33 @@ def sampling_prompt(
         "session": "\n".join(hints.session) if facts else "",
         "imports": "\n".join(hints.imports) if facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if facts else "",
+        "fixtures": hints.fixtures if facts else "",
         "examples": "both" if form is Form.EXAMPLES else "",
-        "buggy": "",
-        "host": "",
     }
-    files = _files(issue, hints, index) if form is Form.FILES else {}
-    parts |= {name: make(_MOST[name]) for name, make in files.items()}
     longest = answer_room(model, sampling.max_tokens)
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = {
-            **texts,
-            "title": issue.title,
-            "package": hints.package,
-            "buggy_path": hints.files[0] if hints.files else "",
-            "host_path": hints.host,
-            "facts": facts,
-            "stance": hints.stance,
-        }
-        last = "libro/report.user" if form is Form.EXAMPLES else "libro/files.user"
-        messages = [prompts.message(Role.SYSTEM, "libro/system", **values)]
-        messages += _examples(prompts, values) if texts["examples"] else []
-        messages.append(prompts.message(Role.USER, last, **values))
+        values = bug_values(issue, hints, texts)
+        examples = prompts.turns("libro/examples") if texts["examples"] else ()
         return Prompt(
-            messages=tuple(messages),
+            messages=(
+                prompts.message(Role.SYSTEM, "libro/system", **values),
+                *examples,
+                prompts.message(Role.USER, "libro/user", **values),
+            ),
             sampling=replace(sampling, max_tokens=longest, stop=STOP),
             samples=samples,
             prefill=PREFILL,
             purpose="libro",
         )
 
+    listings = listings_of(hints, index) if form is Form.FILES else {}
+    parts = with_listings(build, parts, listings, model, _TOKENS)
+    again = {name: make for name, (_, make) in listings.items()}
+    again["report"] = partial(shortened_report, issue)
     # What LIBRO does not have goes first, the report last.
-    order = ("tests", "host", "buggy", "examples", "imports", "session", "report")
-    return fitted(build, parts, order, model, again=files)
-
-
-def _files(issue: Issue, hints: Hints, index: Index) -> dict[str, Callable[[int], str]]:
-    """Return what makes the buggy file and the test file in at most so many characters.
-
-    Of long files those are the parts that count.
-    """
-    paths = {"buggy": hints.files[0] if hints.files else "", "host": hints.host}
-
-    def part(path: str, most: int) -> str:
-        return excerpt(path, index, hints.suspects, most, about=issue.text, literals=hints.literals)
-
-    return {name: partial(part, path) for name, path in paths.items() if path}
-
-
-def _examples(prompts: Prompts, values: Mapping[str, object]) -> list[Message]:
-    return [
-        prompts.message(role, f"libro/example-{number}.{role}", **values)
-        for number in _EXAMPLES
-        for role in (Role.USER, Role.ASSISTANT)
-    ]
+    order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
+    return fitted(build, parts, order, model, again=again)
 
 
 def repair_prompt(

@@ -23,9 +23,9 @@ from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.pool import Entry, Pool
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
+from pytest_brt.reproduce.select import dropped
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.written.facts import read_facts
-from pytest_brt.reproduce.written.judge import judge_written
 from pytest_brt.reproduce.written.make import Maker
 from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.types import Attempt, Issue, JudgedTest
@@ -77,7 +77,9 @@ class Libro:
         self.bench = bench
         self.settings = settings
         self.asker = Asker(bench.model, deadline=bench.deadline)
-        self.hints = settings.hints or gather_hints(issue, index, buggy=bench.buggy)
+        version = ".".join(map(str, bench.engine.subject.python_version))
+        found = settings.hints or gather_hints(issue, index, buggy=bench.buggy, host=bench.host)
+        self.hints = replace(found, python=version)
         self.facts = read_facts(issue)
         self.notes: list[str] = []
         self._batches = 0
@@ -88,7 +90,7 @@ class Libro:
             issue=issue,
             index=index,
             test_root=bench.engine.subject.test_root,
-            host=self.hints.host if self.form is Form.FILES else "",
+            host=self.hints.host if self.form is Form.FILES else bench.host,
             suspects=self.hints.files,
         )
         self.pool = Pool(
@@ -112,6 +114,8 @@ class Libro:
         base = seed_of(self.issue.id, "libro", settings.index, self.bench.seed)
         # Every sample has a seed of its own, those of later batches too.
         seed = (base + self.pool.samples) % 2**31
+        # Making the prompt asks a server how much fits, so that may take a while as well.
+        self.bench.say(f"asking for {samples} tests")
         prompt, notes = sampling_prompt(
             self.issue,
             form=form or self.form,
@@ -125,7 +129,6 @@ class Libro:
             facts=settings.facts,
         )
         self.notes += [note for note in notes if note not in self.notes]
-        self.bench.say(f"asking for {samples} tests")
         self.pool.add(self._answers(prompt), seed)
         if settings.repairs and not self.asker.over:
             mended = self.pool.mend(self._mend, settings.repairs)
@@ -178,24 +181,18 @@ class Libro:
             threshold = int(self.pool.samples >= MANY)
         if 0 < agree <= threshold:
             least = f"{threshold + 1} samples"
-            return tuple(_dropped(j, f"not shown: fewer than {least} fail alike") for j in judged)
+            return tuple(dropped(j, f"not shown: fewer than {least} fail alike") for j in judged)
         places = [n for n, item in enumerate(judged) if item.judgement.candidate]
         if settings.keep is not None:
             for place in places[settings.keep :]:
                 words = f"not kept: {settings.keep} others come before it"
-                judged[place] = _dropped(judged[place], words)
+                judged[place] = dropped(judged[place], words)
         for place in places[: min(_SMALL, settings.keep or _SMALL)] if settings.shrink else ():
             judged[place] = self._small(judged[place])
         return tuple(_without_doubles(judged))
 
     def _small(self, item: JudgedTest) -> JudgedTest:
-        signs = self.pool.signs(item.test.id)
-        return made_small(
-            item,
-            self.bench.engine,
-            self.settings.repeat,
-            lambda test, runs: judge_written(test, runs, self.facts, signs),
-        )
+        return made_small(item, self.bench.engine, self.settings.repeat, self.facts)
 
 
 def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings) -> Attempt:
@@ -230,20 +227,8 @@ def _without_doubles(judged: Sequence[JudgedTest]) -> Iterator[JudgedTest]:
     for item in judged:
         key = test_key(item.test.source or "")
         if item.judgement.candidate and key in seen:
-            yield _dropped(item, f"the same code as {seen[key]}")
+            yield dropped(item, f"the same code as {seen[key]}")
             continue
         if item.judgement.candidate:
             seen[key] = item.test.name
         yield item
-
-
-def _dropped(item: JudgedTest, reason: str) -> JudgedTest:
-    judgement = item.judgement
-    if not judgement.candidate:
-        return item
-    return replace(
-        item,
-        judgement=replace(
-            judgement, candidate=False, confidence=0.0, reason=f"{reason}; {judgement.reason}"
-        ),
-    )

@@ -1,4 +1,4 @@
-"""What to tell the reader when a report gave no failing test."""
+"""What to tell the reader when no bug test was found for a report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 def miss_notes(
     view: View, tests: Sequence[JudgedTest], commands: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return notes for an honest miss; () when there is a candidate.
+    """Return why no bug test was found and what to add to the report; () when one was.
 
     Args:
         view: the report and what its statements did.
@@ -34,15 +34,15 @@ def miss_notes(
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     if not steps:
         notes.append(
-            "looked for Python in code fences, indented blocks, '>>>' and 'In [1]:' sessions and "
-            "inline code: found none"
+            "it has no Python in code fences, indented blocks, '>>>' or 'In [1]:' sessions, or "
+            "inline code"
         )
         notes.append(
-            "add to the report: the few lines of Python that show the bug, what they give "
-            "(or the traceback), and what they should give"
+            "add to the report a few lines of Python that show the bug, what they give (or the "
+            "traceback), and what they should give"
         )
         return tuple(notes)
-    notes.append(f"found {len(steps)} statements in {blocks} blocks of code and inline")
+    notes.append(f"found {len(steps)} statements in {blocks} code blocks and inline")
     missing = sorted({name for seen in steps for name in seen.missing})
     if missing:
         names = ", ".join(missing[:8])
@@ -58,8 +58,8 @@ def miss_notes(
     passing = sum(item.judgement.verdict is Verdict.PASS for item in tests)
     if passing:
         notes.append(
-            f"{passing} tests made from the report pass on this tree: the bug does not "
-            "show here (other version, or fixed already)"
+            f"{passing} tests made from the report pass on this tree: another version, or fixed "
+            "already?"
         )
     notes += _stuck(tests)
     if not tests:
@@ -69,34 +69,29 @@ def miss_notes(
 
 def _unused(view: View) -> list[str]:
     """Say what no test could be made of: the values that were read, or that there are none."""
-    said = [(seen.step.line, one) for seen in view.seen for one in seen.step.claims]
-    said += [(0, one) for one in view.script.loose]
     stated = {
-        " ".join(one.text.split())[:60]: line
-        for line, one in said
+        " ".join(one.text.split())[:60]: seen.step.line
+        for seen in view.seen
+        for one in seen.step.claims
         if one.kind is ClaimKind.VALUE and one.role is Role.EXPECTED and one.text.strip()
     }
     if not stated and _came_out(view):
         return [
-            "what the report shows comes out here too, but it does not say which of it is wrong",
-            "add to the report: the right value, as in 'should return 3', or 'Expected:' with it",
+            "the code gives what the report shows, but the report does not say what is wrong",
+            "add to the report the right value, as in 'should return 3' or 'Expected: 3'",
         ]
     if not stated:
         return [
-            "nothing that the report shows as wrong came out, and it names no expected "
-            "value that code can be compared with",
-            "add to the report: the exact wrong output or exception below the code, or "
+            "its code gives nothing that it calls wrong, and it names no value to expect instead",
+            "add to the report the exact wrong output or exception below the code, or "
             "'Expected:' with the right value",
         ]
-    values = ", ".join(
-        f"{text!r} (for line {line})" if line else repr(text)
-        for text, line in list(stated.items())[:4]
-    )
+    values = ", ".join(f"{text!r} (for line {line})" for text, line in [*stated.items()][:4])
     return [
-        f"read as expected, but of no use: {values}: it comes out already, or is not written "
-        "as what the code beside it gives",
-        "add to the report: an expression whose value is the expected one, written as Python "
-        "shows it",
+        f"found an expected value but could not compare it: {values}: the code gives it "
+        "already, or the report writes it in another way than Python shows it",
+        "add to the report an expression and the value it should have, as in '`f(1)` should be "
+        "`2`'",
     ]
 
 

@@ -6,11 +6,9 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.observe.project import is_project_path
 from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.observe.wrap import wrapped
@@ -25,7 +23,6 @@ from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.notes import miss_notes
 from pytest_brt.reproduce.replay.retell import retold
-from pytest_brt.reproduce.replay.small import made_small
 from pytest_brt.reproduce.select import select
 from pytest_brt.types import Attempt, CandidateTest, Issue, JudgedTest, Oracle, OracleKind, Origin
 
@@ -62,7 +59,7 @@ def replay(
     settings = settings or ReplaySettings()
     say = progress or _silent
     begin = time.monotonic()
-    script = read_script(issue, partial(is_project_path, subject=engine.subject))
+    script = read_script(issue)
     say(f"running {len(script.steps)} statements of the report")
     replayed = wrapped(watch(script, engine), engine)
     view = View(issue=issue, script=script, replayed=replayed)
@@ -77,7 +74,7 @@ def replay(
     if again:
         say(f"trying {len(again)} tests in another way")
         judged = (*judged, *judge_all(again, engine, settings.repeat))
-    tests = select(made_small(judged, engine, settings.repeat), settings.keep)
+    tests = select(judged, settings.keep)
     return Attempt(
         issue=issue.id,
         strategy="replay",

@@ -30,8 +30,6 @@ REPEATED, REPEATED_SHARE = 4, 0.79
 SHORT, SHORT_SHARE, LONG, LONG_SHARE = 30, 0.40, 120, 0.26
 #: Samples that the shares of AGREEMENT were counted with.
 _SAMPLES = 50
-#: What the opinion of a model moves the odds by: it is right more often than not, no more.
-SAYS_YES, SAYS_NO = 1.6, 0.4
 #: For calling the project in a way that it cannot be called.
 MISMATCH = 0.25
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -56,8 +54,6 @@ class Signs:
     mismatch: bool = False
     #: Tokens of the test, imports left out.
     tokens: int = 60
-    #: What a model says of the failure; None when it was not asked.
-    opinion: bool | None = None
 
 
 def confidence(signs: Signs) -> tuple[float, tuple[str, ...]]:
@@ -71,9 +67,6 @@ def confidence(signs: Signs) -> tuple[float, tuple[str, ...]]:
     if signs.mismatch:
         odds *= MISMATCH
         reasons.append("the project may be called wrongly")
-    if signs.opinion is not None:
-        odds *= SAYS_YES if signs.opinion else SAYS_NO
-        reasons.append(f"the model says it is {'' if signs.opinion else 'not '}the reported bug")
     return round(min(max(odds / (1 + odds), 0.01), 0.95), 2), tuple(reasons)
 
 

@@ -10,7 +10,7 @@ from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.imports import add_imports
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_test_file, is_test_path
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.reproduce.written.layout import lines_of
@@ -51,12 +51,13 @@ def choose_host(source: str, index: Index, *, host: str, suspects: Sequence[str]
 def _defining(names: frozenset[str], index: Index) -> list[str]:
     """Return the test files that define one of `names`, or stand below a conftest that does."""
     found: list[str] = []
+    in_suite = index.layout.collected.has_file
     for name in sorted(names):
         for definition in index.definitions(name):
             if definition.kind is DefinitionKind.FUNCTION and is_test_path(definition.path):
                 folder, _, file = definition.path.rpartition("/")
                 start = f"{folder}/test" if folder else "test"
-                near = [p for p in index.layout.files if p.startswith(start) and is_test_file(p)]
+                near = [p for p in index.layout.files if p.startswith(start) and in_suite(p)]
                 found += sorted(near)[:1] if file == "conftest.py" else [definition.path]
     return list(dict.fromkeys(found))
 

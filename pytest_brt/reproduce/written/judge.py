@@ -19,7 +19,7 @@ def judge_written(
 ) -> JudgedTest:
     """Judge a model's test by its runs on the unpatched tree.
 
-    `signs` says what is known of it besides: agreement, opinion. The others are filled in here.
+    `signs` says how many samples agree with it. The others are filled in here.
     """
 
     def rate(run: TestRun) -> Rating:
@@ -39,7 +39,6 @@ def signs_of(test: CandidateTest, run: TestRun, facts: Facts, signs: Signs) -> S
         agree=signs.agree,
         samples=signs.samples,
         same=signs.same,
-        opinion=signs.opinion,
         match=match,
         stated=bool(states(facts, raised)),
         other_kind=crashed and not facts.crash and not match,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pytest_brt.code.layout import TreePaths, find_layout
-from pytest_brt.code.trace.place import place_frames
+from pytest_brt.code.trace.read import place_frames
 from tests.code.trace.texts import only
 
 FILES = [

@@ -159,6 +159,23 @@ def test_a_test_that_passes_is_no_candidate(engine: Engine, issue: Issue, tmp_pa
     assert [item.judgement.candidate for item in made.tests] == [False]
 
 
+def test_it_is_told_at_once_that_a_failing_test_is_not_accepted(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    nonsense = code("from interval import clamp\n\n\ndef test_a():\n    assert 1 == 2")
+    look = act("code_search", text="clamp")
+    script = replies(EDIT, nonsense, RUN, FINISH, look, FINISH)
+    made = attempt(issue, 0, bench_of(engine, tmp_path, script))
+    _, ran, refused, _, done = steps_of(made)
+    assert ran.verdict is Verdict.FAIL
+    assert "This test is not accepted: no code of the project ran" in ran.observation
+    assert refused.problem.startswith("Your test is not accepted: no code of the project ran")
+    assert done.observation == "Done."
+    assert not any(item.judgement.candidate for item in made.tests)
+    good = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, RIGHT, RUN, FINISH)))
+    assert "not accepted" not in steps_of(good)[1].observation
+
+
 def test_a_long_log_is_shortened(engine: Engine, issue: Issue, tmp_path: Path) -> None:
     loud = code(
         "from interval import clamp\n\n\ndef test_loud():\n"

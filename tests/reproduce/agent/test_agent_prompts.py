@@ -54,6 +54,36 @@ def test_the_opening_with_what_replay_found(kit: Kit) -> None:
     check("agent-opening-facts", Prompt(messages=opening(found).messages))
 
 
+def test_the_opening_with_what_was_tried_before(kit: Kit) -> None:
+    best = "from interval import clamp\n\n\ndef test_a():\n    assert clamp(5, 0, 10) != 0"
+    reasons = ("`assert clamp(0, 0, 10) == 0`: passes on this tree", "`assert 1 == 2`: nothing ran")
+    tried = replace(kit, facts=True, best=best, refused=reasons)
+    check("agent-opening-tried", Prompt(messages=opening(tried).messages))
+
+
+def test_the_edit_is_shown_what_was_read(kit: Kit) -> None:
+    def look(number: int, action: str, value: str, problem: str = "") -> Step:
+        arguments = (("path", value),)
+        shown = f"shown {number}"
+        return Step(
+            number=number,
+            reply="",
+            action=action,
+            arguments=arguments,
+            observation=shown,
+            problem=problem,
+        )
+
+    steps = (
+        look(1, "cat", "a.py"),
+        look(2, "code_search", "clamp"),
+        look(3, "cat", "none.py", "There is no file"),
+        look(4, "cat", "b.py"),
+    )
+    text = edit_prompt("tests/test_new.py", CHANGE, steps, kit).messages[-1].text
+    assert "What was read of the project:\n\n```\nclamp\nshown 2\n\nb.py\nshown 4\n```" in text
+
+
 def test_the_edit(kit: Kit) -> None:
     check("agent-edit", edit_prompt("tests/test_interval.py", CHANGE, (), kit))
 

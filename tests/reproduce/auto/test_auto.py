@@ -10,15 +10,17 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.auto.run import attempt
+from pytest_brt.reproduce.auto.run import _cuts, attempt
 from pytest_brt.reproduce.auto.stopping import Sampled, next_batch, why_stop
+from pytest_brt.reproduce.cuts import Cut
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, replies
+from tests.reproduce.examples import judge_says
 
 VAGUE = "# mean() of nothing is wrong\n\nWith no values mean does something bad. It should be 0.\n"
 RIGHT = code("from interval import mean\n\n\ndef test_nothing():\n    assert mean([]) == 0")
 WRONG = code("from interval import mean\n\n\ndef test_one():\n    assert mean([1]) == 1")
-SAMPLES = f"=== always if: You write tests for Python projects\n{WRONG}\n"
+SAMPLES = f"=== always if: You write pytest tests that reproduce\n{WRONG}\n"
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +37,35 @@ def test_a_strong_test_of_replay_is_enough(engine: Engine, tmp_path: Path) -> No
     assert made.tests[0].judgement.candidate
 
 
+def test_a_test_of_replay_that_the_model_holds_for_wrong_is_not_enough(
+    engine: Engine, tmp_path: Path
+) -> None:
+    issue = issue_of(MEAN_ISSUE, tmp_path)
+    alone = attempt(issue, 0, bench_of(engine, tmp_path, replies("x"))).tests[0].judgement
+    quoted = " ".join(MEAN_ISSUE.split()[1:6])
+    no = judge_says("no", quoted)
+    samples = f"=== always if: You write pytest tests that reproduce\n{RIGHT}\n"
+    made = attempt(issue, 0, bench_of(engine, tmp_path, no + samples))
+    lowered = [item for item in made.tests if item.test.origin.strategy == "replay"]
+    assert lowered[0].judgement.confidence < 0.6 < alone.confidence
+    assert "about another input" in lowered[0].judgement.reason
+    assert any(note.startswith("libro: ") for note in made.notes)
+    yes = attempt(issue, 0, bench_of(engine, tmp_path, judge_says("yes", quoted)))
+    assert yes.tests[0].judgement.confidence > alone.confidence
+    assert not any(note.startswith("libro: ") for note in yes.notes)
+
+
+def test_a_cut_that_says_the_same_is_no_further_question(tmp_path: Path) -> None:
+    short = _cuts(issue_of(VAGUE, tmp_path))
+    assert [cut for cut, _ in short] == [Cut.WHOLE, Cut.WHOLE]
+    long = _cuts(issue_of(f"{VAGUE}\n## Environment\n\nPython 3.11\nmean 1.0\n", tmp_path))
+    assert [cut for cut, _ in long] == [Cut.WHOLE, Cut.CORE, Cut.WHOLE]
+
+
 def test_samples_come_next_and_stop_when_they_tell_nothing_new(
     engine: Engine, tmp_path: Path
 ) -> None:
-    script = f"=== always if: You write tests for Python projects\n{RIGHT}\n"
+    script = f"=== always if: You write pytest tests that reproduce\n{RIGHT}\n"
     made = attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script))
     best = made.tests[0]
     assert best.judgement.candidate
@@ -47,16 +74,19 @@ def test_samples_come_next_and_stop_when_they_tell_nothing_new(
     assert any("more do not change that" in note for note in made.notes)
 
 
-@pytest.mark.parametrize(("word", "said"), [("yes", "it is the"), ("no", "it is not the")])
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("yes", "the model says it is the reported bug"), ("no", "about another input")],
+)
 def test_the_model_is_asked_what_rules_cannot_say(
     engine: Engine, tmp_path: Path, word: str, said: str
 ) -> None:
-    script = f"=== always if: You write tests for Python projects\n{RIGHT}\n"
-    asked = bench_of(engine, tmp_path, f"{script}=== always if: You judge whether\n{word}\n")
+    script = f"=== always if: You write pytest tests that reproduce\n{RIGHT}\n"
+    asked = bench_of(engine, tmp_path, script + judge_says(word, "mean does something bad"))
     made = attempt(issue_of(VAGUE, tmp_path), 0, asked)
     alone = attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script))
     confidence = made.tests[0].judgement.confidence
-    assert f"the model says {said} reported bug" in made.tests[0].judgement.reason
+    assert said in made.tests[0].judgement.reason
     assert (confidence > alone.tests[0].judgement.confidence) == (word == "yes")
 
 
@@ -65,7 +95,7 @@ def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path
     script = (
         SAMPLES
         + f"=== always if: You write pytest tests that show\n{WRONG}\n"
-        + "=== always if: You judge whether\nno\n"
+        + judge_says("no", "mean does something bad")
         + replies(
             act("edit", path=path, prompt="mean([]) must be 0"),
             RIGHT,

@@ -16,10 +16,21 @@ from pytest_brt.journal import Journal
 from pytest_brt.reproduce.invert import STRATEGY
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.types import Attempt, Ending, JudgedTest, OracleKind, Verdict
-from tests.reproduce.examples import bench_for, issue_of, open_example, scripted, verdicts_with
+from tests.reproduce.examples import (
+    bench_for,
+    issue_of,
+    judge_says,
+    open_example,
+    scripted,
+    verdicts_with,
+)
 
 CRASH, VALUE = "tabulate-maxcolwidths", "sqlparse-strip-comments"
-YES = "=== always if: Answer yes or no\n"
+#: The judge's questions about one test.
+JUDGED = ["judge"] * 3
+YES = judge_says("yes", "does not always remove every comment")
+NO = judge_says("no", "does not always remove every comment")
+YES_CRASH = judge_says("yes", "raises IndexError for an empty table")
 CALL = 'sqlparse.format("--A;\\n--B;", strip_comments=True)'
 
 
@@ -53,8 +64,7 @@ def actions(attempt: Attempt) -> list[str]:
 def test_what_replay_saw_is_turned_round(engines: dict[str, Engine], tmp_path: Path) -> None:
     """The first turn still passes; the second has an assertion too many, which is cut."""
     script = f"""\
-{YES}yes
-=== reply if: Turn around only
+{YES_CRASH}=== reply if: Change the test so that it fails
 ```python
 import pytest
 from tabulate import tabulate
@@ -86,23 +96,23 @@ def test_empty_table():
     assert verdicts_with(CRASH, "fix-03.diff", engine, [found]) == {"PASS"}
     assert "the model says it is the reported bug" in found.judgement.reason
     assert "the report names IndexError" in found.judgement.reason
-    assert actions(attempt) == ["flip", "flip", "judge"]
+    assert actions(attempt) == ["flip", "flip", *JUDGED]
     assert attempt.trajectories[0].ending is Ending.FINISH
     assert said[0].startswith("pinned what happens now: run ")
-    assert attempt.cost.calls == 3
+    assert attempt.cost.calls == 5
 
 
 WRITTEN = f"""\
 === reply if: Plan one short
 Call sqlparse.format with two comments; the second one survives.
-=== reply if: must PASS now
+=== reply if: must pass now
 ```python
 import sqlparse
 
 def test_now()
     assert {CALL} == "--B;"
 ```
-=== reply if: must PASS now
+=== reply if: must pass now
 ```python
 import sqlparse
 
@@ -110,7 +120,7 @@ import sqlparse
 def test_now():
     assert {CALL} == "--A;"
 ```
-=== reply if: Write the whole test again so that it passes
+=== reply if: Correct the test so that it passes
 ```python
 from sqlparse import format_all
 
@@ -118,12 +128,12 @@ from sqlparse import format_all
 def test_now():
     assert format_all("--A;") == ""
 ```
-=== reply if: Write the whole test again so that it passes
+=== reply if: Correct the test so that it passes
 ```python
 def test_now():
     assert 1 == 1
 ```
-=== reply if: it uses nothing of the package
+=== reply if: it does not use the package
 ```python
 import sqlparse
 
@@ -131,7 +141,7 @@ import sqlparse
 def test_now():
     assert {CALL} == "--B;"
 ```
-=== reply if: Turn around only
+=== reply if: Change the test so that it fails
 ```python
 import sqlparse
 
@@ -147,7 +157,7 @@ def test_every_mistake_on_the_way_is_answered(
 ) -> None:
     script = WRITTEN.replace(f'assert {CALL} == "--A;"', "assert sqlparse.nothing == 1")
     bench = replace(
-        bench_for(engines[VALUE], scripted(tmp_path, f"{YES}yes\n{script}")), record=tmp_path
+        bench_for(engines[VALUE], scripted(tmp_path, f"{YES}{script}")), record=tmp_path
     )
     attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings(start=False))
     (found,) = candidates(attempt)
@@ -162,7 +172,7 @@ def test_every_mistake_on_the_way_is_answered(
         ("refine", Verdict.PASS),
         ("refine", Verdict.PASS),
         ("flip", Verdict.FAIL),
-        ("judge", Verdict.FAIL),
+        *[("judge", Verdict.FAIL)] * 3,
     ]
     (kept,) = read_trajectories(tmp_path)
     assert (kept.name, kept.ending, len(kept.steps)) == ("invert-00", Ending.FINISH, len(seen))
@@ -171,14 +181,14 @@ def test_every_mistake_on_the_way_is_answered(
 def test_when_the_model_cannot_turn_it_the_rule_does(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
-    script = f"{YES}yes\n=== always if: Turn around only\nI do not know."
+    script = f"{YES_CRASH}=== always if: Change the test so that it fails\nI do not know."
     bench = bench_for(engines[CRASH], scripted(tmp_path, script))
     attempt = invert(issue_of(CRASH), indexes[CRASH], bench, InvertSettings(regenerations=0))
     (found,) = candidates(attempt)
     assert found.test.oracle.kind is OracleKind.NO_RAISE
     assert "pytest" not in (found.test.source or "")
     assert verdicts_with(CRASH, "fix-03.diff", engines[CRASH], [found]) == {"PASS"}
-    assert actions(attempt) == ["flip", "flip", "flip", "judge"]
+    assert actions(attempt) == ["flip", "flip", "flip", *JUDGED]
 
 
 def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
@@ -190,7 +200,7 @@ def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
     )
     call = text.replace(CALL, 'sqlparse.format("SELECT 1", keyword_case="lower")')
     issue = read_issue(call.format(value="select 1"), "issue.md")
-    bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}yes\n{WRITTEN}"))
+    bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}{WRITTEN}"))
     attempt = invert(issue, indexes[VALUE], bench, InvertSettings(regenerations=0))
     assert actions(attempt)[0] == "plan"
 
@@ -200,8 +210,8 @@ def test_the_same_plan_after_plan_ends_it(
 ) -> None:
     same = "```python\nimport sqlparse\n\n\ndef test_a():\n    assert sqlparse.nothing == 1\n```"
     script = (
-        f"=== always if: Plan one short\nThe same.\n=== always if: must PASS now\n{same}\n"
-        f"=== always if: so that it passes\n{same}\n{YES}no"
+        f"=== always if: Plan one short\nThe same.\n=== always if: must pass now\n{same}\n"
+        f"=== always if: so that it passes now\n{same}\n{NO}"
     )
     bench = bench_for(engines[VALUE], scripted(tmp_path, script))
     attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings(start=False))
@@ -223,12 +233,12 @@ def test_the_time_ends_it(
 def test_an_interrupted_talk_is_taken_up(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
-    flip = WRITTEN[WRITTEN.index("=== reply if: Turn around") :]
+    flip = WRITTEN[WRITTEN.index("=== reply if: Change the test") :]
     asked = []
-    for script in (f"{flip}{YES}yes", "=== reply if: nothing has this\nx"):
+    for script in (f"{YES}{flip}", "=== reply if: nothing has this\nx"):
         journal = Journal(tmp_path / "journal.jsonl", "setting")
         bench = replace(bench_for(engines[VALUE], scripted(tmp_path, script)), journal=journal)
         attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings())
         journal.close(interrupted=True)
         asked.append((actions(attempt), len(candidates(attempt)), attempt.cost.calls))
-    assert asked == [(["flip", "judge"], 1, 2)] * 2
+    assert asked == [(["flip", *JUDGED], 1, 4)] * 2

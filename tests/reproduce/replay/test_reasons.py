@@ -114,30 +114,6 @@ def test_what_should_come_out(engine: Engine, report: str, last: str) -> None:
     assert last in [line for _, line, _ in found(engine, report)]
 
 
-CRASH = "`match('a b')` raises `Mismatch: expected identifier, found a b`. "
-
-
-@pytest.mark.parametrize(
-    ("report", "claims"),
-    [
-        (CRASH + "It should return `3`.\n", ["match('a b')", "assert match('a b') == 3"]),
-        (
-            code("print(match('a b'))")
-            + TRACEBACK.replace("found 1", "found a b").replace('match("1")', "print(match('a b'))")
-            + "\nIt should print `3`.\n",
-            ["match('a b')", "assert str(match('a b')) == \"3\""],
-        ),
-        # Two values, and one that is no value: nobody can say which.
-        (CRASH + "It should return `3`, or it should return `4`.\n", ["match('a b')"]),
-        (CRASH + "It should return `something else`.\n", ["match('a b')"]),
-    ],
-)  # fmt: skip
-def test_a_value_that_is_wanted_in_place_of_a_crash(
-    engine: Engine, report: str, claims: list[str]
-) -> None:
-    assert [last for _, last, _ in found(engine, report)] == claims
-
-
 def test_what_is_set_for_all_belongs_to_the_set_up(engine: Engine) -> None:
     """On this tree the result is the same without it, and with the right fix it is not."""
     made = attempt(
@@ -160,12 +136,6 @@ def test_a_value_that_is_expected_on_a_condition_is_not_that_of_what_is_shown(
     report = "Not sure if it is wanted. `double` returns 5 for small numbers.\n\n" + session
     shown = [last for _, last, _ in found(engine, report + "I would expect 5 after 3.\n")]
     assert shown == ["assert double(2) != 5"]
-
-
-def test_what_another_process_prints_is_not_asked_of_this_one(engine: Engine) -> None:
-    loop = "import os\nfor x in (1, 2):\n    pair(x)\n    os.system('echo %d' % x)"
-    report = code(loop) + "prints\n\n```\n1\n2\n```\n\nExpected:\n\n```\n1\n4\n```\n"
-    assert [kind for kind, _, _ in found(engine, report)] == ["observed-gone"]
 
 
 def test_a_crash_where_the_report_shows_a_value_is_another_matter(engine: Engine) -> None:

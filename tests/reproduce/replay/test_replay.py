@@ -79,12 +79,6 @@ CASES = {
         OracleKind.EQUALS,
         "    assert encode('a b') == \"a-b c\"",
     ),
-    "before and after": Case(
-        "Regression in double\n\n```python\nfrom pkg import double\nprint([double(2)])\n```\n\n"
-        "Output before vs after:\n```python\n[4]\n```\n```python\n[5]\n```\n",
-        OracleKind.EQUALS,
-        '    assert str([double(2)]) == "[4]"',
-    ),
     "bracket too many": Case(
         "Problem with first\n\n```python\nfrom pkg import first\n"
         "x = first([])) # this line raises\nprint(x)\n```\n",
@@ -185,7 +179,7 @@ def test_setup_is_only_what_the_claim_needs(engine: Engine) -> None:
     assert best.test.source == (
         "from pkg.core import Box, render\n\n\n"
         "def test_box_render_not_as_reported():\n"
-        '    """`render(b)` must not give \'[[2]]\' any more. Report: "returns `\'[[2]]\'`." """\n'
+        '    """`render(b)` must no longer return \'[[2]]\'. Report: "returns `\'[[2]]\'`." """\n'
         "    b = Box(1)\n"
         "    b.fill(2)\n"
         "    assert render(b) != '[[2]]'\n"
@@ -246,7 +240,7 @@ def test_what_is_right_already_makes_no_test(engine: Engine) -> None:
 def test_an_honest_miss_says_what_was_looked_for(engine: Engine) -> None:
     made = attempt(engine, "It is slow\n\nSometimes everything is slow.\n")
     assert made.tests == ()
-    assert any("looked for" in note for note in made.notes)
+    assert any("it has no Python in code fences" in note for note in made.notes)
     assert any("add to the report" in note for note in made.notes)
 
 
@@ -278,21 +272,6 @@ def test_replay_is_deterministic(engine: Engine) -> None:
     report = CASES["sections"].report
     first, second = attempt(engine, report), attempt(engine, report)
     assert [t.test for t in first.tests] == [t.test for t in second.tests]
-
-
-def test_a_long_setup_is_made_short(engine: Engine) -> None:
-    filler = "\n".join(f"b.fill({number})" for number in range(14))
-    made = attempt(
-        engine,
-        f"Box\n\n```python\nfrom pkg.core import Box, to_text\nb = Box(1)\n{filler}\nb.value = 1\n"
-        "to_text(b)\n```\nraises `TypeError: cannot render 1`.\n",
-    )
-    (best,) = candidates(made)
-    source = best.test.source or ""
-    assert source.count("fill") <= 1, source
-    assert '"""`to_text(b)` must not raise' in source
-    assert "to_text(b)" in source
-    assert best.test.origin.parent
 
 
 def test_code_that_is_not_about_the_project_makes_no_test(engine: Engine) -> None:
@@ -351,8 +330,8 @@ def test_an_argument_that_is_left_out_makes_nothing_to_run(engine: Engine) -> No
 def test_results_beside_one_that_is_marked_as_wrong_are_right(engine: Engine) -> None:
     made = attempt(
         engine,
-        "double\n\n```python\nfrom pkg import double, first\n\nfirst([True])  # True\n"
-        "double(4)  # 9 -- one too many, which is wrong\n```\n",
+        "double\n\n```\n>>> from pkg import double, first\n>>> first([True])\nTrue\n"
+        ">>> double(4)  # this is wrong\n9\n```\n",
     )
     assert [(item.test.source or "").splitlines()[-1] for item in candidates(made)] == [
         "    assert double(4) != 9"

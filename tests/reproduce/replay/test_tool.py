@@ -33,13 +33,6 @@ def test_files_named_in_their_first_line_or_in_prose() -> None:
     )
 
 
-def test_settings_of_tools_need_no_name() -> None:
-    found = world(
-        "Title\n\nWith these settings:\n\n```toml\n[tool.pkg]\nkey = 1\n```\n\n`tool a.py` fails.\n"
-    )
-    assert found.files == (File(path="pyproject.toml", content="[tool.pkg]\nkey = 1\n"),)
-
-
 def test_drawn_trees_are_empty_files() -> None:
     found = world("Title\n\n```\n.\n`-- a/\n    |-- a.py\n    `-- b.py\n```\n")
     assert [file.path for file in found.files] == ["a/a.py", "a/b.py"]
@@ -54,25 +47,6 @@ def test_commands_of_the_project_and_their_output() -> None:
         ("pkg", ("b",)),
     ]
     assert found.quotes[0].text == "error: no"
-
-
-@pytest.mark.parametrize(
-    ("line", "stdin"),
-    [
-        ("echo 'x = 1' | tool -", "x = 1\n"),
-        ('echo -n "x = 1" | tool -', "x = 1"),
-        (r"printf 'x\n\ty\n' | tool -", "x\n\ty\n"),
-        (r"echo -e 'x\ny' | tool -", "x\ny\n"),
-        (r"echo 'x\ny' | tool -", "x\\ny\n"),
-        ("tool - <<< 'x | y'", "x | y\n"),
-        ("cat a.py | tool -", "z = 3\n"),
-        ("tool - < a.py", "z = 3\n"),
-        ("tool - | less", ""),
-    ],
-)
-def test_what_a_command_is_fed_with(line: str, stdin: str) -> None:
-    found = world(f"Title\n\n`a.py`:\n\n```\nz = 3\n```\n\n```\n$ {line}\n```\n").commands
-    assert [(command.arguments, command.stdin) for command in found] == [(("-",), stdin)]
 
 
 def test_versions_and_foreign_commands_are_no_commands() -> None:
@@ -113,11 +87,6 @@ def test_a_module_is_a_command_when_it_runs_something(
 def test_a_file_that_a_command_names_is_the_code_without_a_name() -> None:
     found = world("Title\n\n```python\nimport os\n```\n\n```\n$ tool q.py\n```\n")
     assert found.files == (File(path="q.py", content="import os\n"),)
-
-
-def test_cat_shows_a_file() -> None:
-    found = world("Title\n\n```\n$ cat m.py\nimport os\n$ tool m.py\nbad\n```\n")
-    assert found.files == (File(path="m.py", content="import os\n"),)
 
 
 def test_written_files_are_quotes() -> None:

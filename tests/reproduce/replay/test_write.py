@@ -44,3 +44,9 @@ def test_docstrings_keep_to_the_width(words: list[str]) -> None:
     lines = docstring(" ".join(words))
     assert max(map(len, lines)) <= 100
     assert len(lines) <= 8
+
+
+def test_blanks_inside_a_quoted_value_stay() -> None:
+    assert told('`pad("a   b",\n     4)` gives "a    b"') == '`pad("a   b", 4)` gives "a    b" '
+    # Where a line has to be broken, it is not broken there.
+    assert f"'x{' ' * 30}y'" in told(f"{'word ' * 14}'x{' ' * 30}y' and more.")

@@ -45,7 +45,6 @@ def test_every_other_sign_moves_it_its_way() -> None:
     assert value(other_kind=True) < base
     assert value(mismatch=True) < base
     assert value(tokens=200) < base < value(tokens=10)
-    assert value(opinion=False) < base < value(opinion=True)
     assert value(same=4) > base
 
 
@@ -59,7 +58,6 @@ def test_every_other_sign_moves_it_its_way() -> None:
         other_kind=st.booleans(),
         mismatch=st.booleans(),
         tokens=st.integers(0, 1000),
-        opinion=st.sampled_from([None, True, False]),
     )
 )
 def test_it_is_a_probability(signs: Signs) -> None:

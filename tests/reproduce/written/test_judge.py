@@ -88,10 +88,10 @@ def test_a_test_that_demands_the_complaint_is_refused() -> None:
     source = "def test_a():\n    assert g(1) == 1\n    assert f(1) == 'a-b'\n"
     other = run(message="assert 3 == 1")
     refused = judged(other, source=source).judgement
-    assert refused.reason == "demands the reported wrong value 'a-b'"
+    assert refused.reason == "asserts the value that the report calls wrong: 'a-b'"
     source = "def test_a():\n    with pytest.raises(KeyError):\n        f(1)\n    f(2)\n"
     refused = judged(other, source=source, facts=CRASH).judgement
-    assert refused.reason == "demands the reported exception KeyError"
+    assert refused.reason == "asserts the exception that the report calls wrong: KeyError"
 
 
 def test_a_test_that_fails_as_reported_may_demand_the_same_of_other_inputs() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.code.edits import place
 from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.placing import place
 from pytest_brt.errors import EditProblem
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.written.make import Maker

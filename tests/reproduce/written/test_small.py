@@ -35,7 +35,7 @@ def judged(test: CandidateTest, engine: Engine) -> JudgedTest:
 def small(source: str, engine: Engine, name: str = "test_a") -> JudgedTest:
     item = judged(replace(candidate(source), name=name), engine)
     assert item.judgement.candidate, item.judgement.reason
-    return made_small(item, engine, 1, lambda test, runs: judge_written(test, runs, FACTS, Signs()))
+    return made_small(item, engine, 1, FACTS)
 
 
 def test_only_what_the_failure_needs_is_left(engine: Engine) -> None:
@@ -68,7 +68,8 @@ def test_a(tmp_path):
     assert item.test.source == (
         "from pkg import double\n\n\n"
         "def two():\n    # Helpers stay as they are:\n    x = 1\n    assert x\n    return   2\n\n\n"
-        "def test_a(tmp_path):\n    n = two()\n    assert double(n) == 4\n"
+        "def test_a(tmp_path):\n"
+        "    n = two()\n    assert double(n) == 4\n    assert double(3) == 6\n"
     )
     assert item.judgement.candidate
     assert item.test.origin.parent == "t"
@@ -106,6 +107,50 @@ def test_a():
     text = small(source, engine).test.source or ""
     assert 'seen["twice"] = double(0)' in text
     assert "assert True" not in text
+
+
+def test_inputs_and_claims_are_left_as_they_are(engine: Engine) -> None:
+    source = """\
+import pytest
+from pkg import double, first
+
+
+@pytest.mark.parametrize("text", ["a.b", ".a"])
+def test_a(text):
+    assert double(0) == double(0)
+    first("a.b")
+    print("nothing to do with it")
+    with pytest.raises(TypeError):
+        double(text, 2)
+    for number in [2, 3]:
+        assert double(number) == 2 * number
+    assert double(text) == text
+"""
+    facts = replace(FACTS, text="double('a.b') and double(2) are wrong")
+    item = judged(replace(candidate(source), name="test_a[.a]"), engine)
+    assert item.judgement.candidate, item.judgement.reason
+    text = made_small(item, engine, 1, facts).test.source or ""
+    cut = ("    assert double(0) == double(0)\n", '    print("nothing to do with it")\n')
+    for line in cut:
+        assert line in source
+    assert text.replace("'", '"') == source.replace(cut[0], "").replace(cut[1], "")
+
+
+def test_a_shorter_test_that_the_rules_refuse_is_undone(engine: Engine) -> None:
+    source = """\
+from pkg import double
+
+
+def test_a():
+    assert double(0) == double(0)
+    assert double(2) == 4
+"""
+    item = judged(candidate(source), engine)
+    assert item.judgement.candidate, item.judgement.reason
+    # What the report complains about is what the short form demands, and nothing else.
+    assert made_small(item, engine, 1, FACTS).test.source != source
+    against = replace(FACTS, text="double(2) is 4", wrong=("4",))
+    assert made_small(item, engine, 1, against).test.source == source
 
 
 def test_a_short_test_is_left_alone(engine: Engine) -> None:

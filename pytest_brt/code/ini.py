@@ -1,0 +1,156 @@
+"""What a project's pytest configuration says, as far as running its tests needs it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import iniconfig
+
+from pytest_brt.code.layout import USUAL, Collected
+
+#: Options of `addopts` that say how tests are imported and what they need; all others
+#: (selection, parallel runs, coverage, output) are left out of our runs.
+KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestIni:
+    """The settings of the file that pytest would choose; all empty when there is none."""
+
+    #: Its name ("pyproject.toml"), or "".
+    file: str = ""
+    pythonpath: tuple[str, ...] = ()
+    testpaths: tuple[str, ...] = ()
+    addopts: tuple[str, ...] = ()
+    required_plugins: tuple[str, ...] = ()
+    #: What it takes for tests.
+    collected: Collected = USUAL
+    #: Names of all keys set, as in "asyncio_mode".
+    keys: tuple[str, ...] = ()
+    #: The value of the key DJANGO_SETTINGS_MODULE, or "".
+    django_settings: str = ""
+    #: Whether the file cannot be read, so that our runs have to do without it.
+    is_broken: bool = False
+
+    def kept_options(self) -> tuple[str, ...]:
+        """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
+
+        >>> PytestIni(addopts=("-n", "4", "-p", "django", "--import-mode=importlib")).kept_options()
+        ('-p', 'django', '--import-mode=importlib')
+        >>> PytestIni(keys=("minversion",)).kept_options()
+        ('-o', 'minversion=')
+        """
+        kept = ["-c", os.devnull] if self.is_broken else []
+        for key in ("required_plugins", "minversion"):
+            kept += ["-o", f"{key}="] if key in self.keys else []
+        # What is written anew has the usual names, whatever the project calls its own.
+        for key, own, usual in (
+            ("python_classes", self.collected.classes, USUAL.classes),
+            ("python_functions", self.collected.functions, USUAL.functions),
+        ):
+            kept += ["-o", f"{key}={shlex.join((*own, *usual))}"] if key in self.keys else []
+        words = iter(self.addopts)
+        for word in words:
+            if word == "-p":
+                value = next(words, "")
+                if value:
+                    kept += ["-p", value]
+            elif word.startswith("-p") and not word.startswith("--"):
+                kept += ["-p", word[2:]]
+            elif word.partition("=")[0] in KEPT_OPTIONS:
+                kept.append(word if "=" in word else f"{word}={next(words, '')}")
+        return tuple(kept)
+
+    def django_variable(self, given: str = "") -> str:
+        """Return the module of Django's settings, "" where nothing names one.
+
+        Args:
+            given: what the environment says. pytest-django takes ``--ds`` before it, and the
+                key of the file after it
+                (https://pytest-django.readthedocs.io/en/latest/configuring_django.html).
+
+        >>> PytestIni(addopts=("--ds", "a"), django_settings="c").django_variable("b")
+        'a'
+        """
+        options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
+        return next(filter(None, [*reversed(options), given, self.django_settings]), "")
+
+
+def read_ini(root: Path) -> PytestIni:
+    """Return the settings of the first file in `root` that configures pytest.
+
+    The order is pytest's own (https://docs.pytest.org/en/stable/reference/customize.html). pytest
+    stops at a file that cannot be parsed; here it sets nothing.
+    """
+    try:
+        return _read(root)
+    except (OSError, iniconfig.ParseError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return PytestIni(is_broken=True)
+
+
+def _read(root: Path) -> PytestIni:
+    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"):
+        path = root / name
+        if path.is_file():
+            section = _toml(path, ("pytest",)) if name.endswith("toml") else _cfg(path, "pytest")
+            return _settings(name, section or {})
+    for name in ("pyproject.toml", "tox.ini", "setup.cfg"):
+        path = root / name
+        if not path.is_file():
+            continue
+        if name == "pyproject.toml":
+            section = _toml(path, ("tool", "pytest", "ini_options"))
+            if section is None:
+                section = _toml(path, ("tool", "pytest"))
+        else:
+            section = _cfg(path, "tool:pytest" if name == "setup.cfg" else "pytest")
+        if section is not None:
+            return _settings(name, section)
+    return PytestIni()
+
+
+def _settings(name: str, section: Mapping[str, object]) -> PytestIni:
+    collected = Collected(
+        files=_words(section.get("python_files", USUAL.files)),
+        classes=_words(section.get("python_classes", USUAL.classes)),
+        functions=_words(section.get("python_functions", USUAL.functions)),
+    )
+    return PytestIni(
+        file=name,
+        pythonpath=_words(section.get("pythonpath", ())),
+        testpaths=_words(section.get("testpaths", ())),
+        addopts=_words(section.get("addopts", ())),
+        required_plugins=_words(section.get("required_plugins", ())),
+        collected=collected,
+        keys=tuple(section),
+        django_settings=str(section.get("DJANGO_SETTINGS_MODULE", "")).strip(),
+    )
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        try:
+            return tuple(shlex.split(value, comments=True))
+        except ValueError:
+            return tuple(value.split())
+    if isinstance(value, list | tuple):
+        return tuple(str(part) for part in value)
+    return ()
+
+
+def _toml(path: Path, keys: tuple[str, ...]) -> Mapping[str, object] | None:
+    table: object = tomllib.loads(path.read_text(encoding="utf-8"))
+    for key in keys:
+        table = table.get(key) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else None
+
+
+def _cfg(path: Path, name: str) -> Mapping[str, object] | None:
+    # What pytest reads them with, so that both find the same.
+    section = iniconfig.IniConfig(str(path)).sections.get(name)
+    return None if section is None else dict(section)

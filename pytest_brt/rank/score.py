@@ -1,0 +1,151 @@
+"""How likely each patch is right: three facts, weighed as labelled patches of real bugs tell.
+
+The weights come from ``bench/ranking.py --fit``; docs/ranking.md has the model on one page, and
+what else was tried and left out because it did not help.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_brt.types import JudgedTest, PatchResult, Verdict
+
+#: Log-odds of a patch about which nothing is known.
+START = -0.4
+#: For passing all candidate tests if they were surely right; the same taken off for failing all.
+TESTS = 2.3
+#: For making existing tests fail.
+BREAKS = -1.7
+#: For each doubling of the number of changed lines.
+LENGTH = -0.2
+
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{4,}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known of a patch, as numbers that are weighed."""
+
+    #: Share of the tests that pass, weighed by their confidence, from -1 for none to 1 for all,
+    #: times the highest confidence among them. Tests that fail in the same words share one vote.
+    tests: float
+    #: Whether it makes existing tests fail.
+    breaks: bool
+    #: Logarithm to base 2 of the lines changed, plus one.
+    length: float
+
+    @property
+    def odds(self) -> float:
+        """The log-odds that the patch is right."""
+        return START + TESTS * self.tests + BREAKS * self.breaks + LENGTH * self.length
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What moved the odds, strongest first, a few words each."""
+        moved = [
+            (TESTS * self.tests, "by the bug tests"),
+            (BREAKS * self.breaks, "for making existing tests fail"),
+            (LENGTH * self.length, "for its length"),
+        ]
+        moved.sort(key=lambda pair: -abs(pair[0]))
+        return tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05)
+
+
+def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
+    """Return what is known of a patch.
+
+    Args:
+        result: its row; a test without a valid cell says nothing.
+        tests: those that have a vote.
+    """
+    verdicts = valid_cells(result)
+    seen = [judged for judged in tests if judged.test.id in verdicts]
+    alike = Counter(map(_failure, seen))
+    votes = {j.test.id: j.judgement.confidence / alike[_failure(j)] for j in seen}
+    total = sum(votes.values())
+    passed = sum(vote for test, vote in votes.items() if verdicts[test] is Verdict.PASS)
+    share = passed / total if total else 0.5
+    trust = [judged.judgement.confidence for judged in seen]
+    return Facts(
+        tests=max(trust, default=0.0) * (2 * share - 1),
+        breaks=breaks(result),
+        length=_length(result),
+    )
+
+
+def length_odds(result: PatchResult) -> float:
+    """Return what its length adds to the log-odds that a patch is right; it is never above 0."""
+    return LENGTH * _length(result)
+
+
+def _length(result: PatchResult) -> float:
+    return math.log2(result.size + 1)
+
+
+def _failure(judged: JudgedTest) -> tuple[str, str]:
+    """Return in which words a test fails on the unpatched tree; its own id where none are known."""
+    raised = judged.judgement.runs[0].raised if judged.judgement.runs else None
+    message = _ADDRESS.sub("0x", raised.message.strip())[:400] if raised else ""
+    return (raised.type, message) if raised and message else ("", judged.test.id)
+
+
+def breaks(result: PatchResult) -> bool:
+    """Say whether a patch makes existing tests fail that it should not."""
+    return result.guarded is not None and bool(result.guarded.regressions)
+
+
+def valid_cells(result: PatchResult) -> dict[str, Verdict]:
+    """Return what each test did on a patch; INVALID is our fault and says nothing."""
+    return {cell.test: cell.verdict for cell in result.cells if cell.verdict is not Verdict.INVALID}
+
+
+def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
+    """Return the candidates that have a vote: a test that others contradict has none.
+
+    A test contradicts the existing tests when every patch that passes it makes some of them fail,
+    and another patch does not. Two tests contradict each other when each passes on some patch and
+    both on none: then the one that is trusted less has no vote, or neither where they are equal.
+    """
+    passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
+    for result in results:
+        for test, verdict in valid_cells(result).items():
+            if verdict is Verdict.PASS and test in passing:
+                passing[test].add(result.patch.name)
+    breaking = {result.patch.name for result in results if breaks(result)}
+    careful = any(result.guarded and not breaks(result) for result in results)
+    agreed = [
+        judged
+        for judged in tests
+        if not (careful and passing[judged.test.id] and passing[judged.test.id] <= breaking)
+    ]
+    return tuple(
+        judged
+        for judged in agreed
+        if not any(
+            _contradict(passing[judged.test.id], passing[other.test.id])
+            and other.judgement.confidence >= judged.judgement.confidence
+            for other in agreed
+        )
+    )
+
+
+def _contradict(one: set[str], other: set[str]) -> bool:
+    return bool(one and other) and one.isdisjoint(other)
+
+
+def logit(share: float) -> float:
+    """Return the logarithm of the odds of a probability strictly between 0 and 1."""
+    return math.log(share / (1 - share))
+
+
+def sigmoid(value: float) -> float:
+    """Return the probability whose log-odds are `value`."""
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    grown = math.exp(value)
+    return grown / (1 + grown)

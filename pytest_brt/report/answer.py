@@ -1,0 +1,229 @@
+"""What a run found out, in one sentence per report and one per ranking; docs/reading.md says more.
+
+A *bug test* is a test that fails because of the bug; *existing tests* are the project's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+
+from pytest_brt.types import (
+    Attempt,
+    Frame,
+    JudgedTest,
+    NotRun,
+    PatchResult,
+    Rank,
+    RunRecord,
+    Standing,
+    TestRun,
+    Verdict,
+)
+
+#: What a report lacks whose tests may fail for another reason.
+_SAY_WHAT_IS_RIGHT = (
+    "add to the report what should happen instead, as in '`f(1)` should return `2`'"
+)
+_WORDS = {
+    Verdict.PASS: "passes here",
+    Verdict.FAIL: "fails for another reason",
+    Verdict.BROKEN: "cannot run",
+    Verdict.TIMEOUT: "takes too long",
+    Verdict.CRASH: "crashes the interpreter",
+    Verdict.FLAKY: "changes its outcome",
+    Verdict.SKIP: "is skipped",
+}
+
+
+def tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
+    """Return all tests that were considered for a report, and those that were given."""
+    made = (test for attempt in record.attempts if attempt.issue == issue for test in attempt.tests)
+    return (*made, *record.given)
+
+
+def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
+    """Return the bug tests, and the tests that fail perhaps for another reason; best first."""
+    failing = sorted(
+        (test for test in tests if test.judgement.candidate),
+        key=lambda test: -test.judgement.confidence,
+    )
+    sure = tuple(test for test in failing if test.judgement.reproduces)
+    return sure, tuple(test for test in failing if not test.judgement.reproduces)
+
+
+def of_report(attempts: Sequence[Attempt]) -> str:
+    """Return whether a report was reproduced, by all attempts at it.
+
+    As in "Reproduced: 2 bug tests fail because of this bug; the best is test_a."
+    """
+    sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
+    if len(sure) > 1:
+        best = sure[0].test.name
+        return f"Reproduced: {len(sure)} bug tests fail because of this bug; the best is {best}."
+    if sure:
+        return f"Reproduced: {sure[0].test.name} fails because of this bug."
+    if possible:
+        return (
+            f"Possibly reproduced: {possible[0].test.name} fails, perhaps for another reason; "
+            f"{_SAY_WHAT_IS_RIGHT}."
+        )
+    because, advice = _miss(attempts)
+    return f"Not reproduced: {because}{f'; {advice}' if advice else ''}."
+
+
+def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
+    """Return why no test was found, and what to do about it."""
+    notes = [note for attempt in attempts for note in attempt.notes]
+    advice = next((note for note in notes if note.startswith("add to the report")), "")
+    verdicts = Counter(t.judgement.verdict for a in attempts for t in a.tests)
+    total = verdicts.total()
+    if verdicts[Verdict.PASS] and verdicts[Verdict.PASS] == total:
+        passing = "its only test passes" if total == 1 else f"all {total} tests made from it pass"
+        return f"{passing} on this tree", "check that this is the version the report is about"
+    trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
+    if total:
+        told = ", ".join(f"{count} {_WORDS.get(v, v)}" for v, count in verdicts.most_common())
+        made = "test was" if total == 1 else "tests were"
+        return f"{total} {made} made from it, but {told}", advice or trouble or "see -v"
+    reasons = (note for note in notes if not note.startswith(("found ", "add to the report")))
+    return next(reasons, trouble or "no test could be made from it"), advice
+
+
+def place_of(run: TestRun) -> str:
+    """Return the last place in the project that a failure came through, and its variables.
+
+    As in "at pkg/core.py:12 in divide, where a = 1, b = 0"; "" when the exception was raised
+    by the test itself.
+    """
+    if run.raised is None:
+        return ""
+    # What lies before the test's own frame is the project too where that is pytest itself.
+    inner = takewhile(lambda frame: not _is_test(frame), reversed(run.raised.frames))
+    frames = [frame for frame in inner if frame.project]
+    if not frames:
+        return ""
+    values = ", ".join(f"{name} = {value}" for name, value in run.raised.values)
+    last = frames[0]
+    where = f"at {last.path}:{last.line} in {last.function}"
+    return f"{where}, where {values}" if values else where
+
+
+def _is_test(frame: Frame) -> bool:
+    return not frame.project and not frame.path.startswith(("/", "<"))
+
+
+# -- patches ----------------------------------------------------------------------------------
+
+
+def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
+    """Return why a patch does not fix the bug, "" when everything that ran says that it does.
+
+    Args:
+        result: what ran on the patch.
+        trusted: ids of the failing tests, and whether each surely is a bug test. Where some
+            are sure, only those count.
+    """
+    if not result.applies:
+        return result.reason
+    sure = {test for test, is_sure in trusted.items() if is_sure} or set(trusted)
+    cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
+    failing = sum(cell.verdict is not Verdict.PASS for cell in cells)
+    parts = [f"fails {failing} of {_count(len(cells), 'bug test')}"] if failing else []
+    if result.guarded is not None and result.guarded.regressions:
+        parts.append(_breaks(result))
+    return " and ".join(parts)
+
+
+def of_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
+    """Return a ranking's answer in one or two sentences.
+
+    Args:
+        ranks: best first, with their standings.
+        not_run: the patches that it lacks, None for none: there is no answer without them.
+    """
+    if not_run is not None:
+        were = "was" if len(not_run.patches) == 1 else "were"
+        return f"No answer yet: {len(not_run.patches)} of {not_run.of} patches {were} not run."
+    tried = [rank for rank in ranks if rank.epr is not None]
+    if not tried and any(rank.place for rank in ranks):
+        return (
+            "No patch stands out: there is no bug test. They are ordered by the existing tests "
+            "they break, and by how many others change the same code."
+        )
+    if not tried:
+        return "No patch stands out: no bug test could be run on a patch."
+    if not any(rank.passed for rank in tried):
+        return "No patch stands out: none passes a bug test."
+    return _leading(tried)
+
+
+def _leading(tried: Sequence[Rank]) -> str:
+    leader = tried[0]
+    name, does = _called(leader), _does(leader)
+    alike = f" ({listed(leader.copies)}: the same patch)" if leader.copies else ""
+    if len(tried) == 1 + len(leader.copies):
+        return f"Only {name}{alike} could be tried: it {does}."
+    if leader.standing in (Standing.TIED, Standing.CLOSE):
+        return _undecided(tried)
+    if leader.standing is Standing.UNSURE:
+        return f"Possibly {name}{alike}: {does}, but {leader.doubt}."
+    if leader.standing is None and leader.placed_with:
+        return f"No patch stands out: {listed([name, *leader.placed_with])} pass the same tests."
+    return f"Best: {name}{alike}: {does}."
+
+
+def _undecided(tried: Sequence[Rank]) -> str:
+    leader = tried[0]
+    level = [
+        rank
+        for rank in tried
+        if rank.standing is leader.standing and rank.result.patch.name not in leader.copies
+    ]
+    names = listed([_called(rank) for rank in level])
+    if leader.standing is Standing.TIED:
+        did = f"behave alike in everything that ran: each {_does(leader)}"
+    elif len({_does(rank) for rank in level}) == 1:
+        did = f"are too close to call: each {_does(leader)}"
+    else:
+        each = "; ".join(f"{_called(rank)} {_does(rank)}" for rank in level[:3])
+        did = f"are too close to call: {each}"
+    return f"No patch stands out: {names} {did}."
+
+
+def _does(rank: Rank) -> str:
+    tests = f"passes {rank.passed} of {_count(rank.total, 'bug test')}"
+    if rank.result.guarded is None:
+        return f"{tests} (no existing test ran)"
+    if not rank.result.guarded.total:
+        return f"{tests} (the project has no existing tests)"
+    return f"{tests} and {_breaks(rank.result)}"
+
+
+def _breaks(result: PatchResult) -> str:
+    guarded = result.guarded
+    assert guarded is not None, "asked only where existing tests ran"
+    of = f"of {_count(guarded.ran, 'existing test')}"
+    return f"breaks {len(guarded.regressions) or 'none'} {of}"
+
+
+def _called(rank: Rank) -> str:
+    """Return a patch's name, with a word of warning where its code gives reason for one."""
+    from pytest_brt.patches.testers import REMARK
+
+    odd = any(note.startswith(REMARK) for note in rank.result.notes)
+    return f"{rank.result.patch.name} ({REMARK}: read it)" if odd else rank.result.patch.name
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

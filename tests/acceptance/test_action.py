@@ -1,0 +1,68 @@
+"""What the GitHub Action and the pre-commit hook run, without their services."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.test_history import NEW_TEST, OLD_TEST, RIGHT, WRONG
+from tests.repository import Repository
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(("report", "code"), [("clamp.md", 0), ("vague.md", 1)])
+def test_the_action_shows_the_answer_and_ends_with_its_code(
+    project: pytest.Pytester, report: str, code: int
+) -> None:
+    project.makefile(".md", vague="# It is slow\n\nSometimes.\n")
+    temporary = project.mkdir("runner")
+    action = (ROOT / "action.yml").read_text("utf-8")
+    steps = re.findall(r'run: bash "\$GITHUB_ACTION_PATH/(\S+)" (\w+)', action)
+    assert [step for _, step in steps] == ["fetch", "run"]
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
+        "REPORT": report,
+        "PATCHES": "patches" if code == 0 else "",
+        "OPTIONS": "--brt-guard=no --brt-keep=4",
+    }
+    codes = [
+        subprocess.run(
+            ["bash", str(ROOT / script), step], cwd=project.path, env=environment, check=False
+        ).returncode
+        for script, step in steps
+    ]
+    assert codes == [0, code]
+    summary = (temporary / "summary").read_text("utf-8")
+    assert ("**Reproduced: " if code == 0 else "**Not reproduced: ") in summary
+    assert ("| a-right.diff |" in summary) == (code == 0)
+
+
+def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.commit("start", pkg_py=WRONG, tests__test_pkg_py=OLD_TEST)
+    repository.commit("fix", pkg_py=RIGHT, tests__test_pkg_py=NEW_TEST)
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    (entry,) = re.findall(r"entry: (.*)", hooks)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PRE_COMMIT_FROM_REF": repository.git("rev-parse", "HEAD~1").strip(),
+        "PRE_COMMIT_TO_REF": repository.git("rev-parse", "HEAD").strip(),
+    }
+    ran = subprocess.run(
+        shlex.split(entry), cwd=tmp_path, env=environment, check=False, capture_output=True
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert b"1 of 1 changed tests fail without the change" in ran.stdout

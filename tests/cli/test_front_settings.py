@@ -1,0 +1,37 @@
+"""`pytest-brt issue` where the project's own settings stop pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trees import write_tree
+
+REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nExpected 2.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "ini",
+    [
+        pytest.param("[pytest]\nrequired_plugins = nosuch-plugin\nminversion = 99\n", id="wants"),
+        pytest.param("[pytest\nbroken\n", id="broken"),
+    ],
+)
+def test_settings_that_stop_pytest_are_left_out(tmp_path: Path, ini: str) -> None:
+    tree = {"pkg/__init__.py": "def f(x): return x\n", "pytest.ini": ini, "issue.md": REPORT}
+    write_tree(tmp_path, tree)
+    for command, status in (("pytest", 4), ("pytest_brt", 0)):
+        arguments = ["--brt-issue=issue.md"] if command == "pytest" else ["issue", "issue.md"]
+        done = subprocess.run(
+            [sys.executable, "-m", command, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+    assert "test_wrong_f_gives_expected fails because of this bug" in done.stdout

@@ -1,0 +1,180 @@
+"""The one sentence that a report or a ranking comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_brt.patches.testers import REMARK
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.report.answer import of_ranking, of_report, place_of, shortcoming
+from pytest_brt.types import Attempt, Frame, JudgedTest, NotRun, Raised, TestRun, Verdict
+from tests.rank.rows import broken, judged, row
+
+TESTS = (judged(0), judged(1))
+TEST = Frame(path="tests/test_x.py", line=3, function="test_x")
+OUTER = Frame(path="pkg/core.py", line=7, function="outer", project=True)
+INNER = Frame(path="pkg/deep.py", line=9, function="inner", project=True)
+LIBRARY = Frame(path="/usr/lib/python3/json.py", line=1, function="loads")
+
+
+def attempt(*tests: JudgedTest, notes: tuple[str, ...] = (), trouble: str = "") -> Attempt:
+    return Attempt(issue="i", strategy="replay", index=0, tests=tests, notes=notes, trouble=trouble)
+
+
+def no_bug_test(number: int, verdict: Verdict) -> JudgedTest:
+    test = judged(number)
+    return replace(test, judgement=replace(test.judgement, verdict=verdict, candidate=False))
+
+
+def called(name: str, confidence: float) -> JudgedTest:
+    test = judged(0, confidence)
+    return replace(test, test=replace(test.test, name=name))
+
+
+def test_a_report_is_reproduced_by_its_best_test_whatever_attempt_found_it() -> None:
+    one = attempt(called("test_a", 0.7), called("test_weak", 0.2))
+    assert of_report([one]) == "Reproduced: test_a fails because of this bug."
+    two = attempt(called("test_b", 0.9))
+    assert of_report([one, two]) == (
+        "Reproduced: 2 bug tests fail because of this bug; the best is test_b."
+    )
+
+
+def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> None:
+    said = of_report([attempt(called("test_a", 0.3), called("test_b", 0.4))])
+    assert said.startswith("Possibly reproduced: test_b fails, perhaps for another reason; add to")
+
+
+@pytest.mark.parametrize(
+    ("made", "answer"),
+    [
+        (
+            attempt(notes=("found 2 statements", "it has no Python", "add to the report code")),
+            "Not reproduced: it has no Python; add to the report code.",
+        ),
+        (
+            attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.PASS)),
+            "Not reproduced: all 2 tests made from it pass on this tree; check that this is the "
+            "version the report is about.",
+        ),
+        (
+            attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.BROKEN)),
+            "Not reproduced: 2 tests were made from it, but 1 passes here, 1 cannot run; see -v.",
+        ),
+        (
+            attempt(trouble="no answer from the server"),
+            "Not reproduced: no answer from the server.",
+        ),
+        (attempt(), "Not reproduced: no test could be made from it."),
+    ],
+)
+def test_why_a_report_is_not_reproduced(made: Attempt, answer: str) -> None:
+    assert of_report([made]) == answer
+
+
+def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
+    rows = (
+        row("right.diff", "pp", guarded=broken(0)),
+        row("wrong.diff", "ff", guarded=broken(3)),
+    )
+    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+        "Best: right.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests."
+    )
+    bare = replace(broken(0, ran=0), total=0)
+    rows = (row("right.diff", "pp", guarded=bare), row("wrong.diff", "ff", guarded=bare))
+    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+        "Best: right.diff: passes 2 of 2 bug tests (the project has no existing tests)."
+    )
+
+
+def test_copies_of_the_best_patch_are_the_same_patch() -> None:
+    rows = (row("a", "p", normal="x"), row("b", "p", normal="x"), row("c", "f", normal="y"))
+    assert of_ranking(rank_by_weight(rows, TESTS[:1])) == (
+        "Best: a (b: the same patch): passes 1 of 1 bug test (no existing test ran)."
+    )
+    alone = rank_by_weight(rows[:2], TESTS[:1])
+    assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
+
+
+def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
+    tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
+    assert of_ranking(tied) == (
+        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
+        "bug tests (no existing test ran)."
+    )
+    close = rank_by_weight(
+        (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
+    )
+    assert of_ranking(close).startswith("No patch stands out: b and a are too close to call: b ")
+    plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
+    assert of_ranking(plain) == "No patch stands out: a and b pass the same tests."
+
+
+def test_a_patch_does_not_stand_out_for_being_short() -> None:
+    short, long = row("short", "p?", size=2), row("long", "pp", size=400)
+    for rows in ((short, long), (replace(short, cells=long.cells), long)):
+        ranks = rank_by_weight(rows, TESTS)
+        assert ranks[0].result.patch.name == "short"
+        assert of_ranking(ranks).startswith("No patch stands out: short and long ")
+
+
+def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
+    unsure = (judged(0, 0.3), judged(1, 0.3))
+    ranks = rank_by_weight((row("a", "pp"), row("b", "ff"), row("c", "ff")), unsure)
+    assert of_ranking(ranks).startswith("Possibly a: passes 2 of 2 bug tests")
+    assert of_ranking(ranks).endswith("but it passes no sure bug test.")
+
+
+def test_without_evidence_nothing_is_said_of_patches() -> None:
+    none_run = rank_by_weight((row("a"), row("b", applies=False)), ())
+    assert of_ranking(none_run).startswith("No patch stands out: there is no bug test. They are")
+    none_ran = rank_by_weight((row("a", "?"), row("b", applies=False)), TESTS)
+    assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
+    none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
+    assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
+    missing = NotRun(issue="", patches=("f",), of=7)
+    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
+
+
+def test_a_patch_that_names_the_tools_that_test_it_is_to_be_read() -> None:
+    odd = row("evil.diff", "pp", notes=(f"{REMARK}: pytest",))
+    ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
+    assert of_ranking(ranks).startswith(f"Best: evil.diff ({REMARK}: read it): passes")
+
+
+def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> None:
+    both = {"t0": True, "t1": False}
+    assert shortcoming(row("a", "pf"), both) == ""
+    assert shortcoming(row("a", "fp"), both) == "fails 1 of 1 bug test"
+    assert shortcoming(row("a", "pf"), dict.fromkeys(both, False)) == "fails 1 of 2 bug tests"
+    assert shortcoming(row("a", "??"), both) == ""
+    assert shortcoming(row("a", "ff", guarded=broken(2)), both) == (
+        "fails 1 of 1 bug test and breaks 2 of 20 existing tests"
+    )
+    assert shortcoming(row("a", applies=False, reason="does not apply"), both) == "does not apply"
+
+
+def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
+    raised = Raised(type="ValueError", message="no", frames=frames, values=values)
+    return TestRun(test="t", node="test_x", verdict=Verdict.FAIL, reason="no", raised=raised)
+
+
+@pytest.mark.parametrize(
+    ("run", "place"),
+    [
+        (failed(TEST), ""),
+        (failed(OUTER, TEST), ""),
+        (failed(OUTER, TEST, LIBRARY), ""),
+        (failed(TEST, OUTER, LIBRARY), "at pkg/core.py:7 in outer"),
+        (
+            failed(TEST, OUTER, INNER, values=(("a", "1"), ("b", "<Thing>"))),
+            "at pkg/deep.py:9 in inner, where a = 1, b = <Thing>",
+        ),
+        (TestRun(test="t", node="test_x", verdict=Verdict.CRASH, reason="killed"), ""),
+    ],
+)
+def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> None:
+    assert place_of(run) == place

@@ -1,0 +1,37 @@
+"""The Markdown report: the answers, and nothing of a stranger's text that Markdown would obey."""
+
+from __future__ import annotations
+
+from pytest_brt.report.markdown import markdown
+from pytest_brt.types import RunRecord
+from tests.rank.rows import broken, row
+from tests.report.test_html import record
+
+
+def text_of(found: RunRecord) -> str:
+    return markdown(found, facts=("pytest-brt 1.0", "pytest --brt-issue a_b.md"))
+
+
+def test_the_answers_the_test_and_the_table_are_in_it() -> None:
+    text = text_of(
+        record(row("a.diff", "pp", guarded=broken(0)), row("b.diff", "ff", guarded=broken(1)))
+    )
+    assert "**Reproduced: 2 bug tests fail because of this bug; the best is test\\_a.**" in text
+    assert "**Best: a.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests.**" in text
+    assert "```python\nx = 1\n```" in text
+    assert "| rank | patch | bug tests | existing tests | score | note |" in text
+    assert "| 2 | b.diff | 0/2 pass | 1/20 break |" in text
+    assert text.endswith("<sub>pytest-brt 1.0 · pytest --brt-issue a\\_b.md</sub>\n")
+
+
+def test_text_of_strangers_is_only_text() -> None:
+    text = text_of(
+        record(
+            row("<img src=x>|y.diff", "pp"),
+            title="@all [x](http://y) `z`\n# no heading",
+            source='x = """\n```\n"""\n',
+        )
+    )
+    assert "### \\@all \\[x\\]\\(http://y\\) \\`z\\` \\# no heading\n" in text
+    assert "\\<img src=x\\>\\|y.diff" in text
+    assert '````python\nx = """\n```\n"""\n````' in text
