@@ -5,7 +5,7 @@ python docs/options.py > docs/options.md
 
 from __future__ import annotations
 
-from pytest_brt.option_table import SPECS
+from pytest_brt.plugin.option_table import SPECS
 
 HEAD = """\
 # Options

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.again import TYPED
-from pytest_brt.option_table import GROUPS, SPECS
+from pytest_brt.plugin.option_table import GROUPS, SPECS
+from pytest_brt.plugin.rerun_command import TYPED
 
 #: How far the help of an option stands in.
 INDENT = " " * 8

@@ -48,7 +48,7 @@ def _recheck(arguments: argparse.Namespace) -> int:
     from pytest_brt.execute.launch import open_engine
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
-    from pytest_brt.option_values import ENDINGS
+    from pytest_brt.plugin.option_values import ENDINGS
     from pytest_brt.rank.recheck import read_folder, recheck
     from pytest_brt.report.evidence import sha256
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_brt.progress import Progress
+from pytest_brt.plugin.progress import Progress
 
 
 class Clock:

@@ -1,16 +1,22 @@
 """The hooks that pytest calls at every start: they decide, and import the rest when asked.
 
-Without one of our mode options the plugin only declares its options and marker.
+Without one of our mode options the plugin only declares its options and marker. The command line
+tool reads the options' table from here: nothing is imported that imports pytest, for the project
+may be pytest.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
-import pytest
+from pluggy import HookimplMarker
 
-from pytest_brt.options import Mode, add_options, mode_of
+if TYPE_CHECKING:
+    import pytest
+
+hookimpl = HookimplMarker("pytest")
 
 #: Set in the test runs that we start ourselves: the plugin stays inert there.
 INNER = "PYTEST_BRT_INNER"
@@ -18,6 +24,8 @@ INNER = "PYTEST_BRT_INNER"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
+    from pytest_brt.plugin.options import add_options
+
     add_options(parser)
 
 
@@ -28,11 +36,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspec)
 
 
-def _mode(namespace: object) -> Mode:
-    return Mode.NONE if INNER in os.environ else mode_of(namespace)
+def _is_ours(namespace: object) -> bool:
+    from pytest_brt.plugin.options import Mode, mode_of
+
+    return INNER not in os.environ and mode_of(namespace) is not Mode.NONE
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(
     early_config: pytest.Config, args: list[str]
 ) -> Generator[None, object, object]:
@@ -42,17 +52,17 @@ def pytest_load_initial_conftests(
     tests that we start load them as usual. A wrapper runs before every plugin that acts on its
     options here already, as pytest-cov does.
     """
-    if _mode(early_config.known_args_namespace) is not Mode.NONE:
-        from pytest_brt.settings import shed_project_settings
+    if _is_ours(early_config.known_args_namespace):
+        from pytest_brt.plugin.settings import shed_project_settings
 
         shed_project_settings(early_config, args)
     return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
+@hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     """Take xdist's ``-n K`` as a number of jobs, before xdist sees it."""
-    if _mode(config.option) is not Mode.NONE and getattr(config.option, "numprocesses", None):
+    if _is_ours(config.option) and getattr(config.option, "numprocesses", None):
         asked = config.option.numprocesses
         config.option.brt_numprocesses = asked if isinstance(asked, int) else os.cpu_count()
         config.option.numprocesses = None
@@ -61,25 +71,27 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     return (yield)
 
 
-@pytest.hookimpl(trylast=True)
+@hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and the session when one of our modes is on."""
     config.addinivalue_line(
         "markers", "brt(issue): a bug reproduction test, with the report it was made from"
     )
-    mode = _mode(config.option)
-    if mode is Mode.NONE:
+    if not _is_ours(config.option):
         return
+    from pytest_brt.plugin.options import Mode, mode_of
+
+    mode = mode_of(config.option)
     if mode is Mode.GATE:
-        from pytest_brt.gating import open_gate
+        from pytest_brt.plugin.gate_mode import open_gate
 
         config.pluginmanager.register(open_gate(config), "brt-gate")
         return
     if mode is Mode.EVALUATE:
-        from pytest_brt.evaluating import open_study
+        from pytest_brt.plugin.study_mode import open_study
 
         config.pluginmanager.register(open_study(config), "brt-study")
         return
-    from pytest_brt.session import open_session
+    from pytest_brt.plugin.session import open_session
 
     config.pluginmanager.register(open_session(config, mode), "brt-session")

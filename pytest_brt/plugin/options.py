@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from pytest_brt.option_table import GROUPS, SPECS
-from pytest_brt.option_values import Spec, Write
+from pytest_brt.plugin.option_table import GROUPS, SPECS
+from pytest_brt.plugin.option_values import Spec, Write
 
 N = TypeVar("N", int, float)
 #: The options that say what a run is for.

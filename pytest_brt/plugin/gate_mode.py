@@ -14,9 +14,9 @@ import pytest
 
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine
-from pytest_brt.inputs import open_project
-from pytest_brt.options import Options, read_options
-from pytest_brt.ours import Missed, OurFiles, OurItem
+from pytest_brt.plugin.inputs import open_project
+from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
+from pytest_brt.plugin.options import Options, read_options
 from pytest_brt.rank.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
 from pytest_brt.rank.history import History
 from pytest_brt.shown import on_a_line, show

@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt.code.edits import Edit, Placement, new_file
 from pytest_brt.errors import EditProblem
-from pytest_brt.inputs import given_test_file
-from pytest_brt.option_values import Write
-from pytest_brt.options import Options
+from pytest_brt.plugin.inputs import given_test_file
+from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.options import Options
 from pytest_brt.types import CandidateTest, Issue, RunRecord
 
 

@@ -5,7 +5,7 @@ Imported by every pytest start, so it imports nothing heavy.
 
 from __future__ import annotations
 
-from pytest_brt.option_values import (
+from pytest_brt.plugin.option_values import (
     ENDINGS,
     Spec,
     Write,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.files import place_in_repository
+from pytest_brt.plugin.files import place_in_repository
 
 
 def test_a_project_is_found_in_its_repository(tmp_path: Path) -> None:

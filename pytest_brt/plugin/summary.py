@@ -14,9 +14,9 @@ import pytest
 from pytest_brt.attempting import UNFINISHED
 from pytest_brt.code.edits import Edit
 from pytest_brt.execute.launch import weaknesses
-from pytest_brt.inputs import Inputs
-from pytest_brt.option_values import Write
-from pytest_brt.options import Options
+from pytest_brt.plugin.inputs import Inputs
+from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.options import Options
 from pytest_brt.report.answer import (
     bug_tests,
     listed,

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.cases import absolutepath
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset
@@ -37,12 +36,13 @@ from pytest_brt.evaluate.wording import read_wording
 from pytest_brt.evaluate.work import carry_out
 from pytest_brt.evaluate.written import write_study
 from pytest_brt.execute.remote import Cluster, open_cluster
-from pytest_brt.extensions import gather, named
-from pytest_brt.inputs import chosen_strategies, open_chosen_models
-from pytest_brt.items import result_of
-from pytest_brt.options import Options, read_options
-from pytest_brt.ours import Missed, OurFiles, OurItem
-from pytest_brt.progress import PROGRESS, Progress
+from pytest_brt.plugin.cases import absolutepath
+from pytest_brt.plugin.extensions import gather, named
+from pytest_brt.plugin.inputs import chosen_strategies, open_chosen_models
+from pytest_brt.plugin.items import result_of
+from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
+from pytest_brt.plugin.options import Options, read_options
+from pytest_brt.plugin.progress import PROGRESS, Progress
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.shown import show

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.option_table import SPECS
-from pytest_brt.option_values import Write
-from pytest_brt.options import Mode, mode_of, read_options
+from pytest_brt.plugin.option_table import SPECS
+from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.options import Mode, mode_of, read_options
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:

@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.again import command_again
-from pytest_brt.cases import absolutepath, more_patches
 from pytest_brt.code.edits import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
-from pytest_brt.files import Files
-from pytest_brt.inputs import Inputs, cache_folder, read_inputs
-from pytest_brt.items import (
+from pytest_brt.journal import Held, Journal
+from pytest_brt.plugin.cases import absolutepath, more_patches
+from pytest_brt.plugin.files import Files
+from pytest_brt.plugin.inputs import Inputs, cache_folder, read_inputs
+from pytest_brt.plugin.items import (
     AttemptItem,
     IssueFile,
     LocaliseItem,
@@ -36,15 +36,15 @@ from pytest_brt.items import (
     RepairItem,
     Work,
 )
-from pytest_brt.journal import Held, Journal
-from pytest_brt.landing import plan_edits
-from pytest_brt.option_values import Write
-from pytest_brt.options import Mode, Options, read_options
-from pytest_brt.ours import OurFiles
+from pytest_brt.plugin.mode_items import OurFiles
+from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.options import Mode, Options, read_options
+from pytest_brt.plugin.placement import plan_edits
+from pytest_brt.plugin.rerun_command import command_again
+from pytest_brt.plugin.summary import Summary
 from pytest_brt.run import Run
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import add_spent, save_last_run, write_bytes
-from pytest_brt.summary import Summary
 from pytest_brt.types import Cost, RunRecord
 
 #: Exit code when a model was asked for, none answered, and something was not reached.

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_brt.cases import Files, read_cases
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.extensions import gather, named
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
-from pytest_brt.options import Options
 from pytest_brt.plan import Case, Plan
-from pytest_brt.progress import PROGRESS, Progress
+from pytest_brt.plugin.cases import Files, read_cases
+from pytest_brt.plugin.extensions import gather, named
+from pytest_brt.plugin.options import Options
+from pytest_brt.plugin.progress import PROGRESS, Progress
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.store import LastRun, load_last_run, load_spent
@@ -164,7 +164,7 @@ def _repairs(
     """Return what is to be repaired or localised, None for nothing."""
     if not (options.repair or options.localise):
         return None
-    from pytest_brt.repair_inputs import repair_plan  # a fifth of the package
+    from pytest_brt.plugin.repair_inputs import repair_plan  # a fifth of the package
 
     return repair_plan(config, options, cases, buggy)
 

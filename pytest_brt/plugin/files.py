@@ -14,7 +14,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.fingerprint import CODE, contents_of, hash_of
 from pytest_brt.execute.row import Limits
-from pytest_brt.options import Options
+from pytest_brt.plugin.options import Options
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import Issue, RunRecord
 
