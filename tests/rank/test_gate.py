@@ -27,12 +27,13 @@ THREE = "def test_three():\n    assert double(3) == 6\n"
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    return Repository(tmp_path_factory.mktemp("gate"))
+    repository = Repository(tmp_path_factory.mktemp("gate"))
+    repository.commit("start", pkg_py=RIGHT)
+    return repository
 
 
 @pytest.fixture(scope="module")
 def engine(repository: Repository) -> Iterator[Engine]:
-    repository.commit("start", pkg_py=RIGHT)
     engine = open_on(repository.root)
     yield engine
     engine.close()
