@@ -23,9 +23,9 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
-from pytest_brt.plan import Plan
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.run import Run
+from pytest_brt.run.futures import Run
+from pytest_brt.run.plan import Plan
 from pytest_brt.types import JudgedTest
 
 

@@ -12,10 +12,10 @@ from pytest_brt.evaluate.record import PatchOutcome, Ranked, RankedBy
 from pytest_brt.evaluate.truth import HiddenTests, patch_of
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.plan import Case, Plan
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.run.plan import Case, Plan
 from pytest_brt.types import PatchResult
 
 

@@ -28,7 +28,7 @@ from pytest_brt.repair.scene import trusted
 from pytest_brt.repair.states import Tool
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
-from pytest_brt.repairing import Repairing, RepairPlan
+from pytest_brt.run.repairs import Repairing, RepairPlan
 from pytest_brt.types import FileChange, JudgedTest, Repair
 
 #: Actions that execute the failing test or show it, whatever they are given.

@@ -13,9 +13,9 @@ from pytest_brt.evaluate.record import Reproduced, Settings, TestOutcome, Told
 from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.plan import Case, Plan
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.reproduce.strategy import Strategy
+from pytest_brt.run.plan import Case, Plan
 from pytest_brt.types import Attempt, CandidateTest, JudgedTest
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.issue import load_issue
-from pytest_brt.plan import Case
 from pytest_brt.plugin.options import Options
+from pytest_brt.run.plan import Case
 from pytest_brt.types import Issue, Patch
 
 #: An issue on GitHub, as people write it in a text or copy it from a browser.

@@ -19,19 +19,19 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
-from pytest_brt.plan import Case, Plan
 from pytest_brt.plugin.cases import Files, read_cases
 from pytest_brt.plugin.extensions import gather, named
 from pytest_brt.plugin.options import Options
 from pytest_brt.plugin.progress import PROGRESS, Progress
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.run.plan import Case, Plan
 from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank
 
 if TYPE_CHECKING:
     from pytest_brt.rank.epr import Ranker
-    from pytest_brt.repairing import RepairPlan
+    from pytest_brt.run.repairs import RepairPlan
 
 Given = Callable[[], tuple[JudgedTest, ...]]
 

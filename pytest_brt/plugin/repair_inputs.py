@@ -10,12 +10,12 @@ import pytest
 from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.tool import Outcome, Tool
 from pytest_brt.errors import UsageProblem
-from pytest_brt.plan import Case
 from pytest_brt.plugin.extensions import gather, named
 from pytest_brt.plugin.options import Options
 from pytest_brt.repair.repairagent import Without
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
-from pytest_brt.repairing import RepairPlan
+from pytest_brt.run.plan import Case
+from pytest_brt.run.repairs import RepairPlan
 from pytest_brt.types import Step
 
 

@@ -42,7 +42,7 @@ from pytest_brt.plugin.options import Mode, Options, read_options
 from pytest_brt.plugin.placement import plan_edits
 from pytest_brt.plugin.rerun_command import command_again
 from pytest_brt.plugin.summary import Summary
-from pytest_brt.run import Run
+from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import add_spent, save_last_run, write_bytes
 from pytest_brt.types import Cost, RunRecord

@@ -11,7 +11,6 @@ from itertools import chain, dropwhile, groupby
 
 import pytest
 
-from pytest_brt.attempting import UNFINISHED
 from pytest_brt.code.edits import Edit
 from pytest_brt.execute.launch import weaknesses
 from pytest_brt.plugin.inputs import Inputs
@@ -42,6 +41,7 @@ from pytest_brt.report.table import (
     table,
     with_harm,
 )
+from pytest_brt.run.attempts import UNFINISHED
 from pytest_brt.shown import show
 from pytest_brt.types import Attempt, Issue, JudgedTest, Rank, RunRecord, Verdict
 

@@ -14,11 +14,11 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_brt.attempting import Attempting
 from pytest_brt.journal import Journal
-from pytest_brt.plan import AttemptKey, Case, Plan
 from pytest_brt.reproduce.agreement import agreed
 from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.run.attempts import Attempting
+from pytest_brt.run.plan import AttemptKey, Case, Plan
 from pytest_brt.types import (
     Attempt,
     JudgedTest,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.guard import Guard
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.rank.matrix import Ran
-    from pytest_brt.repairing import Repairing
+    from pytest_brt.run.repairs import Repairing
 
 T = TypeVar("T")
 
@@ -185,7 +185,7 @@ class Run:
 
     def _workshop(self) -> Repairing:
         """Return what repairs and localises; most runs do neither, and import none of it."""
-        from pytest_brt.repairing import Repairing, RepairPlan
+        from pytest_brt.run.repairs import Repairing, RepairPlan
 
         with self._lock:
             if self._repairing is None:

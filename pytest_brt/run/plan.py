@@ -12,7 +12,7 @@ from pytest_brt.types import CandidateTest, Issue, JudgedTest, Judgement, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
     from pytest_brt.rank.epr import Ranker
-    from pytest_brt.repairing import RepairPlan
+    from pytest_brt.run.repairs import RepairPlan
 
 #: Says whether a candidate is accepted; None when there is no opinion.
 Accept = Callable[[Issue, CandidateTest, Judgement], bool | None]

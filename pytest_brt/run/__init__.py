@@ -1,0 +1,1 @@
+"""One invocation: its plan, and its attempts, repairs and rows as memoised futures."""
