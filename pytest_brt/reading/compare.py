@@ -78,6 +78,18 @@ def partly_in(quoted: str, seen: str) -> bool:
     return len(one) >= 8 and one in other and len(one) * 2 >= len(other)
 
 
+def is_same(stated: str, shown: str) -> bool:
+    """Say whether a value that is stated is the one shown; of two literals that is known.
+
+    >>> is_same("1", "'1'"), is_same("a-b", "'a-b'")
+    (False, True)
+    """
+    try:
+        return bool(ast.literal_eval(stated.strip()) == ast.literal_eval(shown.strip()))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return bool(quoted_in(stated, shown) or quoted_in(shown, stated))
+
+
 def trimmed(text: str) -> str:
     """Return `text` without addresses, blank lines around it, and space at the ends of lines."""
     lines = [line.rstrip() for line in _ADDRESS.sub("0x", text).strip("\n").split("\n")]

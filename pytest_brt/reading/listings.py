@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from pytest_brt.issue.prose import sentence
 from pytest_brt.issue.sessions import read_session
+from pytest_brt.reading.claims import claims
 from pytest_brt.reading.comments import comment_said, shown_below
+from pytest_brt.reading.compare import is_same
+from pytest_brt.reading.lexicon import must_work
 from pytest_brt.reading.mend import Statement, statements
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.names import names_of
@@ -30,7 +34,7 @@ _RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
 
 def read_repl(reading: Reading, block: Block) -> None:
     """Read a session: each input, and what came back."""
-    role, sentence = announced(reading)
+    role, wish = announced(reading)
     added: list[int] = []
     for exchange in read_session(block.text):
         parts = statements(exchange.source)
@@ -38,7 +42,7 @@ def read_repl(reading: Reading, block: Block) -> None:
             last = number == len(parts) - 1
             said = list(_comments(statement))
             if last and exchange.output.strip():
-                said.append(displayed(exchange.output, role, sentence))
+                said.append(_below(exchange.output, role, wish))
             added.append(
                 add_step(reading, statement, block.line + exchange.line, tuple(said), session=True)
             )
@@ -50,6 +54,21 @@ def read_repl(reading: Reading, block: Block) -> None:
     close_block(reading, added)
 
 
+def _below(output: str, role: Role, wish: str) -> Claim:
+    """Return what a result says that stands with its code below the sentence `wish`.
+
+    "This should print:" says that it is right. Below "This should work:" it is only shown, and
+    so it is below "`f(0)` should be `0`:", unless it is the value named there.
+    """
+    stated = [
+        claim.text
+        for claim in claims(sentence(wish, 0))
+        if claim.kind is ClaimKind.VALUE and claim.role is Role.EXPECTED and is_literal(claim.text)
+    ]
+    shown = not any(is_same(value, output) for value in stated) if stated else must_work(wish)
+    return displayed(output, Role.SHOWN if shown and role is Role.EXPECTED else role, wish)
+
+
 def _is_remark(source: str) -> bool:
     """Say whether nothing was typed but comments."""
     lines = (line.strip() for line in source.split("\n"))
@@ -58,7 +77,7 @@ def _is_remark(source: str) -> bool:
 
 def read_python(reading: Reading, block: Block) -> None:
     """Read a block of code."""
-    role, sentence = announced(reading)
+    role, wish = announced(reading)
     if reading.latest and _is_bare_value(block.text):
         literal = all(is_literal(part.source) for part in statements(block.text))
         if role is Role.EXPECTED or (literal and _shows(reading)):
@@ -72,12 +91,12 @@ def read_python(reading: Reading, block: Block) -> None:
     for number, statement in enumerate(parts):
         before = parts[number - 1] if number else None
         if added and before and _is_echo(statement, before, parts[: number - 1]):
-            say(reading, added[-1], displayed(statement.source, role, sentence))
+            say(reading, added[-1], _below(statement.source, role, wish))
             continue
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement), session=False))
     if role is Role.CONTRAST and added:
-        say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=sentence))
+        say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=wish))
     close_block(reading, added)
 
 

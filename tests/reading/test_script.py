@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,30 @@ def test_words_above_code_are_about_it_where_they_point_ahead() -> None:
     behind = said(f"{first}It raises a `KeyError`.{code}")
     assert [(kind, role) for kind, role, _ in behind["f(1)"]] == [("raises", "observed")]
     assert behind["g(2)"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "shown", "wanted"),
+    [
+        ("`slugify('a b')` should return `'a-b'`:", "slugify('a b')", "'a b'", "'a-b'"),
+        ('I expect `parse("1")` to be `1`, but:', 'parse("1")', "'1'", "1"),
+        ("## Expected\n\nIt should be `2`:", "money.half(4)", "3", "2"),
+    ],
+)
+def test_a_session_below_a_stated_value_shows_the_complaint(
+    words: str, code: str, shown: str, wanted: str
+) -> None:
+    found = said(f"Title\n\n{words}\n\n```\n>>> {code}\n{shown}\n```\n")[code]
+    assert found == [("value", "shown", shown), ("value", "expected", wanted)]
+    kept = said(f"Title\n\n{words}\n\n```\n>>> {code}\n{wanted}\n```\n")[code]
+    assert kept == [("value", "expected", wanted), ("value", "expected", wanted)]
+
+
+def test_what_should_work_is_shown_failing() -> None:
+    found = said("Title\n\nThis should work:\n\n>>> f(0)\nValueError: no\n")["f(0)"]
+    assert [(kind, role) for kind, role, _ in found] == [("raises", "shown"), ("works", "expected")]
+    printed = said("Title\n\nThis should print:\n\n>>> f(0)\n1\n")["f(0)"]
+    assert printed == [("value", "expected", "1")]
 
 
 def test_inline_code_comes_last_and_once() -> None:

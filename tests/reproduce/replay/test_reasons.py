@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.types import REPRODUCES
 from tests.reproduce.replay.test_replay import attempt, candidates
 
 
@@ -150,3 +151,12 @@ def test_set_up_of_a_wrong_value_is_kept_whole(engine: Engine) -> None:
     report = f"fill() is off\n\n```python\n{shown}\n```\n\ngives `[[11]]`.\n"
     (best, *_) = candidates(attempt(engine, report))
     assert (best.test.source or "").count("box.fill(") == 12
+
+
+def test_a_stated_value_above_the_session_that_breaks_it_reproduces(engine: Engine) -> None:
+    session = (
+        "`double(2)` should be `4`:\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n```\n"
+    )
+    kind, last, confidence = found(engine, session)[0]
+    assert (kind, last) == ("equals-expected", "assert double(2) == 4")
+    assert confidence >= REPRODUCES
