@@ -87,7 +87,7 @@ def draw_actions(axes: Axes, runs: Iterable[Acted], strategy: str) -> None:
 
 def draw_steps(axes: Axes, runs: Iterable[Acted], strategy: str) -> None:
     """Draw how many steps the runs take."""
-    lengths = [len(run.actions) for run in runs if run.ending]
+    lengths = [len(run.actions) for run in runs if run.endings]
     most = max(lengths)
     axes.hist(lengths, bins=[at + 0.5 for at in range(most + 1)], color="0.6", edgecolor="0.0")
     axes.set_xlabel("steps")

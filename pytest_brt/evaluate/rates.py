@@ -130,7 +130,7 @@ def coverage_of(bugs: Iterable[Reproduced], strategy: str) -> list[Covered]:
 
 
 class Acted(Protocol):
-    """A run that may have had a dialogue."""
+    """A run that may have asked a model."""
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -138,8 +138,8 @@ class Acted(Protocol):
         ...
 
     @property
-    def ending(self) -> str:
-        """Why it ended; "" when there was none."""
+    def endings(self) -> tuple[str, ...]:
+        """Why the dialogue, or else each sample, ended; empty when there was none."""
         ...
 
 
@@ -147,6 +147,7 @@ class Acted(Protocol):
 class Behaviour:
     """What one strategy's dialogues were made of (paper 001, RQ1)."""
 
+    #: Dialogues; samples of a strategy that has none.
     runs: int
     #: Per step, from the first on, how often each action was taken.
     by_step: tuple[tuple[tuple[str, int], ...], ...]
@@ -162,17 +163,18 @@ def runs_of(bugs: Iterable[Reproduced], strategy: str) -> list[Told]:
 
 def behaviour(runs: Iterable[Acted]) -> Behaviour:
     """Return what the dialogues of `runs` did; replies without an action are "other"."""
-    told = [run for run in runs if run.ending]
+    told = [run for run in runs if run.endings]
+    endings = Counter(ending for run in told for ending in run.endings)
     lines = [[action or "other" for action in run.actions] for run in told]
     longest = max(map(len, lines), default=0)
     steps = [Counter(line[at] for line in lines if at < len(line)) for at in range(longest)]
     pairs = Counter(f"{one}→{other}" for line in lines for one, other in pairwise(line))
     return Behaviour(
-        runs=len(told),
+        runs=endings.total(),
         by_step=tuple(_counted(step) for step in steps),
         actions=_counted(Counter(action for line in lines for action in line)),
         bigrams=_counted(pairs),
-        endings=_counted(Counter(run.ending for run in told)),
+        endings=_counted(endings),
     )
 
 

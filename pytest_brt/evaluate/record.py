@@ -93,9 +93,10 @@ class Told:
     index: int
     considered: int
     candidates: int
-    #: Names of the actions in order, and why the dialogue ended; empty without a model.
+    #: Names of the actions in order; empty without a dialogue.
     actions: tuple[str, ...] = ()
-    ending: str = ""
+    #: Why the dialogue, or else each sample, ended; empty without a model.
+    endings: tuple[str, ...] = ()
     seconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
 
@@ -216,6 +217,11 @@ class RepairRun:
     ending: str = ""
     seconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Why its dialogue ended, as runs of other stages tell it."""
+        return (self.ending,) if self.ending else ()
 
     @property
     def is_right(self) -> bool:

@@ -107,14 +107,14 @@ def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[
 
 
 def _told(attempt: Attempt) -> Told:
-    last = attempt.trajectories[-1] if attempt.trajectories else None
+    ended = attempt.samples or tuple(told.ending for told in attempt.trajectories[-1:])
     return Told(
         strategy=attempt.strategy,
         index=attempt.index,
         considered=len(attempt.tests),
         candidates=len(_candidates(attempt)),
         actions=tuple(step.action for told in attempt.trajectories for step in told.steps),
-        ending=str(last.ending) if last else "",
+        endings=tuple(map(str, ended)),
         seconds=attempt.seconds,
         cost=attempt.cost,
     )

@@ -34,6 +34,17 @@ from pytest_brt.evaluate.record import Ranked, Studied, StudyResult
 from pytest_brt.evaluate.repair_rates import repairers_of, tried
 from pytest_brt.evaluate.repair_tables import repair_tables
 from pytest_brt.evaluate.table import Cell, Table
+from pytest_brt.types import Ending
+
+#: Why a run ended, and what its column is called.
+_ENDED = {
+    Ending.FINISH: "by itself",
+    Ending.STEPS: "steps used up",
+    Ending.LOOP: "in circles",
+    Ending.TOKENS: "out of tokens",
+    Ending.TIME: "out of time",
+    Ending.ERROR: "model failed",
+}
 
 
 def tables_of(result: StudyResult) -> tuple[Table, ...]:
@@ -57,6 +68,7 @@ def tables_of(result: StudyResult) -> tuple[Table, ...]:
             behaviour_table(f"repair-{strategy}", strategy, tried(result, strategy))
             for strategy in repairers_of(result)
         ),
+        _endings(result),
         _cost(result),
     )
     return tuple(table for table in tables if table.rows)
@@ -222,7 +234,6 @@ def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
     for what, counts in (
         ("action", found.actions),
         ("two in a row", found.bigrams[:5]),
-        ("ended by", found.endings),
     ):
         total = sum(count for _, count in (found.bigrams if what == "two in a row" else counts))
         rows += [(what, name, count, count / total) for name, count in counts]
@@ -230,6 +241,27 @@ def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
         name=f"behaviour-{name}",
         title=f"what {found.runs} runs of {strategy} did",
         columns=("what", "name", "times", "share"),
+        rows=tuple(rows),
+        kind="share",
+    )
+
+
+def _endings(result: StudyResult) -> Table:
+    """Return why runs ended, of LIBRO each sample (paper 001, table 5)."""
+    acted: dict[str, Iterable[Acted]] = {
+        name: runs_of(done(result), name) for name in strategies_of(result)
+    }
+    acted |= {f"repair: {name}": tried(result, name) for name in repairers_of(result)}
+    rows: list[tuple[Cell, ...]] = []
+    for name, runs in acted.items():
+        found = behaviour(runs)
+        ends = dict(found.endings)
+        if found.runs:
+            rows.append((name, found.runs, *(ends.get(one, 0) / found.runs for one in _ENDED)))
+    return Table(
+        name="endings",
+        title="why runs ended; of a strategy without dialogues, samples",
+        columns=("strategy", "runs", *_ENDED.values()),
         rows=tuple(rows),
         kind="share",
     )

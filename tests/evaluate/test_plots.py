@@ -44,7 +44,7 @@ def study() -> StudyResult:
         considered=1,
         candidates=1,
         actions=("search", "edit", "<test>"),
-        ending="finish",
+        endings=("finish",),
     )
     ranked = Ranked(
         instance="a",

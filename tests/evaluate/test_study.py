@@ -108,7 +108,7 @@ def test_behaviour_is_counted_over_runs() -> None:
             considered=1,
             candidates=1,
             actions=actions,
-            ending="finish",
+            endings=("finish",),
         )
         for index, actions in enumerate([("search", "edit", "test"), ("edit", "test")])
     )
@@ -118,6 +118,29 @@ def test_behaviour_is_counted_over_runs() -> None:
     assert found.bigrams == (("edit→test", 2), ("search→edit", 1))
     assert found.by_step[0] == (("edit", 1), ("search", 1))
     assert found.endings == (("finish", 2),)
+
+
+def test_why_runs_ended_is_told_of_samples_too() -> None:
+    samples = ("finish",) * 41 + ("tokens",) * 9
+    libro = Told(strategy="libro", index=0, considered=9, candidates=1, endings=samples)
+    agent = [
+        Told(strategy="agent", index=at, considered=1, candidates=0, endings=(ending,))
+        for at, ending in enumerate(("finish", "finish", "steps", "error"))
+    ]
+    result = StudyResult(
+        version="1",
+        dataset="d",
+        settings=Settings(strategies=("libro", "agent", "replay")),
+        instances=(("1", "r"),),
+        extents=("single-line",),
+        reproduced=(Reproduced(instance="1", repo="r", runs=(libro, *agent)),),
+    )
+    table = next(one for one in tables_of(result) if one.name == "endings")
+    assert table.columns[2:5] == ("by itself", "steps used up", "in circles")
+    assert table.rows == (
+        ("libro", 50, 0.82, 0.0, 0.0, 0.18, 0.0, 0.0),
+        ("agent", 4, 0.5, 0.25, 0.0, 0.0, 0.0, 0.25),
+    )
 
 
 @pytest.mark.parametrize(

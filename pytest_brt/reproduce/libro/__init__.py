@@ -16,7 +16,6 @@ def _attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     settings = LibroSettings(
         samples=bench.samples or LibroSettings().samples,
         threshold=bench.agree,
-        keep=bench.keep,
         repeat=bench.repeat,
         index=index,
     )

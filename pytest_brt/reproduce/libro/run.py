@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
 from pytest_brt.errors import OutOfTime
-from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.context import Hints, gather_hints
 from pytest_brt.reproduce.cuts import Cut
@@ -28,10 +28,16 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.written.facts import read_facts
 from pytest_brt.reproduce.written.make import Maker
 from pytest_brt.reproduce.written.small import made_small
-from pytest_brt.types import Attempt, Issue, JudgedTest
+from pytest_brt.types import Attempt, Ending, Issue, JudgedTest
 
 #: Candidates that are made small.
 _SMALL = 5
+_ENDINGS = {
+    Finish.STOP: Ending.FINISH,
+    Finish.LENGTH: Ending.TOKENS,
+    Finish.TIME: Ending.TIME,
+    Finish.LOOP: Ending.LOOP,
+}
 #: Samples from which on it says something that no two of them agree.
 MANY = 10
 
@@ -82,6 +88,8 @@ class Libro:
         self.hints = replace(found, python=version)
         self.facts = read_facts(issue)
         self.notes: list[str] = []
+        #: How each sample ended.
+        self.endings: list[Ending] = []
         self._batches = 0
         form = settings.form
         known = bool(self.hints.files)
@@ -129,13 +137,15 @@ class Libro:
             facts=settings.facts,
         )
         self.notes += [note for note in notes if note not in self.notes]
-        self.pool.add(self._answers(prompt), seed)
+        answers = self._answers(prompt)
+        self.endings += [_ENDINGS[answer.finish] for answer in answers]
+        self.pool.add([answer.text for answer in answers], seed)
         if settings.repairs and not self.asker.over:
             mended = self.pool.mend(self._mend, settings.repairs)
             if mended:
                 self.bench.say(f"{mended} tests that lacked names were written again")
 
-    def _answers(self, prompt: Prompt) -> tuple[str, ...]:
+    def _answers(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the samples; those of an interrupted run are not asked for again."""
         self._batches += 1
         journal = self.bench.journal
@@ -146,13 +156,13 @@ class Libro:
             f"batch-{self._batches}",
             str(prompt.samples),
         )
-        known = journal.get(tuple[str, ...], *names) if journal else None
+        known = journal.get(tuple[Completion, ...], *names) if journal else None
         if known is not None:
             return known
-        texts = tuple(answer.text for answer in self.asker.ask(prompt))
+        answers = self.asker.ask(prompt)
         if journal:
-            journal.put(texts, *names)
-        return texts
+            journal.put(answers, *names)
+        return answers
 
     def _mend(self, entry: Entry) -> str:
         if self.asker.over:
@@ -208,6 +218,9 @@ def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings)
         work.draw(settings.samples)
     except (PromptTooLong, OutOfTime) as problem:
         work.notes.append(str(problem))
+        if not work.endings:
+            late = isinstance(problem, OutOfTime)
+            work.endings += [Ending.TIME if late else Ending.TOKENS] * settings.samples
     tests = work.tests()
     found = any(item.judgement.candidate for item in tests)
     return Attempt(
@@ -218,6 +231,7 @@ def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings)
         notes=(*work.notes, *(() if found else work.pool.notes())),
         seconds=time.monotonic() - begin,
         cost=work.asker.cost,
+        samples=tuple(work.endings),
     )
 
 

@@ -15,7 +15,7 @@ from pytest_brt.model.base import Completion, Model, Prompt, Role
 from pytest_brt.reproduce.libro import STRATEGY
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings, libro
-from pytest_brt.types import Attempt, JudgedTest, Verdict
+from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 from tests.reproduce.examples import (
     bench_for,
     issue_of,
@@ -190,6 +190,7 @@ def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
     assert (batch.samples, batch.purpose) == (6, "libro")
     assert (batch.sampling.temperature, batch.sampling.top_p) == (0.7, 0.95)
     assert (repair.samples, repair.purpose) == (1, "repair")
+    assert attempt.samples == (Ending.FINISH,) * 6
     told = batch.messages[-1].text
     # The file with the bug and the test file, and nothing that replay found out.
     assert "`src/humanize/time.py`" in told
@@ -280,7 +281,8 @@ def test_many_samples_must_agree_and_few_need_not(
     ]
     passing = ["def test_p():\n    assert humanize\n"] * (samples - len(values))
     script = "".join(f"=== reply\n{test}" for test in (*tests, *passing))
-    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=samples)
+    # What is kept as files is another matter: all of them rank patches.
+    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=samples, keep=1)
     assert len(candidates(STRATEGY.attempt(issue_of(NAME), 0, bench))) == shown
 
 
@@ -292,3 +294,4 @@ def test_a_prompt_that_cannot_fit_is_told_and_no_error(
     made = libro(issue_of(NAME), index, bench_for(engine, model), LibroSettings())
     assert made.tests == ()
     assert "tokens too long for a context of 60" in made.notes[0]
+    assert made.samples == (Ending.TOKENS,) * 50
