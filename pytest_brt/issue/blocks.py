@@ -45,7 +45,7 @@ class _Open:
 
 def split_blocks(text: str) -> tuple[Block, ...]:
     """Split a report into blocks. Any text is accepted; code outside of fences is found too."""
-    text = _blank_comments(text)
+    text = without_comments(text)
     lines = _pre_to_fences(text).split("\n")
     blocks: list[Block] = []
     prose = _Open(lines=[], start=1)
@@ -96,8 +96,8 @@ def _with_title(blocks: list[Block]) -> tuple[Block, ...]:
     return (title, body, *blocks[1:])
 
 
-def _blank_comments(text: str) -> str:
-    """Remove HTML comments (templates are full of them), keeping the line count."""
+def without_comments(text: str) -> str:
+    """Return `text` without HTML comments, which no reader sees; the lines keep their numbers."""
     end = text.rfind("-->") + 3  # past it no comment ends, and each look for that takes long
     return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text[:end]) + text[end:]
 

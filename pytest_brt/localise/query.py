@@ -35,17 +35,14 @@ _OF_BLOCK = {
     BlockKind.REPL: Source.CODE,
     BlockKind.FILE: Source.CODE,
 }
-_NOISE = re.compile(
-    r"https?://\S+|<!--.*?(?:-->|\Z)|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M | re.S
-)
+_NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
 _INLINE = re.compile(r"`+([^`\n]+)`+")
 #: What no English word looks like: an underscore or a capital inside, a call, a code like E501.
 _CODE_LIKE = re.compile(
     r"\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
 )
 _SAID = re.compile(
-    r"^[^\S\n]*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Warning)|WARNING|ERROR"
-    r"|[\w./\\-]+\.\w+:\d+(?::\d+)?):[^\S\n]*(?!in \S+$)(\S.+)$",
+    r"^[^\S\n]*(?:[\w.]*(?:Error|Exception|Warning)|[\w./\\-]+\.\w+:\d+(?::\d+)?):[^\S\n]*(\S.+)$",
     re.M,
 )
 #: What stands in any report, and in the comments of any code.
