@@ -12,7 +12,7 @@ from pytest_brt.shown import on_a_line, say
 
 if TYPE_CHECKING:
     from pytest_brt.execute.subject import Subject
-    from pytest_brt.report.evidence import Setting
+    from pytest_brt.render.evidence import Setting
 
 
 def register(commands: Any) -> None:
@@ -50,7 +50,7 @@ def _recheck(arguments: argparse.Namespace) -> int:
     from pytest_brt.execute.subject import find_subject
     from pytest_brt.plugin.option_values import ENDINGS
     from pytest_brt.rank.recheck import read_folder, recheck
-    from pytest_brt.report.evidence import sha256
+    from pytest_brt.render.evidence import sha256
 
     folder = read_folder(Path(arguments.folder), read_key(arguments.key))
     setting = folder.evidence.setting

@@ -40,7 +40,7 @@ def register(commands: Any) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     from pytest_brt.dialogue.trajectory import read_trajectories
-    from pytest_brt.report.dialogue import Told, as_page, as_text, heading
+    from pytest_brt.render.dialogue import Told, as_page, as_text, heading
     from pytest_brt.store import write_text
 
     folder = Path(arguments.folder)

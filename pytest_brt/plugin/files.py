@@ -97,24 +97,24 @@ class Files:
 
     def _json(self, record: RunRecord) -> str:
         from pytest_brt.rank.choose import selected
-        from pytest_brt.report.json import record_json
+        from pytest_brt.render.json import record_json
 
         chosen = selected(record.ranks, self._options.top, self._options.threshold)
         return to_json(record_json(record, chosen), indent=2) + "\n"
 
     def _sarif(self, record: RunRecord) -> str:
-        from pytest_brt.report.sarif import sarif
+        from pytest_brt.render.sarif import sarif
 
         below = place_in_repository(Path(self._engine.subject.root))
         return to_json(sarif(record, __version__, below), indent=2) + "\n"
 
     def _html(self, record: RunRecord) -> str:
-        from pytest_brt.report.html import html  # jinja2 is slow to import
+        from pytest_brt.render.html import html  # jinja2 is slow to import
 
         return html(record, facts=self._facts(record))
 
     def _markdown(self, record: RunRecord) -> str:
-        from pytest_brt.report.markdown import markdown
+        from pytest_brt.render.markdown import markdown
 
         return markdown(record, facts=self._facts(record))
 
@@ -135,7 +135,7 @@ class Files:
         return tuple(path.as_posix() for path in below)
 
     def _evidence(self, record: RunRecord) -> str:
-        from pytest_brt.report.evidence import evidence_of, files_of, setting_of
+        from pytest_brt.render.evidence import evidence_of, files_of, setting_of
 
         options = self._options
         assert options.record is not None, "asked for"

@@ -16,7 +16,7 @@ from pytest_brt.execute.launch import weaknesses
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.option_values import Write
 from pytest_brt.plugin.options import Options
-from pytest_brt.report.answer import (
+from pytest_brt.render.answer import (
     bug_tests,
     listed,
     of_ranking,
@@ -24,7 +24,7 @@ from pytest_brt.report.answer import (
     place_of,
     tests_of,
 )
-from pytest_brt.report.attempts import (
+from pytest_brt.render.attempts import (
     account,
     by_model,
     columns,
@@ -33,8 +33,8 @@ from pytest_brt.report.attempts import (
     prospect,
     total,
 )
-from pytest_brt.report.repairs import places, repairs
-from pytest_brt.report.table import (
+from pytest_brt.render.repairs import places, repairs
+from pytest_brt.render.table import (
     existing,
     pinned,
     reasons,

@@ -13,7 +13,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.execute.worst import worst
 from pytest_brt.patches import apply_patch
-from pytest_brt.report.evidence import (
+from pytest_brt.render.evidence import (
     MAIN,
     SIGNATURE,
     Evidence,

@@ -23,7 +23,7 @@ from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.rank.choose import selected
 from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.json import record_json
+from pytest_brt.render.json import record_json
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case, Plan

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_brt.report.markdown import markdown
+from pytest_brt.render.markdown import markdown
 from pytest_brt.types import RunRecord
 from tests.rank.rows import broken, row
-from tests.report.test_html import record
+from tests.render.test_html import record
 
 
 def text_of(found: RunRecord) -> str:

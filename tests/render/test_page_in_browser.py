@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.rank.rows import broken, row
-from tests.report.test_html import page_of, record
+from tests.render.test_html import page_of, record
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDTHS = {"wide": 1300, "narrow": 400}

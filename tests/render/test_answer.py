@@ -9,7 +9,7 @@ import pytest
 from pytest_brt.patches.testers import REMARK
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.answer import of_ranking, of_report, place_of, shortcoming
+from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
 from pytest_brt.types import Attempt, Frame, JudgedTest, NotRun, Raised, TestRun, Verdict
 from tests.rank.rows import broken, judged, row
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.report.sarif import sarif
+from pytest_brt.render.sarif import sarif
 from pytest_brt.types import Attempt, Frame, Issue, JudgedTest, Localised, Place, Raised, RunRecord
 from tests.rank.rows import judged
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from jinja2 import Environment
 
-from pytest_brt.report.answer import bug_tests, of_ranking, of_report, tests_of
-from pytest_brt.report.table import existing, note, place
+from pytest_brt.render.answer import bug_tests, of_ranking, of_report, tests_of
+from pytest_brt.render.table import existing, note, place
 from pytest_brt.shown import plain
 from pytest_brt.types import (
     Cell,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.table import (
+from pytest_brt.render.table import (
     MOST,
     existing,
     note,

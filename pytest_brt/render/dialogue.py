@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.report.attempts import cost
+from pytest_brt.render.attempts import cost
 from pytest_brt.shown import plain
 from pytest_brt.types import Cost, Ending, Step
 

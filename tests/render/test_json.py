@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_brt.report.json import result_json
+from pytest_brt.render.json import result_json
 from tests.rank.rows import broken, row
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.report.html import html
+from pytest_brt.render.html import html
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
 from tests.rank.rows import broken, judged, row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_brt.report.table import Line
+from pytest_brt.render.table import Line
 from pytest_brt.types import FoundFix, Localised, Place, Repair, RunRecord
 
 #: Places that are shown.
