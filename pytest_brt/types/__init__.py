@@ -20,6 +20,9 @@ from pytest_brt.types.fix import Localised as Localised
 from pytest_brt.types.fix import Place as Place
 from pytest_brt.types.fix import Repair as Repair
 from pytest_brt.types.fix import distinct as distinct
+from pytest_brt.types.issue import Block as Block
+from pytest_brt.types.issue import BlockKind as BlockKind
+from pytest_brt.types.issue import Issue as Issue
 from pytest_brt.types.oracle import Oracle as Oracle
 from pytest_brt.types.oracle import OracleKind as OracleKind
 from pytest_brt.types.outcome import Frame as Frame
@@ -33,9 +36,6 @@ from pytest_brt.types.rank import NotRun as NotRun
 from pytest_brt.types.rank import Rank as Rank
 from pytest_brt.types.rank import Standing as Standing
 from pytest_brt.types.record import RunRecord as RunRecord
-from pytest_brt.types.report import Block as Block
-from pytest_brt.types.report import BlockKind as BlockKind
-from pytest_brt.types.report import Issue as Issue
 from pytest_brt.types.row import Cell as Cell
 from pytest_brt.types.row import Guarded as Guarded
 from pytest_brt.types.row import PatchResult as PatchResult

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.fix import Localised, Repair
+from pytest_brt.types.issue import Issue
 from pytest_brt.types.rank import NotRun, Rank
-from pytest_brt.types.report import Issue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
