@@ -11,7 +11,7 @@ from pytest_brt.shown import say
 
 if TYPE_CHECKING:
     from pytest_brt.execute.row import TestTarget
-    from pytest_brt.rank.bisect import Bisection, Tried
+    from pytest_brt.revisions.bisect import Bisection, Tried
 
 
 def register(commands: Any) -> None:
@@ -41,8 +41,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
     from pytest_brt.execute.launch import open_engine
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
-    from pytest_brt.rank.bisect import bisect
-    from pytest_brt.rank.history import History
+    from pytest_brt.revisions.bisect import bisect
+    from pytest_brt.revisions.history import History
 
     root = Path(arguments.root).resolve()
     history = History(root)

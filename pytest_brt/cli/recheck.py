@@ -49,8 +49,8 @@ def _recheck(arguments: argparse.Namespace) -> int:
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
     from pytest_brt.plugin.option_values import ENDINGS
-    from pytest_brt.rank.recheck import read_folder, recheck
     from pytest_brt.render.evidence import sha256
+    from pytest_brt.revisions.recheck import read_folder, recheck
 
     folder = read_folder(Path(arguments.folder), read_key(arguments.key))
     setting = folder.evidence.setting

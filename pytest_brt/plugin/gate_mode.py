@@ -17,8 +17,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.options import Options, read_options
-from pytest_brt.rank.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
-from pytest_brt.rank.history import History
+from pytest_brt.revisions.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
+from pytest_brt.revisions.history import History
 from pytest_brt.shown import on_a_line, show
 
 

@@ -10,8 +10,8 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import TestTarget
-from pytest_brt.rank.bisect import Bisection, State, Tried, bisect, judge
-from pytest_brt.rank.history import History
+from pytest_brt.revisions.bisect import Bisection, State, Tried, bisect, judge
+from pytest_brt.revisions.history import History
 from pytest_brt.types import Raised, TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository

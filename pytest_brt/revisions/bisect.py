@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.rank.history import History, Revision
+from pytest_brt.revisions.history import History, Revision
 from pytest_brt.types import Raised, TestRun, Verdict
 
 

@@ -13,7 +13,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard.suite import read_tests
-from pytest_brt.rank.history import History, Revision
+from pytest_brt.revisions.history import History, Revision
 from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 

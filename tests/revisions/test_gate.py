@@ -11,8 +11,8 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.rank.gate import Gate, Gated, Proof, changed_tests, prove, split_range
-from pytest_brt.rank.history import History
+from pytest_brt.revisions.gate import Gate, Gated, Proof, changed_tests, prove, split_range
+from pytest_brt.revisions.history import History
 from pytest_brt.types import TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository

@@ -1,0 +1,1 @@
+"""Git history: the gate of a change, bisection, other branches, and rechecks of old evidence."""
