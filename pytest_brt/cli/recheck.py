@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.errors import UsageProblem
 from pytest_brt.shown import on_a_line, say
 
@@ -119,7 +120,7 @@ def read_key(path: str | None) -> bytes | None:
     if path is None:
         return None
     try:
-        key = Path(path).read_bytes().strip()
+        key = read_bounded(Path(path), 1 << 20).strip()
     except OSError as error:
         raise UsageProblem(f"--key: cannot read {path!r}: {error.strerror}") from error
     if not key:

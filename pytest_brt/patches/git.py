@@ -167,7 +167,8 @@ def _own_folder(repository: Repository | None) -> Iterator[dict[str, str]]:
         own = Path(name)
         parts = ("objects", "refs", "packed-refs", "reftable", "shallow")
         links = [repository.git / "index", *(repository.common / part for part in parts)]
-        _check_kinds([*links, *_below(repository.common)])
+        odd = (path for part in ("objects", "refs") for path in _below(repository.common / part))
+        _check_kinds([*links, *odd])
         for kept in links:
             if kept.exists():
                 (own / kept.name).symlink_to(kept.resolve())
@@ -177,11 +178,17 @@ def _own_folder(repository: Repository | None) -> Iterator[dict[str, str]]:
         yield {"GIT_DIR": name, "GIT_WORK_TREE": str(repository.work)}
 
 
-def _below(common: Path) -> Iterator[Path]:
-    """Yield what git opens whatever it is asked: refs, packs, and where other objects are."""
-    for folder in ("refs", "objects/info", "objects/pack"):
-        for at, _, names in os.walk(common / folder):
-            yield from (Path(at, name) for name in names)
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield what lies below `folder` and is neither a file nor a folder of its own."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _below(Path(entry.path))
+                elif not entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path)
+    except FileNotFoundError:
+        return  # a bare minimum of a repository, or one that git packs at this moment
 
 
 def _check_kinds(paths: Iterable[Path]) -> None:

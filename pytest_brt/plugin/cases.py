@@ -65,8 +65,9 @@ def _on_github(source: str) -> tuple[str, str] | None:
 def _ask_gh(source: str, repository: str, number: str) -> bytes:
     """Return an issue on GitHub as gh prints it: the one use of a network, asked for by name."""
     command = ["gh", "issue", "view", number, "--repo", repository, "--json", "title,body"]
+    apart = Path.cwd().anchor  # gh starts git, which would obey the project's configuration
     try:
-        told = subprocess.run(command, capture_output=True, check=False, timeout=60)
+        told = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=apart)
     except FileNotFoundError:
         raise UsageProblem(
             f"--brt-issue: {source!r} is read with GitHub's command gh, which is not installed "

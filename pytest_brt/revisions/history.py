@@ -20,6 +20,11 @@ _FILES = {"100644": False, "100755": True}
 _NOTHING = "000000"
 
 
+#: To see whether a submodule differs, git would run itself in it, with the programs that its own
+#: configuration names. A patch cannot change a submodule's files, so nothing is lost.
+_NO_SUBMODULES = ("--ignore-submodules=all",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """A commit."""
@@ -140,7 +145,7 @@ class History:
         """
         form = ("--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff")
         names = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
-        return self._git("diff", *form, *names, f"HEAD...{branch}", "--")
+        return self._git("diff", *_NO_SUBMODULES, *form, *names, f"HEAD...{branch}", "--")
 
     def _described(self, sha: str) -> Revision:
         form = "%cs %an: %s"
@@ -150,7 +155,7 @@ class History:
     def _differing(self, *revisions: str) -> list[_Entry]:
         """Return what differs between one revision and the working tree, or between two."""
         options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
-        fields = self._git("diff", *options, *revisions, "--").split(b"\0")
+        fields = self._git("diff", *_NO_SUBMODULES, *options, *revisions, "--").split(b"\0")
         entries = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
             old_mode, new_mode, old, _, _ = head.decode().lstrip(":").split(" ")

@@ -159,6 +159,36 @@ def test_no_pipe_or_device_in_a_repository_is_waited_for(
     assert time.monotonic() - start < 30
 
 
+def test_no_program_of_a_submodule_is_run(marked: tuple[Path, Path], tmp_path: Path) -> None:
+    inner, mark = marked
+    root = tmp_path / "outer"
+    root.mkdir()
+    _git(root, "init", "-q", "-b", "main")
+    inner.rename(root / "part")
+    inner = root / "part"
+    _git(root, "-c", "core.fsmonitor=false", "add", "part")  # as a link to its commit
+    _git(root, "commit", "-q", "-m", "one")
+    os.utime(inner / "a.txt", (2, 2))
+    mark.unlink(missing_ok=True)
+    for setting in ("diff.ignoreSubmodules=none", "diff.submodule=diff", "submodule.recurse=true"):
+        _git(root, "config", *setting.split("="))
+    history = History(root)
+    assert history.changes_to(history.revision("main")) == ()
+    assert not mark.exists()
+    _git(root, "status")  # what git does by itself
+    assert mark.exists()
+
+
+def test_no_object_that_is_a_pipe_is_waited_for(marked: tuple[Path, Path]) -> None:
+    git = marked[0] / ".git"
+    head = History(marked[0]).revision("main").sha
+    loose = git / "objects" / head[:2] / head[2:]
+    loose.unlink()
+    os.mkfifo(loose)
+    with pytest.raises(UsageProblem, match=f"{head[2:]}' is a pipe"):
+        History(marked[0]).revision("main")
+
+
 @pytest.mark.parametrize("part", ["HEAD", "objects", "../.git"])
 def test_a_repository_whose_own_files_are_pipes_is_none(
     marked: tuple[Path, Path], part: str
