@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pytest_brt.code.normal import test_key
 from pytest_brt.oracle.judge import failure_key
+from pytest_brt.reproduce.model_tests.confidence import with_agreement
 from pytest_brt.reproduce.select import dropped
-from pytest_brt.reproduce.written.confidence import with_agreement
 from pytest_brt.types import Attempt, JudgedTest
 
 

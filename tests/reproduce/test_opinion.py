@@ -26,7 +26,7 @@ from pytest_brt.reproduce.opinion import (
 )
 from pytest_brt.types import JudgedTest, Oracle, OracleKind
 from tests.reproduce.examples import scripted
-from tests.reproduce.written.test_judge import judged, run
+from tests.reproduce.model_tests.test_judge import judged, run
 
 ISSUE = read_issue(
     "# f() is wrong\n\nf(1) gives 'a-b'.\nIt should give `ab`, as f(2) does.", "i.md"

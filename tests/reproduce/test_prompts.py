@@ -22,7 +22,7 @@ from pytest_brt.reproduce.opinion import judge_prompt
 from pytest_brt.reproduce.session import Stance
 from pytest_brt.types import Issue
 from tests.reproduce.golden import check
-from tests.reproduce.written.test_judge import judged, run
+from tests.reproduce.model_tests.test_judge import judged, run
 from tests.trees import write_tree
 
 REPORT = """\

@@ -24,8 +24,8 @@ from pytest_brt.reproduce.fit import (
     fitted,
     shorten,
 )
+from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.shown import show_file
-from pytest_brt.reproduce.written.make import Maker, Written
 from pytest_brt.types import CandidateTest, Cost, Origin, Step
 
 #: Characters of the test file: per token of context, and at most.

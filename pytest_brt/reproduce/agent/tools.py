@@ -19,7 +19,7 @@ from pytest_brt.reproduce.agent.kit import Kit, tests_in
 from pytest_brt.reproduce.agent.log import log_of, overall
 from pytest_brt.reproduce.agent.search import search
 from pytest_brt.reproduce.agent.show import show
-from pytest_brt.reproduce.written.facts import read_facts
+from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.types import CandidateTest, Step, TestRun, Verdict
 
 CAT = ActionSpec(

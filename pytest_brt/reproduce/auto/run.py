@@ -28,11 +28,11 @@ from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
+from pytest_brt.reproduce.model_tests.facts import read_facts
+from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.reproduce.written.facts import read_facts
-from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
 
 #: A test that is at least so likely F→P is enough.

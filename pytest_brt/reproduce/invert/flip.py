@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pytest_brt.reading.compare import Likeness, likeness
-from pytest_brt.reproduce.written.layout import laid_out
+from pytest_brt.reproduce.model_tests.layout import laid_out
 from pytest_brt.syntax import parse
 
 

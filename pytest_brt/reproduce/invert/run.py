@@ -26,12 +26,12 @@ from pytest_brt.reproduce.invert.prompt import LONGEST_PLAN, Questions
 from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.talk import Talk
 from pytest_brt.reproduce.invert.tries import Tried, Tries
+from pytest_brt.reproduce.model_tests.facts import read_facts
+from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.session import Stance
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.reproduce.written.facts import read_facts
-from pytest_brt.reproduce.written.make import Maker
 from pytest_brt.types import Attempt, Ending, Issue, Verdict
 
 #: Characters that a plan may be longer than it was told to be.

@@ -13,12 +13,12 @@ from pytest_brt.execute.reports import API_MISMATCH
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.reproduce.invert.flip import flipped
+from pytest_brt.reproduce.model_tests.confidence import Signs
+from pytest_brt.reproduce.model_tests.judge import judge_written
+from pytest_brt.reproduce.model_tests.make import Maker, Written
+from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.model_tests.split import split_tests
 from pytest_brt.reproduce.opinion import Opinion, with_opinion
-from pytest_brt.reproduce.written.confidence import Signs
-from pytest_brt.reproduce.written.judge import judge_written
-from pytest_brt.reproduce.written.make import Maker, Written
-from pytest_brt.reproduce.written.small import made_small
-from pytest_brt.reproduce.written.split import split_tests
 from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, TestRun, Verdict
 
 #: Lines of a failure that a model is shown.

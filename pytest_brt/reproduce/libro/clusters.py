@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_brt.oracle.facts import Facts, catches_named, matches
 from pytest_brt.oracle.judge import failure_key
-from pytest_brt.reproduce.written.confidence import count_tokens
+from pytest_brt.reproduce.model_tests.confidence import count_tokens
 from pytest_brt.types import CandidateTest, TestRun
 
 

@@ -23,11 +23,11 @@ from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.pool import Entry, Pool
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
+from pytest_brt.reproduce.model_tests.facts import read_facts
+from pytest_brt.reproduce.model_tests.make import Maker
+from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.select import dropped
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.reproduce.written.facts import read_facts
-from pytest_brt.reproduce.written.make import Maker
-from pytest_brt.reproduce.written.small import made_small
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest
 
 #: Candidates that are made small.

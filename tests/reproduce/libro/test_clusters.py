@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_brt.reproduce.libro.clusters import Failing, agreement, cluster, round_robin
-from tests.reproduce.written.test_judge import CRASH, PRODUCT, WRONG, candidate, run
+from tests.reproduce.model_tests.test_judge import CRASH, PRODUCT, WRONG, candidate, run
 
 
 def failing(

@@ -9,9 +9,9 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
 from pytest_brt.codec import content_id
 from pytest_brt.oracle.write import slug
-from pytest_brt.reproduce.written.reply import code_in
-from pytest_brt.reproduce.written.settle import settle
-from pytest_brt.reproduce.written.split import split_tests
+from pytest_brt.reproduce.model_tests.reply import code_in
+from pytest_brt.reproduce.model_tests.settle import settle
+from pytest_brt.reproduce.model_tests.split import split_tests
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 

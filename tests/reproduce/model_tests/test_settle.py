@@ -13,13 +13,13 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.placing import place
 from pytest_brt.errors import EditProblem
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.written.make import Maker
-from pytest_brt.reproduce.written.reply import parses
-from pytest_brt.reproduce.written.settle import Settled, settle
-from pytest_brt.reproduce.written.split import Single
+from pytest_brt.reproduce.model_tests.make import Maker
+from pytest_brt.reproduce.model_tests.reply import parses
+from pytest_brt.reproduce.model_tests.settle import Settled, settle
+from pytest_brt.reproduce.model_tests.split import Single
 from pytest_brt.types import Origin
-from tests.reproduce.written.test_reply import PIECES
-from tests.reproduce.written.test_split import CODE
+from tests.reproduce.model_tests.test_reply import PIECES
+from tests.reproduce.model_tests.test_split import CODE
 from tests.trees import write_tree
 
 FILES = {

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.issue.load import read_issue
 from pytest_brt.oracle.facts import Facts, actual_value, catches_named, is_quoted, matches, states
-from pytest_brt.reproduce.written.facts import read_facts
+from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.types import Raised
 
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.reproduce.written.layout import laid_out
-from pytest_brt.reproduce.written.reply import parses
+from pytest_brt.reproduce.model_tests.layout import laid_out
+from pytest_brt.reproduce.model_tests.reply import parses
 from pytest_brt.syntax import is_constant, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

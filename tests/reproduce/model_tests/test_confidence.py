@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.written.confidence import AGREEMENT, Signs, confidence, count_tokens
+from pytest_brt.reproduce.model_tests.confidence import AGREEMENT, Signs, confidence, count_tokens
 
 
 def value(**signs: object) -> float:

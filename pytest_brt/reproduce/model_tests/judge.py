@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_brt.execute.reports import API_MISMATCH
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
 from pytest_brt.oracle.judge import Rating, is_misuse, judge
-from pytest_brt.reproduce.written.confidence import Signs, confidence, count_tokens
+from pytest_brt.reproduce.model_tests.confidence import Signs, confidence, count_tokens
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
 
 #: Exceptions of a test that only lacks an import, a name or a fixture.

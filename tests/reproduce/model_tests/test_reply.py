@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.written.reply import code_in, parses
+from pytest_brt.reproduce.model_tests.reply import code_in, parses
 
 PIECES = st.sampled_from(
     [

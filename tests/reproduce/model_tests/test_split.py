@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.written.reply import code_in, parses
-from pytest_brt.reproduce.written.split import MOST, split_tests
-from tests.reproduce.written.test_reply import PIECES
+from pytest_brt.reproduce.model_tests.reply import code_in, parses
+from pytest_brt.reproduce.model_tests.split import MOST, split_tests
+from tests.reproduce.model_tests.test_reply import PIECES
 
 CODE = '''\
 """Tests of f."""
