@@ -42,8 +42,8 @@ from pytest_brt.issue import load_issue
 from pytest_brt.localise.suspects import Key
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.context import functions_run, gather_hints
-from pytest_brt.reproduce.shown import show_suspects
+from pytest_brt.reproduce.prompting.context import functions_run, gather_hints
+from pytest_brt.reproduce.prompting.shown import show_suspects
 from pytest_brt.types import Issue
 
 #: Hexadecimal digits of the first half.

@@ -32,9 +32,9 @@ from pytest_brt.model.base import Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.opening import opening
-from pytest_brt.reproduce.context import gather_hints
 from pytest_brt.reproduce.invert.prompt import Questions
 from pytest_brt.reproduce.libro.prompt import Form, sampling_prompt
+from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue
 

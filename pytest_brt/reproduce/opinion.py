@@ -20,9 +20,9 @@ from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Samplin
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import rescored
-from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
-from pytest_brt.reproduce.fit import bug_values, fitted
+from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.fit import bug_values, fitted
 from pytest_brt.types import Issue, JudgedTest, OracleKind
 
 #: Lines of the failure that are shown.

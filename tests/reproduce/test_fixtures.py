@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_brt.code.index import open_index
-from pytest_brt.reproduce.context import fixtures_for
+from pytest_brt.reproduce.prompting.context import fixtures_for
 from tests.trees import write_tree
 
 FILES = {

@@ -15,8 +15,6 @@ from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.reproduce.asking import answer_room, seed_of
-from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.opinion import (
     Opinion,
     is_in_report,
@@ -24,6 +22,8 @@ from pytest_brt.reproduce.opinion import (
     opinion_of,
     with_opinion,
 )
+from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.types import JudgedTest, Oracle, OracleKind
 from tests.reproduce.examples import scripted
 from tests.reproduce.model_tests.test_judge import judged, run

@@ -13,13 +13,13 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.cuts import Cut
-from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.invert.prompt import Questions
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.opinion import judge_prompt
-from pytest_brt.reproduce.session import Stance
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.cuts import Cut
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
+from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.types import Issue
 from tests.reproduce.golden import check
 from tests.reproduce.model_tests.test_judge import judged, run

@@ -13,10 +13,10 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_model
-from pytest_brt.reproduce.cuts import Cut
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import LibroSettings, libro
+from pytest_brt.reproduce.prompting.cuts import Cut
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
 from tests.rounds import rounds

@@ -17,15 +17,15 @@ from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
-from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
-from pytest_brt.reproduce.fit import (
+from pytest_brt.reproduce.model_tests.make import Maker, Written
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.fit import (
     PromptTooLong,
     bug_values,
     fitted,
     shorten,
 )
-from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.shown import show_file
+from pytest_brt.reproduce.prompting.shown import show_file
 from pytest_brt.types import CandidateTest, Cost, Origin, Step
 
 #: Characters of the test file: per token of context, and at most.

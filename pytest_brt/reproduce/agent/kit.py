@@ -13,7 +13,7 @@ from pytest_brt.code.tree import SIGNS, leads_out
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.model.base import Model, Sampling
-from pytest_brt.reproduce.context import Hints
+from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import CandidateTest, Issue, Step
 

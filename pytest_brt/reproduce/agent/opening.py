@@ -11,9 +11,9 @@ from pytest_brt.model.base import Message, Prompt
 from pytest_brt.reproduce.agent.editing import new_test_path
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.tools import SPECS
-from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
-from pytest_brt.reproduce.fit import (
+from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.fit import (
     PromptTooLong,
     bug_values,
     fitted,

@@ -19,12 +19,12 @@ from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
 from pytest_brt.reproduce.agent.opening import Opening, opening
 from pytest_brt.reproduce.agent.tools import tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
-from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.model_tests.confidence import Signs
 from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.judge import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajectory

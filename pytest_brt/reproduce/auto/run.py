@@ -21,9 +21,6 @@ from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
 from pytest_brt.reproduce.auto.together import together
-from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.cuts import Cut, cut_report, says_less
-from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.prompt import Form
@@ -31,6 +28,9 @@ from pytest_brt.reproduce.libro.run import Libro, LibroSettings
 from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.replay import STRATEGY as REPLAY
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict

@@ -20,8 +20,6 @@ from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.asking import Asker, seed_of
-from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.fit import PromptTooLong, whole_sentences
 from pytest_brt.reproduce.invert.prompt import LONGEST_PLAN, Questions
 from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.talk import Talk
@@ -29,8 +27,10 @@ from pytest_brt.reproduce.invert.tries import Tried, Tries
 from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.fit import PromptTooLong, whole_sentences
+from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
-from pytest_brt.reproduce.session import Stance
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, Verdict
 

@@ -11,9 +11,9 @@ from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
-from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.cuts import Cut, cut_report, shortened_report
-from pytest_brt.reproduce.fit import bug_values, fitted, listings_of, with_listings
+from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.fit import bug_values, fitted, listings_of, with_listings
 from pytest_brt.types import Issue
 
 #: Tokens of a prompt; long reports take more.

@@ -17,15 +17,15 @@ from pytest_brt.code.normal import test_key
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.reproduce.asking import Asker, seed_of
-from pytest_brt.reproduce.context import Hints, gather_hints
-from pytest_brt.reproduce.cuts import Cut
-from pytest_brt.reproduce.fit import PromptTooLong
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.pool import Entry, Pool
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.cuts import Cut
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.select import dropped
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest

@@ -9,8 +9,8 @@ from functools import partial
 from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Prompt
-from pytest_brt.reproduce.context import Hints
-from pytest_brt.reproduce.shown import show_suspects, show_tests
+from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.shown import show_suspects, show_tests
 from pytest_brt.types import Issue
 
 #: Characters of code in a prompt, however much room there is.

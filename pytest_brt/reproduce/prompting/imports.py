@@ -12,7 +12,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.localise.suspects import Suspect
 from pytest_brt.observe.watch import Seen
-from pytest_brt.reproduce.session import IMPORTS
+from pytest_brt.reproduce.prompting.transcript import IMPORTS
 from pytest_brt.types import Issue
 
 #: Places of the bug whose imports are told, files that they are in, and imports in all.

@@ -7,7 +7,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.slices import GAP, sliced
+from pytest_brt.reproduce.prompting.slices import GAP, sliced
 from pytest_brt.syntax import parse
 
 FUNCTION = '''\

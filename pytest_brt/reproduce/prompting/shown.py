@@ -16,7 +16,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
 from pytest_brt.localise.suspects import Suspect
-from pytest_brt.reproduce.slices import GAP, head_end, sliced
+from pytest_brt.reproduce.prompting.slices import GAP, head_end, sliced
 from pytest_brt.syntax import bound_targets, first_line, is_constant, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

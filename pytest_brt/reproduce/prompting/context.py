@@ -20,9 +20,9 @@ from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Key, Suspect, find_suspects, rank_files
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.imports import imports_of
-from pytest_brt.reproduce.session import IMPORTS, Stance, session_of, stance_of
-from pytest_brt.reproduce.shown import MOST_TESTS, show_tests
+from pytest_brt.reproduce.prompting.imports import imports_of
+from pytest_brt.reproduce.prompting.shown import MOST_TESTS, show_tests
+from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
 from pytest_brt.types import Attempt, Issue
 
 #: Fixtures that are shown, and characters of all of them together.

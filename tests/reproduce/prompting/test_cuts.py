@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.cuts import Cut, cut_report, says_less, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less, shortened_report
 
 TITLE = "slugify needs a shorter option for dashes"
 

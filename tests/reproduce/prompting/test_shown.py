@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.localise.suspects import Suspect
-from pytest_brt.reproduce.shown import Page, show, show_file, show_suspects, show_tests
+from pytest_brt.reproduce.prompting.shown import Page, show, show_file, show_suspects, show_tests
 from tests.trees import write_tree
 
 MODULE = '''\
