@@ -1,4 +1,4 @@
-"""``pytest-brt demo``: a small project with a bug, a report and three patches, and what comes out."""
+"""``pytest-brt demo``: a small project with a bug, a report and patches, and what comes out."""
 
 from __future__ import annotations
 
