@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
 from pytest_brt.execute.endings import missing_nodes
 from pytest_brt.execute.line import WorkerGone, WorkerSilent
+from pytest_brt.execute.merge_runs import merge
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.plain import test_deadlines
 from pytest_brt.execute.row import Row, TestTarget, limits_of
@@ -20,7 +21,6 @@ from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import verdicts
 from pytest_brt.execute.views import View
 from pytest_brt.execute.worker import Worker
-from pytest_brt.execute.worst import merge
 from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 
