@@ -53,7 +53,7 @@ def pytest_load_initial_conftests(
     options here already, as pytest-cov does.
     """
     if _is_ours(early_config.known_args_namespace):
-        from pytest_brt.plugin.settings import shed_project_settings
+        from pytest_brt.plugin.mode_items import shed_project_settings
 
         shed_project_settings(early_config, args)
     return (yield)

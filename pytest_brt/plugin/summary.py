@@ -33,7 +33,6 @@ from pytest_brt.render.attempts import (
     prospect,
     total,
 )
-from pytest_brt.render.repairs import places, repairs
 from pytest_brt.render.table import (
     existing,
     pinned,
@@ -108,10 +107,14 @@ class Summary:
         if self.options.write is Write.DIFF and edits and not self.quiet and not ranked:
             self._show_unwritten(reporter, record, edits)
         if record.localised:
+            from pytest_brt.render.repairs import places
+
             reporter.section("where the bug may be")
             for text in places(record):
                 show(reporter, f"  {text}")
         if record.repairs:
+            from pytest_brt.render.repairs import repairs
+
             reporter.section("repairs")
             for line in repairs(record):
                 show(reporter, f"  {line.text}", green=line.good)

@@ -32,10 +32,10 @@ from pytest_brt.types.outcome import Verdict as Verdict
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Patch as Patch
-from pytest_brt.types.rank import NotRun as NotRun
-from pytest_brt.types.rank import Rank as Rank
-from pytest_brt.types.rank import Standing as Standing
+from pytest_brt.types.record import NotRun as NotRun
+from pytest_brt.types.record import Rank as Rank
 from pytest_brt.types.record import RunRecord as RunRecord
+from pytest_brt.types.record import Standing as Standing
 from pytest_brt.types.row import Cell as Cell
 from pytest_brt.types.row import Guarded as Guarded
 from pytest_brt.types.row import PatchResult as PatchResult

@@ -287,7 +287,7 @@ def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:
     assert "reproduce" in rooms
     assert not rooms & {"repair", "localise", "evaluate", "rank", "guard", "patches"}
     assert "pytest_brt.run.repairs" not in ours
-    assert len(ours) < 185
+    assert len(ours) <= 170  # ten of them place the test in a file of the project
 
 
 def test_the_inner_runs_are_inert(

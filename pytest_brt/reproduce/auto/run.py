@@ -31,7 +31,7 @@ from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import PromptTooLong
-from pytest_brt.reproduce.replay import STRATEGY as REPLAY
+from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
 
@@ -80,7 +80,10 @@ class _Auto:
         self.facts = read_facts(issue)
 
     def run(self) -> Attempt:
-        first = REPLAY.attempt(self.issue, self.index, self.bench)
+        settings = ReplaySettings(repeat=self.bench.repeat, keep=self.bench.keep, index=self.index)
+        first = replay(
+            self.issue, engine=self.bench.engine, settings=settings, progress=self.bench.say
+        )
         self._take("replay", first)
         ways: tuple[tuple[str, Callable[[Hints, Workbench], None]], ...] = (
             ("libro", self._libro),

@@ -10,8 +10,8 @@ import pytest
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.journal import Journal
-from pytest_brt.reproduce.agent import RUNS, STRATEGY
 from pytest_brt.reproduce.agent.run import STEPS, AgentSettings, attempt
+from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from tests.conftest import CLAMP_ISSUE, tree_hash
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, problems, replies
@@ -48,7 +48,7 @@ def steps_of(made: Attempt) -> tuple[Step, ...]:
 
 def test_the_defaults_are_those_of_the_paper() -> None:
     settings = AgentSettings()
-    assert (RUNS, STRATEGY.runs, STEPS, settings.steps) == (20, 20, 25, 25)
+    assert (STRATEGIES["agent"].runs, STEPS, settings.steps) == (20, 25, 25)
     assert (settings.temperature, settings.top_p) == (0.2, 0.95)
     assert (settings.facts, settings.versions) == (False, False)
 

@@ -13,8 +13,8 @@ from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.journal import Journal
-from pytest_brt.reproduce.invert import STRATEGY
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
+from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.types import Attempt, Ending, JudgedTest, OracleKind, Verdict
 from tests.reproduce.examples import (
     bench_for,
@@ -85,7 +85,7 @@ def test_empty_table():
 ```
 """
     engine, said = engines[CRASH], list[str]()
-    attempt = STRATEGY.attempt(
+    attempt = STRATEGIES["invert"].attempt(
         issue_of(CRASH), 0, bench_for(engine, scripted(tmp_path, script), said)
     )
     (found,) = candidates(attempt)

@@ -12,7 +12,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.journal import Journal
 from pytest_brt.model.base import Completion, Model, Prompt, Role
-from pytest_brt.reproduce.libro import STRATEGY
+from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings, libro
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
@@ -267,8 +267,11 @@ def test_batches_add_up_and_have_seeds_of_their_own(
 def test_the_strategy_takes_what_the_workbench_says(engine: Engine, tmp_path: Path) -> None:
     script = f"=== always\ndef test_a():\n    assert humanize.{CALL} == '9 hours'\n"
     bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=3, agree=3)
-    assert not candidates(STRATEGY.attempt(issue_of(NAME), 0, bench))
-    assert len(candidates(STRATEGY.attempt(issue_of(NAME), 0, replace(bench, agree=2)))) == 1
+    assert not candidates(STRATEGIES["libro"].attempt(issue_of(NAME), 0, bench))
+    assert (
+        len(candidates(STRATEGIES["libro"].attempt(issue_of(NAME), 0, replace(bench, agree=2))))
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("samples", "shown"), [(3, 3), (10, 0)])
@@ -283,7 +286,7 @@ def test_many_samples_must_agree_and_few_need_not(
     script = "".join(f"=== reply\n{test}" for test in (*tests, *passing))
     # What is kept as files is another matter: all of them rank patches.
     bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=samples, keep=1)
-    assert len(candidates(STRATEGY.attempt(issue_of(NAME), 0, bench))) == shown
+    assert len(candidates(STRATEGIES["libro"].attempt(issue_of(NAME), 0, bench))) == shown
 
 
 def test_a_prompt_that_cannot_fit_is_told_and_no_error(
