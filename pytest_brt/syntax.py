@@ -9,6 +9,7 @@ one lock, and everything that parses takes it.
 from __future__ import annotations
 
 import ast
+import symtable
 import warnings
 from collections.abc import Iterator
 from threading import RLock
@@ -38,6 +39,16 @@ def parse_expression(text: str) -> ast.expr:
         warnings.simplefilter("ignore")
         try:
             return ast.parse(text, mode="eval").body
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error)) from error
+
+
+def symbols(text: str) -> symtable.SymbolTable:
+    """Return what the compiler knows of the names in `text`; raises as `parse` does."""
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return symtable.symtable(text, "<source>", "exec")
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error)) from error
 

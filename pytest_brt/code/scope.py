@@ -8,7 +8,7 @@ import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.syntax import bodies, bound_targets, parse
+from pytest_brt.syntax import bodies, bound_targets, parse, symbols
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
 
@@ -33,7 +33,7 @@ def undefined_names(source: str) -> tuple[UndefinedName, ...]:
         SyntaxError: `source` is not a module.
     """
     tree = parse(source)
-    table = symtable.symtable(source, "<source>", "exec")
+    table = symbols(source)
     bound = _bound_globally(table)
     missing = _global_uses(table) - bound - _BUILTINS
     early = {name for body, given in _scopes(tree) for name in _early(body, given)}
@@ -50,9 +50,16 @@ def bound_names(source: str) -> frozenset[str]:
     Raises:
         SyntaxError: `source` is not a module.
     """
-    parse(source)
-    table = symtable.symtable(source, "<source>", "exec")
-    return frozenset(_bound_globally(table))
+    return frozenset(_bound_globally(symbols(source)))
+
+
+def read_names(source: str) -> frozenset[str]:
+    """Return the names that `source` looks up among the module's, at any depth.
+
+    Raises:
+        SyntaxError: `source` is not a module.
+    """
+    return frozenset(_global_uses(symbols(source)))
 
 
 def _bound_globally(table: symtable.SymbolTable) -> set[str]:

@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse, symbols
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
@@ -37,10 +37,11 @@ class Statement:
 
 
 def parses(source: str) -> bool:
-    """Say whether `source` is Python of the version that runs us."""
+    """Say whether `source` is Python of the version that runs us, whose names mean something."""
     try:
         parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        symbols(source)
+    except SyntaxError:
         return False
     return True
 
@@ -51,9 +52,11 @@ def statements(text: str) -> tuple[Statement, ...]:
     What cannot be repaired is left out, one line at a time, so that any text is accepted.
     """
     text = textwrap.dedent(re.sub(r"\r\n?", "\n", text))  # as Python counts lines
-    if not parses(text):
-        text = text.translate(_SMART) if not parses(text) else text
     lines = text.split("\n")[:_MOST_LINES]
+    text = "\n".join(lines)
+    if not parses(text):
+        text = text.translate(_SMART)
+        lines = text.split("\n")
     pieces = _whole(text) if parses(text) and not _POINTER.search(text) else None
     if pieces is None:
         pieces = _piecemeal(lines)

@@ -72,3 +72,7 @@ def test_whatever_comes_out_of_broken_code_parses(lines: list[str]) -> None:
     for statement in statements("\n".join(lines)):
         assert parses(statement.source)
         assert statement.source.strip()
+
+
+def test_of_a_very_long_block_the_beginning_is_read() -> None:
+    assert len(statements("x = 1\n" * 600)) == 400
