@@ -10,48 +10,56 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import Cost, JudgedTest
+from pytest_brt.types import Cost, JudgedTest, Rank
+
+#: Files of what was kept: the tests that were written last, and the last ranking.
+WRITTEN = "last-run.json"
+RANKED = "last-ranking.json"
+_SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """The tests of the last run, so that patches can be ranked by them later."""
+    """The tests of the last run, so that patches can be ranked by them later; or a ranking."""
 
-    schema: int = 1
+    schema: int = _SCHEMA
     tests: tuple[JudgedTest, ...]
+    #: Of patches by these tests, best first.
+    ranks: tuple[Rank, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
     #: SHA-256 of the rest, as `to_json` writes it.
     digest: str = ""
 
 
-def save_last_run(folder: Path, tests: tuple[JudgedTest, ...], about: str) -> None:
-    """Keep `tests` in `folder`, in place of those of the run before.
+def save_last_run(folder: Path, last: LastRun, name: str = WRITTEN) -> None:
+    """Keep `last` in `folder` as `name`, in place of that of the run before.
 
     Raises:
         StoreProblem: the folder cannot be written.
     """
-    last = LastRun(tests=tests, about=about)
-    write_text(folder / "last-run.json", to_json(replace(last, digest=_digest(last))))
+    write_text(folder / name, to_json(replace(last, digest=_digest(last))))
 
 
-def load_last_run(folder: Path) -> LastRun:
-    """Return what `save_last_run` kept; no tests when there is no earlier run.
+def load_last_run(folder: Path, name: str = WRITTEN) -> LastRun:
+    """Return what `save_last_run` kept; no tests when there is none of this version.
 
     Raises:
         StoreProblem: the file is damaged, or was changed since it was written; it says which,
             so that it can be deleted.
     """
-    path = folder / "last-run.json"
+    path = folder / name
     if not path.exists():
         return LastRun(tests=())
     try:
         last = from_json(path.read_bytes(), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
+    if last.schema != _SCHEMA:
+        return LastRun(tests=())
     if last.digest != _digest(last):
         raise StoreProblem(f"{str(path)!r} is not what was written: it is not used (delete it)")
-    return replace(last, digest="")
+    return last
 
 
 def _digest(last: LastRun) -> str:

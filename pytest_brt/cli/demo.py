@@ -36,7 +36,7 @@ def register(commands: Any) -> None:
 def _demo(arguments: argparse.Namespace) -> int:
     if arguments.folder and Path(arguments.folder).exists():
         raise UsageProblem(f"demo: {arguments.folder!r} exists already (name a new folder)")
-    folder = Path(arguments.folder or tempfile.mkdtemp(prefix="pytest-brt-demo-")).resolve()
+    folder = Path(arguments.folder or tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
     for path, text in project_files().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

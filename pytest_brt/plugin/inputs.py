@@ -27,7 +27,7 @@ from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank
+from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review
 
 if TYPE_CHECKING:
     from pytest_brt.rank.epr import Ranker
@@ -45,8 +45,8 @@ class Inputs:
     #: What earlier runs here spent on the model.
     spent: Cost
     paths: Files
-    #: Where the tests come from when they are those of an earlier run, "" else.
-    earlier: str = ""
+    #: Where the tests come from when they are those of an earlier run.
+    earlier: LastRun | None = None
 
 
 def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Inputs:
@@ -109,7 +109,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         workbench=workbench,
         spent=spent,
         paths=paths,
-        earlier=last.about if last is not None else "",
+        earlier=last,
     )
 
 
@@ -255,6 +255,11 @@ def _last_run(cache: Path | None) -> LastRun:
         raise UsageProblem(
             "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
             "(the last run left no tests)"
+        )
+    if all(t.review is Review.REJECTED for t in tests if t.judgement.candidate):
+        raise UsageProblem(
+            "--rank-fixes: nothing to rank by: you rejected every bug test of the last run "
+            "(accept one with 'pytest-brt review', or add --brt-tests PATH)"
         )
     if len({judged.test.issue for judged in tests}) > 1:
         raise UsageProblem(

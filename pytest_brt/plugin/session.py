@@ -44,7 +44,7 @@ from pytest_brt.plugin.rerun_command import command_again
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
-from pytest_brt.store import add_spent, save_last_run, write_bytes
+from pytest_brt.store import RANKED, LastRun, add_spent, save_last_run, write_bytes
 from pytest_brt.types import Cost, RunRecord
 
 #: Exit code when a model was asked for, none answered, and something was not reached.
@@ -297,25 +297,29 @@ class Session(OurFiles):
             out=None,
             budget=0.0,
         )
-        facts = (self.files.tree, repr(engine.subject), engine.level, repr(asked))
+        by = self.inputs.earlier.digest if self.inputs.earlier else ""
+        facts = (self.files.tree, repr(engine.subject), engine.level, repr(asked), by)
         setting = content_id(__version__, *facts)
         path = folder / "journal.jsonl"
         self._held = Held(path)
         return None if self._held.busy else Journal(path, setting)
 
     def _keep_tests(self, record: RunRecord) -> None:
-        if not record.attempts:
+        if not (record.attempts or record.ranks):
             return
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
+        ranking = LastRun(tests=(*tests, *record.given), ranks=record.ranks)
         if not any(judged.judgement.candidate for judged in tests):
             tests = ()  # nor are those of another report to be ranked by
         reports = ", ".join(issue.source for issue in record.issues)
         about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
         try:
             folder = cache_folder(self.config)
-            if folder is not None:
-                save_last_run(folder, tests, about)
-            elif getattr(self.config, "cache", None) is not None:
+            if folder is not None and record.attempts:
+                save_last_run(folder, LastRun(tests=tests, about=about))
+            if folder is not None and record.ranks:
+                save_last_run(folder, ranking, RANKED)
+            if folder is None and getattr(self.config, "cache", None) is not None:
                 raise StoreProblem("pytest's cache cannot be written (-o cache_dir=DIR moves it)")
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")

@@ -22,6 +22,7 @@ from pytest_brt.render.answer import (
     of_ranking,
     of_report,
     place_of,
+    reviewed,
     tests_of,
 )
 from pytest_brt.render.attempts import (
@@ -34,6 +35,7 @@ from pytest_brt.render.attempts import (
     total,
 )
 from pytest_brt.render.table import (
+    broken_tests,
     existing,
     pinned,
     reasons,
@@ -74,7 +76,10 @@ class Summary:
         if self.verbose or engine.level != "ns":
             lines += [f"brt: sandbox {engine.level}: {one}" for one in weaknesses(engine)]
         if inputs.earlier:
-            lines.append(f"brt: bug tests from the last run ({inputs.earlier})")
+            said = reviewed(inputs.earlier.tests)
+            lines.append(
+                f"brt: bug tests from the last run ({inputs.earlier.about}){said and f'; {said}'}"
+            )
         if not subject.packages:
             lines.append(
                 f"brt: no package or module in {subject.root!r}: is it the project's root? "
@@ -269,6 +274,8 @@ class Summary:
         candidates = [test for test in tests if test.judgement.candidate]
         grounds = (
             existing(ranks),
+            broken_tests(ranks),
+            pinned(ranks),
             reasons(ranks),
             _passing(ranks, candidates),
         )

@@ -12,10 +12,12 @@ from itertools import takewhile
 from pytest_brt.types import (
     Attempt,
     Frame,
+    Guarded,
     JudgedTest,
     NotRun,
     PatchResult,
     Rank,
+    Review,
     RunRecord,
     Standing,
     TestRun,
@@ -51,6 +53,14 @@ def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tupl
     )
     sure = tuple(test for test in failing if test.judgement.reproduces)
     return sure, tuple(test for test in failing if not test.judgement.reproduces)
+
+
+def reviewed(tests: Iterable[JudgedTest]) -> str:
+    """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
+    said = Counter(test.review for test in tests)
+    verbs = {Review.ACCEPTED: "accepted", Review.REJECTED: "rejected"}
+    parts = [f"{verb} {said[review]}" for review, verb in verbs.items() if said[review]]
+    return f"you {' and '.join(parts)}" if parts else ""
 
 
 def of_report(attempts: Sequence[Attempt]) -> str:
@@ -130,9 +140,9 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     sure = {test for test, is_sure in trusted.items() if is_sure} or set(trusted)
     cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
     failing = sum(cell.verdict is not Verdict.PASS for cell in cells)
-    parts = [f"fails {failing} of {_count(len(cells), 'bug test')}"] if failing else []
+    parts = [f"fails {failing} of {count(len(cells), 'bug test')}"] if failing else []
     if result.guarded is not None and result.guarded.regressions:
-        parts.append(_breaks(result))
+        parts.append(breaks(result.guarded))
     return " and ".join(parts)
 
 
@@ -161,17 +171,17 @@ def of_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
 
 def _leading(tried: Sequence[Rank]) -> str:
     leader = tried[0]
-    name, does = _called(leader), _does(leader)
+    name, it_does = _called(leader), does(leader)
     alike = f" ({listed(leader.copies)}: the same patch)" if leader.copies else ""
     if len(tried) == 1 + len(leader.copies):
-        return f"Only {name}{alike} could be tried: it {does}."
+        return f"Only {name}{alike} could be tried: it {it_does}."
     if leader.standing in (Standing.TIED, Standing.CLOSE):
         return _undecided(tried)
     if leader.standing is Standing.UNSURE:
-        return f"Possibly {name}{alike}: {does}, but {leader.doubt}."
+        return f"Possibly {name}{alike}: {it_does}, but {leader.doubt}."
     if leader.standing is None and leader.placed_with:
         return f"No patch stands out: {listed([name, *leader.placed_with])} pass the same tests."
-    return f"Best: {name}{alike}: {does}."
+    return f"Best: {name}{alike}: {it_does}."
 
 
 def _undecided(tried: Sequence[Rank]) -> str:
@@ -183,29 +193,31 @@ def _undecided(tried: Sequence[Rank]) -> str:
     ]
     names = listed([_called(rank) for rank in level])
     if leader.standing is Standing.TIED:
-        did = f"behave alike in everything that ran: each {_does(leader)}"
-    elif len({_does(rank) for rank in level}) == 1:
-        did = f"are too close to call: each {_does(leader)}"
+        did = f"behave alike in everything that ran: each {does(leader)}"
+    elif len({does(rank) for rank in level}) == 1:
+        did = f"are too close to call: each {does(leader)}"
     else:
-        each = "; ".join(f"{_called(rank)} {_does(rank)}" for rank in level[:3])
+        each = "; ".join(f"{_called(rank)} {does(rank)}" for rank in level[:3])
         did = f"are too close to call: {each}"
     return f"No patch stands out: {names} {did}."
 
 
-def _does(rank: Rank) -> str:
-    tests = f"passes {rank.passed} of {_count(rank.total, 'bug test')}"
+def does(rank: Rank) -> str:
+    """Return what a patch does: "passes 4 of 4 bug tests and breaks 1 of 9 existing tests"."""
+    tests = f"passes {rank.passed} of {count(rank.total, 'bug test')}"
     if rank.result.guarded is None:
         return f"{tests} (no existing test ran)"
     if not rank.result.guarded.total:
         return f"{tests} (the project has no existing tests)"
-    return f"{tests} and {_breaks(rank.result)}"
+    return f"{tests} and {breaks(rank.result.guarded)}"
 
 
-def _breaks(result: PatchResult) -> str:
-    guarded = result.guarded
-    assert guarded is not None, "asked only where existing tests ran"
-    of = f"of {_count(guarded.ran, 'existing test')}"
-    return f"breaks {len(guarded.regressions) or 'none'} {of}"
+def breaks(guarded: Guarded) -> str:
+    """Return what a patch does to the existing tests, as in "breaks none of 43 existing tests"."""
+    broken, ran = len(guarded.regressions), guarded.ran
+    if ran > 1:
+        return f"breaks {broken or 'none'} of {ran} existing tests"
+    return f"breaks {'the only' if broken else 'no'} existing test ({ran or 'none'} ran)"
 
 
 def _called(rank: Rank) -> str:
@@ -225,5 +237,6 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Return a number of things, as in "1 bug test" or "2 bug tests"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

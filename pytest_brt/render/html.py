@@ -3,80 +3,97 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import dropwhile, groupby
 from pathlib import Path
 
 from jinja2 import Environment
+from markupsafe import Markup
+from pygments import highlight  # type: ignore[import-untyped]  # comes with pytest, untyped
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
-from pytest_brt.render.answer import bug_tests, of_ranking, of_report, tests_of
-from pytest_brt.render.table import existing, note, place
+from pytest_brt.render.answer import bug_tests, does, of_ranking, of_report, tests_of
+from pytest_brt.render.table import existing, note, pinned, place
 from pytest_brt.shown import plain
-from pytest_brt.types import (
-    Cell,
-    Issue,
-    JudgedTest,
-    Rank,
-    RunRecord,
-    TestRun,
-    Verdict,
-)
+from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
 
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
 #: A part of the page, as the template names its fields.
 Part = dict[str, object]
-_LONGEST_NAME = 40
+#: Existing tests, of those that a patch breaks, that have a column of their own.
+_COLUMNS = 12
 
 
-def html(
-    record: RunRecord,
-    *,
-    facts: Sequence[str],
-    labels: Mapping[str, bool] | None = None,
-) -> str:
+def html(record: RunRecord, *, facts: Sequence[str]) -> str:
     """Return the page.
 
     Args:
         record: what a run found out.
         facts: what the run was made with, a few words each.
-        labels: patch name → whether it is right, where that is known: adds curves.
     """
     ranks = {key: tuple(group) for key, group in groupby(record.ranks, lambda r: r.result.issue)}
     issues: list[Issue | None] = list(record.issues) or [None]
-    parts = []
-    for issue in issues:
-        key = issue.id if issue else ""
-        part = _part(record, issue, ranks.get(key, ()), labels or {})
-        parts.append(part)
+    parts = [_part(record, issue, ranks.get(issue.id if issue else "", ())) for issue in issues]
     title = record.issues[0].title if len(record.issues) == 1 else "Bug reproduction tests"
     page = {"title": title, "facts": facts, "notes": record.notes, "parts": parts}
-    template = Environment(autoescape=True, trim_blocks=True).from_string(
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         _TEMPLATE.read_text(encoding="utf-8")
     )
-    return _readable(template.render(page=page))
+    # Every parser of HTML takes it: no undecoded bytes, no control characters.
+    return plain(template.render(page=page).encode("utf-8", "replace").decode("utf-8"))
 
 
-def _part(
-    record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...], labels: Mapping[str, bool]
-) -> Part:
+def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Part:
     made = [a for a in record.attempts if issue is not None and a.issue == issue.id]
     missing = next((m for m in record.not_run if issue is None or m.issue == issue.id), None)
-    sure, possible = bug_tests(tests_of(record, issue.id if issue else ""))
+    considered = tests_of(record, issue.id if issue else "")
+    sure, possible = bug_tests(considered)
     tests = [*sure, *possible]
+    broken = _broken(ranks)
     return {
         "title": issue.title if issue else "",
         "answer": of_report(made) if made else "",
+        "reproduced": bool(sure),
         "verdict": of_ranking(ranks, missing) if ranks or missing else "",
         "report": _marked(issue.text, sure) if issue else (),
         "is_marked": any(_quoted(test.test.oracle.sentence) for test in sure),
-        "is_weighted": any(rank.score is not None for rank in ranks),
-        "patches": [_patch(rank, number, ranks) for number, rank in enumerate(ranks)],
-        "remarks": list(existing(ranks)),
-        "matrix": _matrix(ranks, tests) if ranks and tests else None,
-        "curves": _curves(ranks, labels) if labels else None,
+        "patches": [_patch(rank, at, ranks, tests, broken) for at, rank in enumerate(ranks)],
+        "leaders": [_patch(rank, 0, ranks, (), ()) for rank in _leaders(ranks)],
+        "groups": _groups(ranks),
+        "broken": broken,
+        "remarks": [*existing(ranks), *pinned(ranks)],
         "tests": [_test(judged, ranks) for judged in tests],
+        "rejected": [_name(test) for test in considered if test.review is Review.REJECTED],
         "notes": [note for attempt in made for note in attempt.notes],
     }
+
+
+def _broken(ranks: Sequence[Rank]) -> list[str]:
+    """Return the existing tests that some patch breaks, as many as have room."""
+    guards = [rank.result.guarded for rank in ranks if rank.result.guarded]
+    return list(dict.fromkeys(b.test for guard in guards for b in guard.regressions))[:_COLUMNS]
+
+
+def _leaders(ranks: Sequence[Rank]) -> list[Rank]:
+    """Return the two patches at the top that are not the same patch; none where there is one."""
+    tried = [rank for rank in ranks if rank.epr is not None]
+    others = [rank for rank in tried[1:] if rank.result.patch.name not in tried[0].copies]
+    return [tried[0], others[0]] if others else []
+
+
+def _groups(ranks: Sequence[Rank]) -> list[Part]:
+    """Return the patches that behave alike, group by group; none where each is alone."""
+    groups: dict[int, list[Rank]] = {}
+    for rank in ranks:
+        if rank.group:
+            groups.setdefault(rank.group, []).append(rank)
+    if all(len(group) == 1 for group in groups.values()):
+        return []
+    return [
+        {"names": [rank.result.patch.name for rank in group], "does": does(group[0])}
+        for group in groups.values()
+    ]
 
 
 def _marked(text: str, tests: Sequence[JudgedTest]) -> list[tuple[bool, str]]:
@@ -97,25 +114,58 @@ def _quoted(sentence: str) -> list[str]:
     return [quote] if quote else []
 
 
-def _patch(rank: Rank, number: int, ranks: tuple[Rank, ...]) -> Part:
+def _patch(
+    rank: Rank,
+    number: int,
+    ranks: tuple[Rank, ...],
+    tests: Sequence[JudgedTest],
+    broken: Sequence[str],
+) -> Part:
     result, guarded = rank.result, rank.result.guarded
+    cells = {cell.test: cell for cell in result.cells}
+    breaks = {item.test: item.reason for item in guarded.regressions} if guarded else {}
     low, high = rank.interval or (0.0, 0.0)
     return {
         "anchor": f"patch-{number + 1}-{result.patch.id}",
         "name": result.patch.name,
         "place": place(rank, ranks),
-        "epr": rank.epr,
-        "score": rank.score,
-        "low": low,
-        "high": high,
-        "passed": f"{rank.passed} of {rank.total}" if rank.total else "–",
-        "regressed": f"breaks {len(guarded.regressions)} of {guarded.ran}" if guarded else "–",
-        "group": rank.group or "–",
+        "cells": [_square(cells.get(judged.test.id), _name(judged)) for judged in tests],
+        "passed": f"{rank.passed}/{rank.total} pass" if rank.total else "–",
+        "broken": [
+            _glyph("fail", "✗", f"breaks {test}: {breaks[test]}")
+            if test in breaks
+            else _glyph("none", "·", f"does not break {test}, or did not run it")
+            for test in (broken if guarded else ())
+        ],
+        "regressed": f"{len(guarded.regressions)}/{guarded.ran} break" if guarded else "–",
+        "score": "–" if rank.score is None else f"{rank.score:.2f}",
+        "span": f"{low:.2f} to {high:.2f}" if rank.interval else "",
         "note": note(rank),
         "because": rank.because,
         "regressions": guarded.regressions if guarded else (),
         "lines": [_line(line) for line in result.patch.text.splitlines()],
     }
+
+
+def _square(cell: Cell | None, test: str) -> Part:
+    if cell is None or cell.verdict is Verdict.INVALID:
+        return _glyph("none", "·", f"{test} did not run")
+    kinds = {Verdict.PASS: ("pass", "✓"), Verdict.FAIL: ("fail", "✗")}
+    return _glyph(*kinds.get(cell.verdict, ("other", "!")), f"{test}: {cell.verdict} {cell.reason}")
+
+
+def _glyph(kind: str, glyph: str, title: str) -> Part:
+    return {"kind": kind, "glyph": glyph, "title": title}
+
+
+def _name(judged: JudgedTest) -> str:
+    test = judged.test
+    return test.name if test.source else f"{test.path}::{test.name}"
+
+
+def _coloured(source: str) -> Markup:
+    formatter = HtmlFormatter(nowrap=True, classprefix="py-")
+    return Markup(highlight(source, PythonLexer(stripnl=False), formatter))  # it escapes the text
 
 
 def _line(line: str) -> tuple[str, str]:
@@ -134,14 +184,18 @@ def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
     ]
     runs = judged.judgement.runs
     return {
-        "name": test.name if test.source else f"{test.path}::{test.name}",
+        "name": _name(judged),
+        "state": "" if judged.review is Review.OPEN else f"{judged.review} by you",
         "kind": test.oracle.kind,
         "sentence": test.oracle.sentence,
         "confidence": judged.judgement.confidence,
         "is_possible": not judged.judgement.reproduces,
-        "source": test.source or f"in the tree: {test.path}",
+        "source": _coloured(test.source or f"# in the tree: {test.path}"),
         "before": _failure(runs[0]) if runs else judged.judgement.reason,
-        "after": [f"{name}: {cell.verdict}, {cell.reason}" for name, cell in cells],
+        "after": [
+            f"{name}: {'passes' if cell.verdict is Verdict.PASS else cell.reason}"
+            for name, cell in cells
+        ],
     }
 
 
@@ -157,55 +211,3 @@ def _failure(run: TestRun) -> str:
     ]
     values = [f"    {name} = {value}" for name, value in run.raised.values]
     return "\n".join([*frames, *values, f"{run.raised.type}: {run.raised.message}"])
-
-
-def _matrix(ranks: tuple[Rank, ...], tests: Sequence[JudgedTest]) -> Part:
-    """Return the picture's places: a row per patch, a column per test."""
-    names = [_clipped(rank.result.patch.name) for rank in ranks]
-    left = 16 + int(7.4 * max(len(name) for name in names))
-    rows = []
-    for number, rank in enumerate(ranks):
-        cells = {cell.test: cell for cell in rank.result.cells}
-        row = [
-            _square(cells.get(judged.test.id), f"{rank.result.patch.name}, T{place + 1}")
-            | {"x": left + 26 * place}
-            for place, judged in enumerate(tests)
-        ]
-        rows.append({"y": 24 + 22 * number, "label": names[number], "cells": row})
-    columns = [{"x": left + 26 * at, "label": f"T{at + 1}"} for at in range(len(tests))]
-    width, height = left + 26 * len(tests) + 10, 24 + 22 * len(ranks) + 6
-    return {"width": width, "height": height, "rows": rows, "columns": columns}
-
-
-def _square(cell: Cell | None, where: str) -> Part:
-    if cell is None or cell.verdict is Verdict.INVALID:
-        return {"kind": "none", "glyph": "·", "title": f"{where}: did not run"}
-    kinds = {Verdict.PASS: ("pass", "✓"), Verdict.FAIL: ("fail", "✗")}
-    kind, glyph = kinds.get(cell.verdict, ("other", "!"))
-    return {"kind": kind, "glyph": glyph, "title": f"{where}: {cell.verdict}, {cell.reason}"}
-
-
-def _curves(ranks: tuple[Rank, ...], labels: Mapping[str, bool]) -> Part:
-    """Return precision and recall of selecting by EPR, thresholds from 0 to 1 (paper 001)."""
-    known = [
-        (rank.epr, labels[name]) for rank in ranks if (name := rank.result.patch.name) in labels
-    ]
-    rights = sum(right for _, right in known)
-    precision, recall = [], []
-    for step in range(101):
-        chosen = [right for epr, right in known if epr is not None and epr >= step / 100]
-        x = 40 + 3 * step
-        if chosen:
-            precision.append(f"{x},{200 - 180 * sum(chosen) / len(chosen):.1f}")
-        if rights:
-            recall.append(f"{x},{200 - 180 * sum(chosen) / rights:.1f}")
-    return {"precision": " ".join(precision), "recall": " ".join(recall)}
-
-
-def _clipped(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
-
-
-def _readable(text: str) -> str:
-    """Return text that every parser of HTML takes: no undecoded bytes, no control characters."""
-    return plain(text.encode("utf-8", "replace").decode("utf-8"))

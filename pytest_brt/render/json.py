@@ -192,6 +192,7 @@ def _test_json(judged: JudgedTest) -> Json:
         "verdict": judgement.verdict,
         "reason": judgement.reason,
         "confidence": round(judgement.confidence, 3),
+        "review": judged.review,
         "agree": judgement.agree,
         "samples": judgement.samples,
     }

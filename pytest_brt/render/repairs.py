@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_brt.render.answer import breaks
 from pytest_brt.render.table import Line
 from pytest_brt.types import FoundFix, Localised, Place, Repair, RunRecord
 
@@ -48,9 +49,7 @@ def _judged(fix: FoundFix) -> str:
         return f"{fix.source}; not judged: no failing test"
     text = f"{fix.source}; passes {len(fix.passed)} of {fix.total}"
     if fix.guarded is not None:
-        broken = len(fix.guarded.regressions)
-        ran = fix.guarded.ran
-        text += f", breaks {broken or 'none'} of {ran} existing test{'s' * (ran != 1)}"
+        text += f", {breaks(fix.guarded)}"
     return text
 
 

@@ -36,7 +36,7 @@ def table(ranks: Sequence[Rank], *, whole: bool = False) -> Iterator[Line]:
     for rank in shown:
         cells = [cell(rank).ljust(width) for (_, cell), width in zip(columns, widths, strict=True)]
         text = "  ".join([*cells, shortened(note(rank), None if whole else NOTE)])
-        good = _best_place(rank, ranks) == 1 and rank.passed > 0
+        good = rank.passed > 0 and any(first == 1 for first, _ in _sharing(rank, ranks))
         yield Line(text=text.rstrip(), good=good)
     if len(shown) < len(ranks):
         yield Line(text=f"… and {len(ranks) - len(shown)} more (-v lists them)")
@@ -65,30 +65,21 @@ def columns_of(
 
 
 def place(rank: Rank, ranks: Sequence[Rank]) -> str:
-    """Return the place among `ranks`, or the places it could have, as in 2-4.
-
-    Tied patches share their places, and so do the leading patch and those too close to it to call.
-    """
-    if rank.place is None:
-        return "-"
+    """Return the place among `ranks`, or the places that patches which behave alike share: 2-4."""
     sharing = _sharing(rank, ranks)
+    if not sharing:
+        return "-"
     first, last = min(place for place, _ in sharing), max(last for _, last in sharing)
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _best_place(rank: Rank, ranks: Sequence[Rank]) -> int | None:
-    return None if rank.place is None else min(place for place, _ in _sharing(rank, ranks))
-
-
 def _sharing(rank: Rank, ranks: Sequence[Rank]) -> list[tuple[int, int]]:
     """Return the first and last places of the patches that a placed patch may change with."""
-    leading = [other for other in ranks if other.standing in (Standing.TIED, Standing.CLOSE)]
-    close = any(other.standing is Standing.CLOSE for other in leading)
-    among = leading if close and any(rank is other for other in leading) else [rank]
+    tied = rank.standing is Standing.TIED
     return [
         (other.place, other.place + len(other.placed_with))
-        for other in among
-        if other.place is not None
+        for other in (ranks if tied else [rank])
+        if other.place is not None and (other.standing is Standing.TIED or not tied)
     ]
 
 
@@ -101,6 +92,8 @@ def note(rank: Rank) -> str:
     parts = ["no bug test could be run on it"] if rank.epr is None else []
     if rank.epr is None and len(why) == 1:
         parts += why
+    if rank.standing is Standing.CLOSE and rank.place != 1:
+        parts.append("too close to the first to call")
     if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")
     broken = result.guarded.regressions if result.guarded else ()
@@ -110,25 +103,26 @@ def note(rank: Rank) -> str:
 
 
 def existing(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield how the existing tests were chosen, each that a patch breaks, and what pins the bug."""
+    """Yield a line about how the existing tests were chosen; none where none ran."""
     guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
     if not guards:
         return
-    count = _span([guard.ran for guard in guards])
-    cuts = {guard.cut: None for guard in guards if guard.cut}
-    ending = f"; {next(iter(cuts))}" if cuts else ""
     reached = [guard.reached for guard in guards if guard.reached is not None]
-    lines = f", and {_span(reached)} of them execute its lines" if reached else ""
+    lines = f"; {_span(reached)} of them run the changed lines" if reached else ""
     by = "coverage" if guards[0].by == "coverage" else "the names they use"
+    cut = next((f"; {guard.cut}" for guard in guards if guard.cut), "")
     yield (
-        f"{count} of {guards[0].total} existing tests ran on each patch{lines}; chosen by "
-        f"{by}{ending}"
+        f"{_span([guard.ran for guard in guards])} of {guards[0].total} existing tests ran on each "
+        f"patch (chosen by {by}{lines}{cut})"
     )
+
+
+def broken_tests(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield each existing test that a patch breaks."""
     for rank in ranks:
         for broken in rank.result.guarded.regressions if rank.result.guarded else ():
             why = f" ({shortened(broken.reason, 80)})" if broken.reason else ""
             yield f"{rank.result.patch.name} breaks {broken.test}{why}"
-    yield from pinned(ranks)
 
 
 def pinned(ranks: Sequence[Rank]) -> Iterator[str]:

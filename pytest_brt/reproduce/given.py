@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
@@ -13,13 +14,14 @@ from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import files_of
 from pytest_brt.execute.row import TestTarget
-from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
     Oracle,
     OracleKind,
     Origin,
+    Review,
     TestRun,
 )
 
@@ -120,10 +122,20 @@ def _test(target: TestTarget, node: str) -> CandidateTest:
 def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
     """Run tests of an earlier run again on the tree as it is now.
 
-    What was a candidate stays one only if it still fails; its confidence is kept.
+    What was a candidate stays one only if it still fails; its confidence is kept, but a person who
+    accepted it is sure. Once one is accepted, those that are not no longer count.
     """
     before = [judged for judged in tests if judged.judgement.candidate]
-    runs = run_tests([judged.test for judged in before], engine, repeat)
-    return tuple(
-        _judged(judged.test, runs[judged.test.id], judged.judgement.confidence) for judged in before
-    )
+    accepted = [judged for judged in before if judged.review is Review.ACCEPTED]
+    counting = accepted or [judged for judged in before if judged.review is Review.OPEN]
+    runs = run_tests([judged.test for judged in counting], engine, repeat)
+    found = []
+    for judged in before:
+        if judged in counting:
+            sure = 1.0 if accepted else judged.judgement.confidence
+            again = _judged(judged.test, runs[judged.test.id], sure)
+        else:
+            reason = f"{judged.review} by you"
+            again = replace(judged, judgement=refused(judged.judgement.verdict, reason, ()))
+        found.append(replace(again, review=judged.review))
+    return tuple(found)

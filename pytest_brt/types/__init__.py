@@ -15,6 +15,7 @@ from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
 from pytest_brt.types.candidate import Judgement as Judgement
 from pytest_brt.types.candidate import Origin as Origin
+from pytest_brt.types.candidate import Review as Review
 from pytest_brt.types.fix import FoundFix as FoundFix
 from pytest_brt.types.fix import Localised as Localised
 from pytest_brt.types.fix import Place as Place

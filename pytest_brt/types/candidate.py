@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from pytest_brt.types.oracle import Oracle
 from pytest_brt.types.outcome import Raised, TestRun, Verdict
@@ -66,9 +67,18 @@ class Judgement:
         return self.candidate and self.confidence >= REPRODUCES
 
 
+class Review(StrEnum):
+    """What a person said about a test."""
+
+    OPEN = "not reviewed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTest:
     """A test together with its judgement."""
 
     test: CandidateTest
     judgement: Judgement
+    review: Review = Review.OPEN

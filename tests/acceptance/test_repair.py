@@ -91,7 +91,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
         [
             "*= repairs =*",
             "*repairagent*4 steps, given test_clamp*",
-            "*a variant; passes 4 of 4, breaks none of 1 existing test*",
+            "*a variant; passes 4 of 4, breaks no existing test (1 ran)*",
             "*= patch ranking =*",
             "*1 patch in *out (1 more that behave the same in its folder alike), not applied*",
         ]

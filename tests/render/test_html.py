@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -61,12 +60,8 @@ def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\
     return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=ranks, sandbox="ns")
 
 
-def page_of(found: RunRecord, labels: dict[str, bool] | None = None) -> str:
-    return html(
-        found,
-        facts=("pytest-brt 1.0",),
-        labels=labels,
-    )
+def page_of(found: RunRecord) -> str:
+    return html(found, facts=("pytest-brt 1.0",))
 
 
 def test_all_that_was_found_is_on_it() -> None:
@@ -77,13 +72,14 @@ def test_all_that_was_found_is_on_it() -> None:
     )
     outline = read(page_of(found))
     for text in (
-        "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2 of 20",
+        "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2/20 break",
         "tests/test_x.py::test_0", "does not apply: hunk 1",
         "AssertionError: assert 0", "20 of 100 existing tests", "T1 test_a",
         "by the bug tests",
     ):  # fmt: skip
         assert text in outline.text, text
-    assert outline.tags.count("rect") >= 3 * 2 + 2
+    assert outline.text.count("✓") == 1 + 3, "in the legend, and three tests that pass"
+    assert outline.text.count("✗") == 1 + 1 + 2, "a bug test that fails, and what is broken"
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
@@ -113,15 +109,6 @@ def test_sentences_that_bug_tests_quote_are_marked_in_the_report() -> None:
         attempts=(replace(attempt, tests=(quoting, *others)),),
     )
     assert "&lt;b&gt; f() is odd:\n<mark>it should\nbe `5`</mark>. Thanks" in page_of(found)
-
-
-def test_curves_where_labels_are_known() -> None:
-    found = record(row("a.diff", "pp"), row("b.diff", "pf"), row("c.diff", "ff"))
-    page = page_of(found, {"a.diff": True, "b.diff": False, "c.diff": False})
-    lines = re.findall(r'<polyline class="[^"]*" points="([^"]*)"', page)
-    assert lines[0].split()[0] == "40,140.0"  # at threshold 0 one of three is right
-    assert lines[0].split()[-1] == "340,20.0"  # at 1 the right one alone is left
-    assert set(lines[1].split()) == {f"{40 + 3 * step},20.0" for step in range(101)}
 
 
 @settings(deadline=None)

@@ -9,8 +9,10 @@ from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.table import (
     MOST,
+    broken_tests,
     existing,
     note,
+    pinned,
     reasons,
     table,
     with_harm,
@@ -71,41 +73,37 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
     assert note(rank) == "no bug test could be run on it; the worker said: no"
 
 
-def test_the_leading_patch_and_those_too_close_to_it_share_their_places() -> None:
-    results = (
-        row("long", "pp", size=30, guarded=broken(0, ran=3)),
-        row("short", "pp", size=20, guarded=broken(0)),
-        row("bad", "ff", size=30),
-    )
-    lines = list(table(rank_by_weight(results, TESTS)))
-    assert [(line.text.split()[:2], line.good) for line in lines[1:]] == [
-        (["1-2", "short"], True),
-        (["1-2", "long"], True),
-        (["3", "bad"], False),
-    ]
-
-
-def test_tied_patches_share_the_places_of_those_too_close_to_them() -> None:
+def test_patches_that_behave_alike_share_their_places() -> None:
     tests = (judged(0), judged(1, 0.3))
-    results = (row("a", "pp"), row("b", "pp"), row("c", "pf"), row("d", "ff"))
+    results = (row("a", "pp"), row("b", "pp", size=9), row("c", "pf"), row("d", "ff"))
     ranks = rank_by_weight(results, tests)
     assert [str(rank.standing) for rank in ranks] == [
         *["tied"] * 2,
         "too close to call",
         "behind",
     ]
-    lines = [line.text.split()[:2] for line in table(ranks)]
-    assert lines[1:] == [["1-3", "a"], ["1-3", "b"], ["1-3", "c"], ["4", "d"]]
+    lines = list(table(ranks))[1:]
+    assert [line.text.split()[:2] for line in lines] == [
+        ["1-2", "a"],
+        ["1-2", "b"],
+        ["3", "c"],
+        ["4", "d"],
+    ]
+    assert [line.good for line in lines] == [True, True, False, False]
+    close = [line.text.endswith("  too close to the first to call") for line in lines]
+    assert close == [False, False, True, False]
 
 
 def test_what_existing_tests_said() -> None:
-    pinned = replace(broken(0), pinned=("tests/test_x.py::test_old",), cut="the budget says no")
-    ranks = rank_by_weight((row("a", "p", guarded=pinned), row("b", "p", guarded=broken(5))), TESTS)
+    old = replace(broken(0), pinned=("tests/test_x.py::test_old",), cut="the budget says no")
+    ranks = rank_by_weight((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
     assert list(existing(ranks)) == [
-        "20 of 100 existing tests ran on each patch; chosen by the names they use; "
-        "the budget says no",
-        *(f"b breaks tests/test_x.py::test_{number}" for number in range(5)),
-        "tests/test_x.py::test_old asserts the reported behaviour: change it with the fix",
+        "20 of 100 existing tests ran on each patch (chosen by the names they use; "
+        "the budget says no)"
+    ]
+    assert list(broken_tests(ranks)) == [f"b breaks tests/test_x.py::test_{n}" for n in range(5)]
+    assert list(pinned(ranks)) == [
+        "tests/test_x.py::test_old asserts the reported behaviour: change it with the fix"
     ]
     assert list(existing(rank_by_epr((row("a", "p"),), TESTS))) == []
 

@@ -1,0 +1,129 @@
+"""Bug tests of the last run are reviewed, patches ranked by what is left, and compared."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.cli.last_run import find_last_run
+from pytest_brt.cli.main import main
+from pytest_brt.store import RANKED, WRITTEN, LastRun, save_last_run
+from pytest_brt.types import Review
+from tests.rank.rows import broken, judged, row
+
+FIRST = judged(0)
+SECOND = replace(judged(1), test=replace(judged(1).test, name="test_b"))
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder in which the last run left two tests; its project is the current folder."""
+    folder = tmp_path / ".pytest_cache/d/brt"
+    save_last_run(folder, LastRun(tests=(FIRST, SECOND), about="issue.md, now"))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def reviews(folder: Path) -> list[Review]:
+    return [judged.review for judged in find_last_run(str(folder), WRITTEN)[1].tests]
+
+
+def test_tests_are_listed_with_what_was_said(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", "--accept", "T1", "--reject", SECOND.test.name]) == 0
+    assert capsys.readouterr().out == "you accepted 1 and rejected 1, of 2 tests\n"
+    assert reviews(kept) == [Review.ACCEPTED, Review.REJECTED]
+    assert main(["review"]) == 0
+    assert f"T2  {SECOND.test.name}  (65% sure, rejected)" in capsys.readouterr().out
+
+
+def test_what_is_no_test_is_refused(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["review", "--accept", "T3"]) == 4
+    assert "no test 'T3' (there are T1 to T2)" in capsys.readouterr().err
+    assert reviews(kept) == [Review.OPEN, Review.OPEN]
+
+
+def test_without_an_earlier_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["review"]) == 4
+    assert "no earlier run is kept" in capsys.readouterr().err
+    assert main(["diff", "a", "b"]) == 4
+
+
+def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import sys\nfrom pathlib import Path\n"
+        "Path(sys.argv[1]).write_text('def test_mine():\\n    assert 1 == 2\\n')\n",
+        "utf-8",
+    )
+    ours, theirs = os.openpty()
+    os.write(ours, b"x\nr\ne\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest_brt", "review"],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "VISUAL": f"{sys.executable} {editor}"},
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "you accepted 1 and rejected 1, of 2 tests" in done.stdout
+    first, second = find_last_run(".", WRITTEN)[1].tests
+    assert (first.review, second.review) == (Review.REJECTED, Review.ACCEPTED)
+    assert second.test.name == "test_mine"
+    assert second.test.source == "def test_mine():\n    assert 1 == 2\n"
+    assert second.test.id != SECOND.test.id
+
+
+@pytest.mark.slow
+def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pytester) -> None:
+    project.runpytest_subprocess("--brt-issue=clamp.md")
+    assert main(["review", "--accept", "T1", "--root", str(project.path)]) == 0
+    result = project.runpytest_subprocess("--rank-fixes=patches", "--brt-report=page.html")
+    result.stdout.fnmatch_lines(["brt: bug tests from the last run (clamp.md*); you accepted 1"])
+    # The literal patch passes the only test that counts now.
+    result.stdout.fnmatch_lines(["No patch stands out: *b-literal.diff*passes 1 of 1 bug test*"])
+    assert "accepted by you" in (project.path / "page.html").read_text("utf-8")
+    assert main(["diff", "a-right", "b-literal", "--root", str(project.path)]) == 0
+    assert main(["diff", "a-right", "c-wrong", "--root", str(project.path)]) == 1
+    everything = ["--reject", "T1", "T2", "T3", "T4", "--root", str(project.path)]
+    assert main(["review", *everything]) == 0
+    result = project.runpytest_subprocess("--rank-fixes=patches")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*you rejected every bug test of the last run*"])
+
+
+def test_how_two_patches_differ(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_brt.rank.weighted import rank_by_weight
+
+    rows = (
+        row("a.diff", "pp", guarded=broken(0)),
+        row("b.diff", "pf", guarded=broken(1)),
+        row("c.diff", "pp", guarded=broken(0)),
+    )
+    tests = (FIRST, SECOND)
+    ranking = LastRun(tests=tests, ranks=rank_by_weight(rows, tests))
+    save_last_run(kept, ranking, RANKED)
+    assert main(["diff", "a", "b.diff"]) == 1
+    told = capsys.readouterr().out
+    assert told.endswith(
+        f"These tests tell them apart:\n  {SECOND.test.name}\n    a.diff passes it\n"
+        "    b.diff fails it\n"
+        "  tests/test_x.py::test_0\n    a.diff does not break it\n    b.diff breaks it\n"
+    )
+    assert main(["diff", "a", "c"]) == 0
+    told = capsys.readouterr().out
+    assert "No test tells them apart: 2 bug tests and 20 existing tests ran on both." in told
+    assert main(["diff", "a", "d"]) == 4
+    assert "has no patch 'd' (it has: a.diff, " in capsys.readouterr().err
