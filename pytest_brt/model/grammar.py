@@ -32,7 +32,7 @@ _LINES = 400
 class Shape:
     """One kind of reply: a header of this type and the fenced blocks that follow it."""
 
-    #: A msgspec.Struct (with a tag, where there are several) or a dataclass.
+    #: A msgspec.Struct, with a tag where there are several.
     header: type
     #: Fenced blocks after the header; numbered when there may be more than one.
     least: int = 0

@@ -86,8 +86,8 @@ def _set(text: str) -> str:
 def as_grammar_has_it(text: str, grammar: Grammar) -> str | None:
     """Return `text` in the very form that `grammar` asks for, or None when it cannot have it.
 
-    Spacing, the order of fields, fields left out that may be null, and prose around header and
-    blocks are put right; what is said is not touched.
+    Spacing, the order of fields, and prose around header and blocks are put right; what is said
+    is not touched.
     """
     pattern = compile_grammar(grammar.gbnf)
     for form in _forms(text, grammar):
@@ -111,8 +111,8 @@ def _forms(text: str, grammar: Grammar) -> Iterator[str]:
         return
     blocks, _ = fenced_blocks(rest)
     for keys in grammar.keys:
-        if set(value) <= set(keys):
-            pairs = (f"{json.dumps(key)}: {_json(value.get(key))}" for key in keys)
+        if set(value) == set(keys):
+            pairs = (f"{json.dumps(key)}: {_json(value[key])}" for key in keys)
             header = "{" + ", ".join(pairs) + "}"
             fence = f"\n```{grammar.language}"
             # With its code first: where code is optional, the header alone would do as well.

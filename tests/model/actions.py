@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,7 +15,7 @@ Path = Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
 class Cat(msgspec.Struct, tag="cat", tag_field="action", forbid_unknown_fields=True):
     thought: Thought
     path: Path
-    lines: tuple[Annotated[int, msgspec.Meta(ge=1, le=9999)], int] | None = None
+    line: Annotated[int, msgspec.Meta(ge=0, le=9999)] = 0
 
 
 class Search(msgspec.Struct, tag="code_search", tag_field="action", forbid_unknown_fields=True):
@@ -28,25 +27,18 @@ class Search(msgspec.Struct, tag="code_search", tag_field="action", forbid_unkno
 class Edit(msgspec.Struct, tag="edit", tag_field="action", forbid_unknown_fields=True):
     thought: Thought
     path: Path
-    block: Annotated[int, msgspec.Meta(ge=1, le=2)]
-
-
-class Level(enum.Enum):
-    LOW = "low"
-    HIGH = 'very "high"'
+    block: Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 class Finish(msgspec.Struct, tag="finish", tag_field="action", forbid_unknown_fields=True):
     thought: Thought
     sure: bool
-    share: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    level: Level
-    names: Annotated[list[Path], msgspec.Meta(min_length=1, max_length=3)]
+    level: Literal["low", 'very "high"']
 
 
 class Verdict(msgspec.Struct, forbid_unknown_fields=True):
     reproduces: bool
-    confidence: Annotated[int, msgspec.Meta(ge=0, le=100)]
+    confidence: Annotated[int, msgspec.Meta(ge=0, le=99)]
     why: Annotated[str, msgspec.Meta(max_length=60)]
 
 

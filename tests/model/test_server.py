@@ -396,13 +396,6 @@ def test_header_and_code(server: Server) -> None:
     assert "grammar" in server.asked()[0]
 
 
-def test_optional_fields_may_be_left_out(server: Server) -> None:
-    server.plan({"text": '{"thought": "", "action": "cat", "path": "a"}'})
-    grammar = grammar_for(*AGENT, lead=("thought",))
-    (done,) = ServerModel(server.url, settings()).complete(prompt(grammar=grammar))
-    assert done.text == '{"thought": "", "action": "cat", "path": "a", "lines": null}'
-
-
 @pytest.mark.parametrize(("said", "meant"), [("yes", "yes"), (" **No**.\n", "no")])
 def test_a_choice(server: Server, said: str, meant: str) -> None:
     server.plan({"text": said})
