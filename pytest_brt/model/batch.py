@@ -83,7 +83,6 @@ class Engine:
         lanes: int,
         sequences: int,
         longest: int,
-        spare_bytes: int = 0,
     ) -> None:
         """Run up to `lanes` lanes; no conversation may have more than `longest` tokens."""
         self.context = context
@@ -91,7 +90,7 @@ class Engine:
         self.conversations = conversations
         self.lanes = lanes
         self.longest = min(longest, context.cells)
-        self.sequences = Sequences(context, sequences, spare_bytes)
+        self.sequences = Sequences(context, sequences)
         self.candidates = Candidates(weights)
         self.manners = Manners(
             ends=weights.ends,
@@ -305,7 +304,7 @@ class Engine:
             return
         self.crowded = True
         if self.reading is not None and self.reading.trunk is not None and self.seated:
-            self.sequences.keep(self.reading.trunk)  # the next to go, to be fetched later
+            self.sequences.keep(self.reading.trunk)  # the next to go
             self.queue.appendleft(self.reading)
             self.reading = None
         elif len(self.seated) > 1:

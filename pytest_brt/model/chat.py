@@ -222,22 +222,17 @@ class Template:
 
     def _segments(self, messages: Sequence[Message], thinking: int) -> list[Segment]:
         refusal = ""
-        for form in (_as_is, _system_in_user, _alternating, _plain):
-            contents = form(messages)
-            if contents is None:
-                continue
-            try:
-                return self._render(contents, len(messages), messages, thinking)
-            except TemplateRefusal as error:
-                refusal = refusal or str(error)
+        for alternating in (False, True):
+            for system in (True, False):
+                contents = _contents(messages, system=system, alternating=alternating)
+                try:
+                    return self._render(contents, messages, thinking)
+                except TemplateRefusal as error:
+                    refusal = refusal or str(error)
         raise self._problem(f"refuses the conversation: {refusal}")
 
     def _render(
-        self,
-        contents: list[tuple[Role, str]],
-        count: int,
-        messages: Sequence[Message],
-        thinking: int,
+        self, contents: list[tuple[Role, str]], messages: Sequence[Message], thinking: int
     ) -> list[Segment]:
         text = self._process.ask(
             {
@@ -260,58 +255,32 @@ class Template:
             segments.append(Segment(text=messages[number].text, message=number))
             at = mark.end()
         segments.append(Segment(text=text[at:]))
-        lost = set(range(count)) - seen
+        lost = set(range(len(messages))) - seen
         if lost:
             number = min(lost)
             raise TemplateRefusal(f"it leaves out the {messages[number].role} message")
         return [segment for segment in segments if segment.text or segment.message >= 0]
 
 
-_Contents = list[tuple[Role, str]]
+def _contents(
+    messages: Sequence[Message], *, system: bool, alternating: bool
+) -> list[tuple[Role, str]]:
+    """Return each role and what stands for its text.
 
-
-def _mark(number: int) -> str:
-    return f"\ue000{number}\ue001"
-
-
-def _as_is(messages: Sequence[Message]) -> _Contents | None:
-    return [(message.role, _mark(number)) for number, message in enumerate(messages)]
-
-
-def _system_in_user(messages: Sequence[Message]) -> _Contents | None:
-    """Put what the system says in front of what the user says next; None without a system."""
-    if not any(message.role is Role.SYSTEM for message in messages):
-        return None
-    out: _Contents = []
+    Without `system`, what it says stands before what the user says next; with `alternating`,
+    neighbours of one role are one turn.
+    """
+    out: list[tuple[Role, str]] = []
     waiting = ""
-    for role, content in _as_is(messages) or []:
-        if role is Role.SYSTEM:
-            waiting += content + "\n"
-        elif role is Role.USER:
-            out.append((role, waiting + content))
-            waiting = ""
-        else:
-            out.append((role, content))
-    if waiting:
-        out.append((Role.USER, waiting[:-1]))
-    return out
-
-
-def _merged(contents: _Contents) -> _Contents:
-    """Merge neighbours that have the same role."""
-    out: _Contents = []
-    for role, content in contents:
-        if out and out[-1][0] is role:
+    for number, message in enumerate(messages):
+        role, content = message.role, f"\ue000{number}\ue001"
+        if role is Role.SYSTEM and not system:
+            waiting += f"{content}\n"
+            continue
+        if role is Role.USER:
+            content, waiting = waiting + content, ""
+        if alternating and out and out[-1][0] is role:
             out[-1] = (role, f"{out[-1][1]}\n\n{content}")
         else:
             out.append((role, content))
     return out
-
-
-def _alternating(messages: Sequence[Message]) -> _Contents | None:
-    return _merged(_as_is(messages) or [])
-
-
-def _plain(messages: Sequence[Message]) -> _Contents | None:
-    """Return turns that alternate and know no system."""
-    return _merged(_system_in_user(messages) or _as_is(messages) or [])

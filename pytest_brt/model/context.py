@@ -1,4 +1,4 @@
-"""The memory of a model: sequences of tokens, evaluated in batches, forked and saved."""
+"""The memory of a model: sequences of tokens, evaluated in batches and forked."""
 
 from __future__ import annotations
 
@@ -116,21 +116,9 @@ class Context:
         end = -1 if self.weights.recurrent else length
         self.lib.llama_memory_seq_cp(self.memory, source, target, -1, end)
 
-    def remove(self, sequence: int, start: int = -1) -> bool:
-        """Forget a sequence from position `start` on; False when only all of it can go."""
-        return bool(self.lib.llama_memory_seq_rm(self.memory, sequence, start, -1))
-
-    def save(self, sequence: int) -> bytes:
-        """Return the state of a sequence."""
-        size = self.lib.llama_state_seq_get_size(self.context, sequence)
-        buffer = (ctypes.c_uint8 * size)()
-        used = self.lib.llama_state_seq_get_data(self.context, buffer, size, sequence)
-        return bytes(memoryview(buffer)[:used])
-
-    def load(self, sequence: int, state: bytes) -> bool:
-        """Give a sequence the state that `save` returned; False when there is no room."""
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
-        return bool(self.lib.llama_state_seq_set_data(self.context, buffer, len(state), sequence))
+    def remove(self, sequence: int) -> None:
+        """Forget a sequence."""
+        self.lib.llama_memory_seq_rm(self.memory, sequence, -1, -1)
 
     def close(self) -> None:
         """Free the memory; nothing of this object may be used after it."""

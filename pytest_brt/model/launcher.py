@@ -41,8 +41,8 @@ def arguments(start: Start) -> list[str]:
     out += ["--threads", str(plan.threads), "--jinja", "--no-warmup", "--offline"]
     if start.template:
         out += ["--chat-template", start.template]
-    for adapter in start.adapters:
-        out += ["--lora", adapter]
+    if start.adapter:
+        out += ["--lora", start.adapter]
     if start.gpu_layers >= 0:
         out += ["--n-gpu-layers", str(start.gpu_layers)]
     if start.cpu_experts:
@@ -72,7 +72,8 @@ def serve_in_process(start: Start) -> Any:
     if start.cpu_experts:  # as --n-cpu-moe has it
         layers = "|".join(str(layer) for layer in range(start.cpu_experts))
         params.tensor_buft_overrides = rf"blk\.({layers})\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU"
-    params.lora_adapters = [package.CommonAdapterLoraInfo(path, 1.0) for path in start.adapters]
+    if start.adapter:
+        params.lora_adapters = [package.CommonAdapterLoraInfo(start.adapter, 1.0)]
     return package.Server(params)
 
 

@@ -10,7 +10,6 @@ import ctypes
 import importlib
 import re
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 from pytest_brt.errors import ModelProblem
@@ -121,7 +120,6 @@ class Weights:
             if attr & (_CONTROL | _USER_DEFINED):
                 self.markers.setdefault(self.piece(token).decode("utf-8", "replace"), token)
         self.markers.pop("", None)
-        self._adapters: dict[str, Any] = {}
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of `text`, in which control tokens are letters like any other."""
@@ -155,22 +153,18 @@ class Weights:
         return self.piece(token).decode("utf-8", "replace") if token >= 0 else ""
 
     def adapter(self, path: str) -> Any:
-        """Return the LoRA adapter in the file at `path`, loaded once.
+        """Return the LoRA adapter in the file at `path`, loaded.
 
         Raises:
-            ModelProblem: there is no such file, or it does not fit this model.
+            ModelProblem: it does not fit this model.
         """
-        if path not in self._adapters:
-            if not Path(path).is_file():
-                raise ModelProblem(f"no such LoRA adapter: {path!r} (name a .gguf after '+lora:')")
-            loaded = self.lib.llama_adapter_lora_init(self.model, path.encode())
-            if not loaded:
-                raise ModelProblem(
-                    f"the LoRA adapter {path!r} does not fit {self.path!r}: "
-                    f"{self.log.take() or 'no reason given'} (it must be made for this base model)"
-                )
-            self._adapters[path] = loaded
-        return self._adapters[path]
+        loaded = self.lib.llama_adapter_lora_init(self.model, path.encode())
+        if not loaded:
+            raise ModelProblem(
+                f"the LoRA adapter {path!r} does not fit {self.path!r}: "
+                f"{self.log.take() or 'no reason given'} (it must be made for this base model)"
+            )
+        return loaded
 
     def close(self) -> None:
         """Free the model; neither it nor anything made from it may be used after this."""

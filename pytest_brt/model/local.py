@@ -31,16 +31,13 @@ class LocalModel:
 
     exact = True
 
-    def __init__(self, host: Host, *, adapter: str = "", thinking: int = 0) -> None:
+    def __init__(self, host: Host, thinking: int = 0) -> None:
         """Use `host`; `thinking` tokens may go before the answer to a weighty question."""
         self.host = host
-        self.adapter = adapter
         self.thinking = thinking
         self._notes = host.start.plan.notes
         self.context = host.start.plan.longest - thinking
-        self.name = Path(host.start.path).name
-        if adapter:
-            self.name += f"+{Path(adapter).name}"
+        self.name = host.start.name
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -60,7 +57,7 @@ class LocalModel:
         """
         if prompt.weighty and not prompt.thinking:
             prompt = replace(prompt, thinking=self.thinking)
-        order = Order(do="ask", prompt=prompt, adapter=self.adapter)
+        order = Order(do="ask", prompt=prompt)
         asked, notes = self.host.ask(order)
         answers = (asked.found[number] for number in sorted(asked.found))
         return tuple(replace(done, notes=(*done.notes, *notes)) for done in answers)
@@ -69,11 +66,11 @@ class LocalModel:
         """Return how many tokens each of `texts` has, by the model's own tokenizer."""
         if not texts:
             return ()
-        return self._counts(Order(do="count", texts=tuple(texts), adapter=self.adapter))
+        return self._counts(Order(do="count", texts=tuple(texts)))
 
     def measure(self, prompt: Prompt) -> int:
         """Return how many tokens `prompt` has with the template around it."""
-        return self._counts(Order(do="measure", prompt=prompt, adapter=self.adapter))[0]
+        return self._counts(Order(do="measure", prompt=prompt))[0]
 
     def _counts(self, order: Order) -> tuple[int, ...]:
         return self.host.ask(order)[0].future.result().counts
@@ -91,25 +88,13 @@ def open_gguf(
     Raises:
         ModelProblem: the file is no model, has no chat template, or does not fit the memory.
     """
-    return open_pair(path, settings, template=template, adapters=(adapter, adapter))[0]
-
-
-def open_pair(
-    path: str, settings: Settings, *, template: str = "", adapters: tuple[str, str]
-) -> tuple[LocalModel, LocalModel]:
-    """Return one file's model twice, with two adapters ("" for none), in one worker.
-
-    The weights are in memory once; each adapter has a context of its own.
-    """
     if find_spec("llama_cpp") is None:
         raise ModelProblem(f"llama-cpp-python is not installed ({_INSTALL})")
-    start = _start(path, settings, template, adapters, available_bytes())
+    start = _start(path, settings, template, adapter, available_bytes())
     thinks = Template(start.template, where=template or path).thinks
     # A quarter of a small context is for thoughts at most.
     thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
-    host = Host(start)
-    first, second = (LocalModel(host, adapter=name, thinking=thinking) for name in adapters)
-    return first, second
+    return LocalModel(Host(start), thinking)
 
 
 def open_file(
@@ -155,7 +140,7 @@ def open_file(
             return model
     if settings.engine == "auto":
         notes = (*notes, f"engine: a private llama-server (auto: {why})")
-    start = _start(path, settings, template, (adapter,), 0)
+    start = _start(path, settings, template, adapter, 0)
     # What it cannot render it would refuse in the middle of a run.
     Template(start.template, where=template or path)
     start = replace(
@@ -166,14 +151,11 @@ def open_file(
     return PrivateModel(PrivateServer(start), settings, notes)
 
 
-def _start(
-    path: str, settings: Settings, template: str, adapters: tuple[str, ...], available: int
-) -> Start:
+def _start(path: str, settings: Settings, template: str, adapter: str, available: int) -> Start:
     """Return how a process that runs the model starts, with `available` bytes of memory."""
     header = read_header(path)
-    names = tuple(dict.fromkeys(adapter for adapter in adapters if adapter))
-    for name in names:
-        read_header(name)
+    if adapter:
+        read_header(adapter)
     return Start(
         path=path,
         template=template_text(template) if template else header.chat_template,
@@ -181,7 +163,7 @@ def _start(
         cache_type=settings.cache_type,
         gpu_layers=settings.gpu_layers,
         cpu_experts=settings.cpu_experts,
-        adapters=names,
+        adapter=adapter,
     )
 
 

@@ -21,8 +21,6 @@ _USUAL = 16_384
 _LEAST = 1024
 #: Share of the free memory that may be used; the tests need some too.
 _SHARE = 0.8
-#: Bytes for prefixes that had to leave the context.
-_SPARE = 1 << 30
 #: Answers at the same time, and where each has a running state of its own.
 _LANES, _LANES_RECURRENT, _LEAST_LANES = 16, 8, 2
 #: Sequences beyond the lanes: kept prefixes cost nothing but where they have a running state.
@@ -55,7 +53,6 @@ class Plan:
     threads: int
     #: What llama.cpp will allocate.
     needed: int
-    spare_bytes: int
     notes: tuple[str, ...] = ()
 
 
@@ -137,7 +134,6 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
         longest = fit
         notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory can be had")
     cells = max(longest, min(wanted, fit))
-    left = free - needs(cells) if available else _SPARE
     return Plan(
         longest=longest,
         cells=cells,
@@ -146,7 +142,6 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
         batch=_batch(header, cells),
         threads=settings.threads or cores(),
         needed=needs(cells),
-        spare_bytes=max(0, min(_SPARE, left // 2)),
         notes=tuple(notes),
     )
 

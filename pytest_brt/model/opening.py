@@ -153,25 +153,10 @@ def open_model(
 def open_models(
     spec: str, edit_spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
 ) -> tuple[Model, Model]:
-    """Return the reasoning model and the one that edits code, the same one without `edit_spec`.
-
-    Two specs of one GGUF file that differ in their adapters share one worker and its weights.
-    """
+    """Return the reasoning model and the one that edits code, the same one without `edit_spec`."""
     if edit_spec in ("", spec):
         model = open_model(spec, settings, factories)
         return model, model
-    first, second = (s.removeprefix("gguf:") for s in (spec, edit_spec))
-    if factories is None and spec.startswith("gguf:") and edit_spec.startswith("gguf:"):
-        one, two = parse_gguf(first), parse_gguf(second)
-        folder = models_folder(settings.models_dir)
-        path = find_model(one.path, folder)
-        same = path == find_model(two.path, folder) and one.template == two.template
-        if same and settings.engine != "llama-server" and find_spec("llama_cpp") is not None:
-            from pytest_brt.model.local import open_pair
-
-            return open_pair(
-                str(path), settings, template=one.template, adapters=(one.lora, two.lora)
-            )
     model = open_model(spec, settings, factories)
     try:
         return model, open_model(edit_spec, settings, factories)

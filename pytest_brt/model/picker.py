@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import ctypes
 import re
 from typing import Any
@@ -31,6 +30,9 @@ class Candidates:
         lib = weights.lib
         self.table = np.zeros(weights.size, _CANDIDATE)
         self.ids = np.arange(weights.size, dtype=np.int32)
+        #: Control tokens but for ends: llama.cpp's grammars take them for their names as text.
+        self.markup = np.zeros(weights.size, bool)
+        self.markup[list(weights.control - weights.ends)] = True
         self.array = lib.llama_token_data_array()
         self._pointer = ctypes.cast(self.table.ctypes.data, lib.llama_token_data_p)
 
@@ -46,12 +48,11 @@ class Candidates:
         self.array.selected = -1
         self.array.sorted = ordered
 
-    def keep(self, rows: Any) -> int:
-        """Keep the candidates that `rows` selects, in their order; return how many."""
+    def keep(self, rows: Any) -> None:
+        """Keep the candidates that `rows` selects, in their order."""
         kept = self.table[: self.array.size][rows]
         self.table[: len(kept)] = kept
         self._reset(len(kept), bool(self.array.sorted))
-        return len(kept)
 
     def settle(self) -> None:
         """Copy the candidates back when a sampler has moved them to memory of its own."""
@@ -105,7 +106,6 @@ class Picker:
         self.weights = weights
         self.shared = shared
         self.grammar = make_grammar(weights, gbnf) if gbnf else None
-        self.tail = b""
         self.chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
         #: Samplers that narrow the choice, and the one that makes it; the chain owns them.
         self.narrow: list[Any] = []
@@ -162,8 +162,8 @@ class Picker:
         self.shared.settle()
 
     def _accept(self, token: int) -> bool:
-        """Take `token` if the grammar and UTF-8 allow it."""
-        if not self._proper(token):
+        """Take `token` if the grammar allows it."""
+        if self.shared.markup[token]:
             return False
         self._one[0] = (token, 0.0, 0.0)
         single = self._single
@@ -174,24 +174,9 @@ class Picker:
         self._take(token)
         return True
 
-    def _proper(self, token: int) -> bool:
-        """Whether `token` ends the answer, or is text that keeps it valid UTF-8."""
-        if token in self.weights.ends:
-            return True
-        if token in self.weights.control:
-            return False
-        try:
-            codecs.utf_8_decode(self.tail + self.weights.piece(token), "strict", False)
-        except UnicodeDecodeError:
-            return False
-        return True
-
     def _take(self, token: int) -> None:
-        if token in self.weights.ends:
-            return
-        self.lib.llama_sampler_accept(self.grammar, token)
-        data = self.tail + self.weights.piece(token)
-        self.tail = data[codecs.utf_8_decode(data, "strict", False)[1] :]
+        if token not in self.weights.ends:
+            self.lib.llama_sampler_accept(self.grammar, token)
 
     def _pick_again(self, logits: Floats) -> int:
         """Pick among the tokens that the grammar allows, after it has refused the first choice.
@@ -200,39 +185,24 @@ class Picker:
         again and again until a token is allowed, and asks the grammar about a few tokens
         instead of the whole vocabulary. Only when none of them is allowed, among all.
         """
-        self.shared.fill(logits)
-        for sampler in self.narrow:
+        for steps in ((self._narrow, self._mask), (self._mask, self._narrow)):
+            self.shared.fill(logits)
+            for step in steps:
+                step()
+            if self.shared.array.size:
+                self._apply(self.final)
+                token = int(self.shared.rows["id"][self.shared.array.selected])
+                self._take(token)
+                return token
+        return self.weights.eos
+
+    def _narrow(self) -> None:
+        """Drop the candidates that the samplers leave out."""
+        for sampler in self.narrow if self.shared.array.size else ():
             self._apply(sampler)
-        self._mask()
-        token = self._choose()
-        if token < 0:
-            self.shared.fill(logits)
-            self._mask()
-            for sampler in self.narrow:
-                self._apply(sampler)
-            token = self._choose()
-        if token < 0:  # what is left of the truncated choice is not text: take from all
-            self.shared.fill(logits)
-            self._mask()
-            token = self._choose()
-        if token < 0:
-            return self.weights.eos
-        self._take(token)
-        return token
 
     def _mask(self) -> None:
         """Drop the candidates that the grammar does not allow."""
         self._apply(self.grammar)
-        self.shared.keep(np.isfinite(self.shared.rows["logit"]))
-
-    def _choose(self) -> int:
-        """Return one of the candidates that is proper text, or -1 when there is none."""
-        shared = self.shared
-        while shared.array.size:
-            self._apply(self.final)
-            chosen = int(shared.array.selected)
-            token = int(shared.rows["id"][chosen])
-            if self._proper(token):
-                return token
-            shared.keep(np.arange(int(shared.array.size)) != chosen)
-        return -1
+        rows = self.shared.rows
+        self.shared.keep(np.isfinite(rows["logit"]) & ~self.shared.markup[rows["id"]])

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
@@ -113,9 +112,7 @@ class PrivateModel(ServerModel):
     def __init__(self, server: PrivateServer, settings: Settings, notes: tuple[str, ...]) -> None:
         super().__init__("http://127.0.0.1:1", settings)  # the server's own comes when it runs
         self.process = server
-        self.name = Path(server.start.path).name
-        for adapter in server.start.adapters:
-            self.name += f"+{Path(adapter).name}"
+        self.name = server.start.name
         for note in notes:
             self._remark(note)
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from array import array
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from pytest_brt.model.context import Context, Floats
-
-#: Shorter prefixes are not worth being kept outside the context, or fetched from there.
-_WORTH_SAVING = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -21,18 +17,6 @@ class Sequence:
     ids: array[int] = field(default_factory=lambda: array("i"))
     #: What the model says comes after the last token, when that was kept.
     logits: Floats | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Saved:
-    """A sequence that was moved out of the context."""
-
-    ids: array[int]
-    state: bytes
-    logits: Floats | None
-
-
-Known = TypeVar("Known", Sequence, Saved)
 
 
 def common(left: array[int], right: array[int]) -> int:
@@ -51,17 +35,15 @@ def common(left: array[int], right: array[int]) -> int:
 
 
 class Sequences:
-    """All sequences of a context, and those that were moved out of it to make room."""
+    """All sequences of a context."""
 
-    def __init__(self, context: Context, count: int, spare_bytes: int) -> None:
-        """Use `count` sequence numbers; keep up to `spare_bytes` of what has to make room."""
+    def __init__(self, context: Context, count: int) -> None:
+        """Use `count` sequence numbers."""
         self.context = context
         self.recurrent = context.weights.recurrent
         self.free = list(range(count - 1, -1, -1))
         #: Finished prefixes that the next prompt may begin with, oldest use first.
         self.kept: list[Sequence] = []
-        self.saved: list[Saved] = []
-        self.spare_bytes = spare_bytes
 
     def begin(self, ids: array[int]) -> Sequence:
         """Return a sequence with as much of `ids` as is known.
@@ -71,14 +53,7 @@ class Sequences:
         Raises:
             LookupError: every sequence number is taken.
         """
-        kept, length = self._best(self.kept, ids)
-        saved, more = self._best(self.saved, ids)
-        if saved is not None and more >= length + _WORTH_SAVING:
-            restored = self._restore(saved, more)
-            if restored is not None:
-                if more == len(ids):
-                    self.kept.append(restored)
-                return restored
+        kept, length = self._best(ids)
         if kept is None:
             return self._new()
         if length == len(ids):
@@ -120,17 +95,10 @@ class Sequences:
         self.free.append(sequence.number)
 
     def evict(self, spared: Sequence | None = None) -> bool:
-        """Move out the kept sequence that was not used for longest; False when there is none."""
+        """Drop the kept sequence that was not used for longest; False when there is none."""
         victim = next((kept for kept in self.kept if kept is not spared), None)
         if victim is None:
             return False
-        known = any(saved.ids == victim.ids for saved in self.saved)
-        if self.spare_bytes and len(victim.ids) >= _WORTH_SAVING and not known:
-            state = self.context.save(victim.number)
-            self.saved.append(Saved(victim.ids, state, victim.logits))
-            total = sum(len(saved.state) for saved in self.saved)
-            while total > self.spare_bytes:
-                total -= len(self.saved.pop(0).state)
         self.drop(victim)
         return True
 
@@ -153,32 +121,17 @@ class Sequences:
             self.kept.remove(sequence)
             self.kept.append(sequence)
 
-    def _best(self, known: list[Known], ids: array[int]) -> tuple[Known | None, int]:
-        """Return which of `known` the prompt `ids` shares most with, and how many tokens of it.
+    def _best(self, ids: array[int]) -> tuple[Sequence | None, int]:
+        """Return the kept sequence that `ids` shares most with, and how many tokens of it.
 
         All of `ids` counts only where what comes next is known as well, or something must be
         evaluated to know it. A recurrent state cannot be rewound: it is used as a whole.
         """
         found, most = None, 0
-        for one in known:
+        for one in self.kept:
             length = common(one.ids, ids)
             if length == len(ids) and not (one.logits is not None and length == len(one.ids)):
                 length -= 1
             if length >= max(most, 1) and not (self.recurrent and length < len(one.ids)):
                 found, most = one, length
         return found, most
-
-    def _restore(self, saved: Saved, length: int) -> Sequence | None:
-        """Bring the first `length` tokens of a saved sequence back; None when there is no room."""
-        sequence = self._new()
-        while not self.context.load(sequence.number, saved.state):
-            if not self.evict():
-                self.drop(sequence)
-                return None
-        if length < len(saved.ids):
-            if not self.context.remove(sequence.number, length):
-                self.drop(sequence)
-                return None
-            saved = replace(saved, logits=None)
-        sequence.ids, sequence.logits = saved.ids[:length], saved.logits
-        return sequence

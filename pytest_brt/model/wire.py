@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.memory import Plan
@@ -19,8 +20,8 @@ class Start:
     cache_type: str = "f16"
     #: -1 takes what fits.
     gpu_layers: int = -1
-    #: LoRA adapters that prompts may ask for; a server applies the one it has to all.
-    adapters: tuple[str, ...] = ()
+    #: Path of a LoRA adapter, or "".
+    adapter: str = ""
     #: Let llama.cpp rearrange the weights for this CPU (worker only).
     rearrange: bool = True
     #: Layers whose experts stay in the computer's memory (llama-server only).
@@ -29,6 +30,11 @@ class Start:
     program: str = ""
     #: Where the server listens: a path ending in ".sock", in a folder that is ours alone.
     socket: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the model is called: the names of its files."""
+        return "+".join(Path(path).name for path in (self.path, self.adapter) if path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +48,6 @@ class Order:
     #: Numbers of the samples that are wanted of the prompt; () for all.
     numbers: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
-    #: Path of the adapter to answer with, or "".
-    adapter: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ class Worker:
     def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
         self.orders = orders
         self.answers = answers
-        self.engines: dict[str, Engine] = {}
+        self.engine: Engine
         self.inbox: queue.SimpleQueue[Order] = queue.SimpleQueue()
 
     def say(self, answer: Answer) -> None:
@@ -43,16 +43,14 @@ class Worker:
         try:
             start = from_json(self.orders.readline(), Start)
             threading.Thread(target=self.read, daemon=True).start()
-            ready = self.load(start)
+            self.engine = self.load(start)
         except BrtError as problem:
             self.say(Answer(id=0, problem=str(problem)))
             return
-        self.say(Answer(id=0, ready=ready))
+        self.say(Answer(id=0, ready=Ready(gpu=self.engine.weights.gpu)))
         while True:
-            self.take(wait=not any(engine.busy for engine in self.engines.values()))
-            for engine in self.engines.values():
-                if engine.busy:
-                    engine.step()
+            self.take(wait=not self.engine.busy)
+            self.engine.step()
 
     def read(self) -> None:
         """Pass orders on; the end of the input ends the process, whatever it is doing."""
@@ -68,13 +66,10 @@ class Worker:
 
     def obey(self, order: Order) -> None:
         """Carry one order out, or answer why not."""
-        engine = self.engines.get(order.adapter)
-        if engine is None:
-            self.say(Answer(id=order.id, problem=f"no adapter {order.adapter!r} was loaded"))
-            return
+        engine = self.engine
         try:
             if order.do == "ask" and order.prompt is not None:
-                self.ask(engine, order.id, order.prompt, order.numbers)
+                self.ask(order.id, order.prompt, order.numbers)
             elif order.do == "count":
                 sizes = tuple(len(engine.weights.tokenize(text)) for text in order.texts)
                 self.say(Answer(id=order.id, counts=sizes))
@@ -86,7 +81,7 @@ class Worker:
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
 
-    def ask(self, engine: Engine, number: int, prompt: Prompt, wanted: tuple[int, ...]) -> None:
+    def ask(self, number: int, prompt: Prompt, wanted: tuple[int, ...]) -> None:
         """Submit a prompt; the engine delivers its answers in later steps."""
 
         def deliver(sample: int, outcome: Completion | ModelProblem) -> None:
@@ -95,10 +90,10 @@ class Worker:
             else:
                 self.say(Answer(id=number, completion=outcome, sample=sample))
 
-        engine.submit(prompt, deliver, wanted)
+        self.engine.submit(prompt, deliver, wanted)
 
-    def load(self, start: Start) -> Ready:
-        """Load the model, and a context for it and for each adapter."""
+    def load(self, start: Start) -> Engine:
+        """Load the model, and make a context for it."""
         weights = Weights(start.path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
         template = Template(
             start.template,
@@ -106,27 +101,23 @@ class Worker:
             bos=weights.name(weights.bos),
             eos=weights.name(weights.eos),
         )
-        conversations = Conversations(weights, template)
         plan = start.plan
-        for adapter in ("", *start.adapters):
-            context = Context(
-                weights,
-                cells=plan.cells,
-                sequences=plan.sequences,
-                threads=plan.threads,
-                batch=plan.batch,
-                cache_type=start.cache_type,
-                adapter=adapter,
-            )
-            self.engines[adapter] = Engine(
-                context,
-                conversations if not adapter else Conversations(weights, template),
-                lanes=plan.lanes,
-                sequences=plan.sequences,
-                longest=plan.longest,
-                spare_bytes=plan.spare_bytes,
-            )
-        return Ready(gpu=weights.gpu)
+        context = Context(
+            weights,
+            cells=plan.cells,
+            sequences=plan.sequences,
+            threads=plan.threads,
+            batch=plan.batch,
+            cache_type=start.cache_type,
+            adapter=start.adapter,
+        )
+        return Engine(
+            context,
+            Conversations(weights, template),
+            lanes=plan.lanes,
+            sequences=plan.sequences,
+            longest=plan.longest,
+        )
 
 
 def main() -> None:

@@ -171,8 +171,7 @@ def _repairs(
 
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
-    built_in = builtin_factories()
-    factories = gather(config, "pytest_brt_models", built_in)
+    factories = gather(config, "pytest_brt_models", builtin_factories())
     settings = Settings(
         context=options.context,
         threads=options.threads,
@@ -182,9 +181,7 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
         cpu_experts=options.cpu_experts,
         cache_type=options.cache_type,
     )
-    # Where a plugin adds nothing, one file with two adapters is loaded once.
-    known = None if factories == built_in else factories
-    model, editor = open_models(options.model, options.edit_model, settings, known)
+    model, editor = open_models(options.model, options.edit_model, settings, factories)
     if options.record is None or model.name == "none":
         return model, None if editor is model else editor
     from pytest_brt.model.recording import RecordedModel

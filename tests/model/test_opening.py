@@ -13,7 +13,6 @@ from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
 from tests.llama import INSTALLED, needs_llama
-from tests.model import outlines
 
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
 
@@ -113,18 +112,6 @@ def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
     assert (first.name, second.name) == ("llama.gguf", "qwen.gguf")
     with pytest.raises(ModelProblem, match="no model"):
         open_models("gguf:llama", "gguf:nothing", settings(folder))
-
-
-@needs_llama
-def test_an_adapter_shares_the_worker(folder: Path, tmp_path: Path) -> None:
-    from pytest_brt.model.local import LocalModel
-
-    adapter = outlines.write_lora(tmp_path / "edit.gguf")
-    pair = open_models("gguf:llama", f"gguf:llama+lora:{adapter}", settings(folder))
-    assert all(isinstance(model, LocalModel) for model in pair)
-    assert len({id(getattr(model, "host", model)) for model in pair}) == 1
-    assert all(model.complete(ASK)[0].tokens for model in pair)
-    pair[0].close()
 
 
 # -- the folder ---------------------------------------------------------------------------------

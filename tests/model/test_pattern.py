@@ -20,8 +20,7 @@ GOOD = [
     '{"thought": "x", "action": "edit", "path": "p", "block": 2}\n```python 1\n\n```',
     '{"thought": "x", "action": "edit", "path": "p", "block": 1}\n```python 1\na ``b``\n`\n```'
     "\n```python 2\n``\n```",
-    '{"thought": "x", "action": "finish", "sure": false, '
-    '"level": "very \\"high\\""}',
+    '{"thought": "x", "action": "finish", "sure": false, "level": "very \\"high\\""}',
 ]
 BAD = [
     "",

@@ -198,11 +198,10 @@ def test_the_context_may_be_kept_in_fewer_bits(weights: Path, engine: str) -> No
 def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
     setup = Plan(
         longest=4096, cells=4096, lanes=8, sequences=24, batch=512, threads=2, needed=0,
-        spare_bytes=0,
     )  # fmt: skip
     start = Start(
         path="m.gguf", template="", plan=setup, socket="/tmp/s/s.sock", program="/bin/llama-server",
-        gpu_layers=12, cpu_experts=4, cache_type="q8_0", adapters=("a.gguf",),
+        gpu_layers=12, cpu_experts=4, cache_type="q8_0", adapter="a.gguf",
     )  # fmt: skip
     words = arguments(start)
     pairs = dict(itertools.pairwise(words))

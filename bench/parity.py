@@ -1,0 +1,108 @@
+"""Whether the batch engine says, token for token, what llama-cpp-python's own loop says.
+
+    python bench/parity.py [smollm2 gemma3]
+
+Greedy answers of real models (fetched once, see examples/weights.py), 200 tokens, free and held to
+a block of code, alone and sixteen at a time. A row tells after how many tokens the two part, and by
+how much llama.cpp preferred its own token there: a sum in another order differs in its last digits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from array import array
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
+from pytest_brt.model.batch import Engine
+from pytest_brt.model.chat import Template
+from pytest_brt.model.context import Context
+from pytest_brt.model.conversation import Conversations
+from pytest_brt.model.gguf import read_header
+from pytest_brt.model.grammar import block_grammar
+from pytest_brt.model.llama import Weights
+from pytest_brt.model.tiny import CHATML
+
+TOKENS, LANES = 200, 16
+STORY = "Write a long Python module with many small functions on dates, and explain each of them."
+
+
+def ours(path: Path, grammar: Grammar | None, samples: int) -> tuple[list[int], list[list[int]]]:
+    """Return the tokens of the prompt, and those of each answer of the engine."""
+    weights = Weights(str(path), gpu_layers=0)
+    context = Context(weights, cells=8192, sequences=LANES + 8, threads=1)
+    source = read_header(path).chat_template or CHATML
+    names = {"bos": weights.name(weights.bos), "eos": weights.name(weights.eos)}
+    talk = Conversations(weights, Template(source, where="parity", **names))
+    engine = Engine(context, talk, lanes=LANES, sequences=LANES + 8, longest=8192)
+    sampling = Sampling(temperature=0.0, max_tokens=TOKENS)
+    said = (Message(role=Role.USER, text=STORY),)
+    engine.submit(
+        Prompt(messages=said, sampling=sampling, samples=samples, grammar=grammar),
+        lambda _, done: None,
+    )
+    job = engine.queue[0]
+    while engine.busy:
+        engine.step()
+    found = [list(lane.ids) for lane in job.lanes]
+    ids = array("i", job.ids).tolist()
+    context.close()
+    weights.close()
+    return ids, found
+
+
+def theirs(path: Path, ids: list[int], grammar: Grammar | None) -> tuple[list[int], list[float]]:
+    """Return llama-cpp-python's tokens, and by how much it preferred each to the second best."""
+    lib: Any = importlib.import_module("llama_cpp")
+    llama = lib.Llama(
+        str(path), n_ctx=2048, n_threads=1, n_threads_batch=1, verbose=False, flash_attn=False
+    )
+    held = lib.LlamaGrammar.from_string(grammar.gbnf, verbose=False) if grammar else None
+    found: list[int] = []
+    ahead = []
+    for token in llama.generate(ids, temp=0.0, repeat_penalty=1.0, grammar=held):
+        logits = np.ctypeslib.as_array(
+            lib.llama_get_logits_ith(llama.ctx, -1), (llama.n_vocab(),)
+        )
+        best = np.partition(logits, -2)[-2:]
+        ahead.append(float(best[1] - best[0]))
+        found.append(int(token))
+        if token == llama.token_eos() or len(found) == TOKENS:
+            break
+    llama.close()
+    return found, ahead
+
+
+def compare(name: str, path: Path) -> None:
+    """Print the rows of one model."""
+    for form, grammar in (("free", None), ("block", block_grammar(lines=300))):
+        ids, (alone,) = ours(path, grammar, 1)
+        _, many = ours(path, grammar, LANES)
+        want, ahead = theirs(path, ids, grammar)
+        for label, got in (("1", alone), (str(LANES), many[0])):
+            length = min(len(got), len(want))
+            part = next((n for n in range(length) if got[n] != want[n]), length)
+            gap = f", where llama.cpp's own was ahead by {ahead[part]:.4f}" if part < length else ""
+            print(f"{name} {form}, {label} at a time: {part} of {length} tokens alike{gap}")
+        print(f"{name} {form}: all {LANES} alike: {all(a == b for a, b in pairwise(many))}")
+
+
+def main() -> None:
+    """Compare the models named on the command line, or both."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="smollm2, gemma3")
+    from model import weights_of
+
+    for name in parser.parse_args().models or ["smollm2", "gemma3"]:
+        compare(name, weights_of(name, Path()))
+
+
+if __name__ == "__main__":
+    main()
