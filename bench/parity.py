@@ -66,9 +66,7 @@ def theirs(path: Path, ids: list[int], grammar: Grammar | None) -> tuple[list[in
     found: list[int] = []
     ahead = []
     for token in llama.generate(ids, temp=0.0, repeat_penalty=1.0, grammar=held):
-        logits = np.ctypeslib.as_array(
-            lib.llama_get_logits_ith(llama.ctx, -1), (llama.n_vocab(),)
-        )
+        logits = np.ctypeslib.as_array(lib.llama_get_logits_ith(llama.ctx, -1), (llama.n_vocab(),))
         best = np.partition(logits, -2)[-2:]
         ahead.append(float(best[1] - best[0]))
         found.append(int(token))
