@@ -21,7 +21,11 @@ from pytest_brt.syntax import bound_targets, first_line, is_constant, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Share of the room that is left which one place may take, and what any may that has the room.
-_SHARE, _SMALL = 0.6, 1_500
+_SHARE, _SMALL = 0.6, 1_000
+#: What is outside of functions: characters that are shown whole, and of more than those.
+_WHOLE, _PART = 600, 700
+#: Share of the worth of the best statement below which one is left out.
+_WORTH = 0.3
 #: Room below which nothing more is shown, and that the heads around a place take.
 _LEAST, _AROUND = 250, 120
 #: Characters of the head of a method.
@@ -232,19 +236,27 @@ def worth_of(text: str, worths: Mapping[str, float]) -> float:
 def _show_statements(
     body: Sequence[ast.stmt], page: Page, most: int, worths: Mapping[str, float]
 ) -> int:
-    """Put what is no function on the page, the worthiest first; return the room that it takes."""
-    found = [
-        (node, _told(page.own(node), worths))
-        for node in body
-        if not isinstance(node, Function | ast.ClassDef) and not _is_silent(node)
-    ]
-    taken = 0
-    for node, lines in sorted(found, key=lambda one: -worth_of("\n".join(one[1]), worths)):
-        text = "\n".join(lines)
-        if taken + len(text) <= most and worth_of(text, worths) > 0:
-            page.statements[node.lineno] = lines
-            taken += len(text) + 1
-    return taken
+    """Put what is no function on the page, all or the worthiest; return the room that it takes."""
+    nodes = [n for n in body if not isinstance(n, Function | ast.ClassDef) and not _is_silent(n)]
+    whole = {node.lineno: page.own(node) for node in nodes}
+    if (size := _length(whole.values())) <= min(_WHOLE, most):
+        page.statements |= whole
+        return size
+    told = {node.lineno: _told(page.own(node), worths) for node in nodes}
+    worth = {line: worth_of("\n".join(lines), worths) for line, lines in told.items()}
+    least = _WORTH * max(worth.values())
+    room = most = min(most, _PART)
+    for line in sorted(told, key=lambda line: -worth[line]):
+        size = _length([told[line]])
+        if size <= room and worth[line] > least:
+            page.statements[line] = told[line]
+            room -= size
+    return most - room
+
+
+def _length(parts: Iterable[Sequence[str]]) -> int:
+    """Return how many characters some lines have."""
+    return sum(len(line) + 1 for lines in parts for line in lines)
 
 
 def _told(lines: list[str], worths: Mapping[str, float]) -> list[str]:
@@ -275,7 +287,7 @@ def _beside(body: Sequence[ast.stmt], name: str, outer: str) -> Iterator[str]:
         yield f"{outer}.{near}".lstrip(".")
 
 
-def _methods(body: Sequence[ast.stmt], name: str, most: int = 12) -> list[str]:
+def _methods(body: Sequence[ast.stmt], name: str, most: int = 4) -> list[str]:
     """Return the first methods of a class; of a module none."""
     names = [node.name for node in body if isinstance(node, Function)] if name else []
     return [f"{name}.{inner}" for inner in names[:most]]

@@ -99,6 +99,9 @@ FILES = {
     "slugs.py": MODULE,
     "far.py": f"{LONG}\n\ndef near(x):\n    return x\n",
     "odd.py": "print 'x'\n",
+    "table.py": "TABLE = {\n"
+    + "".join(f'    "option_{n}": {n},\n' for n in range(99))
+    + "}\nsize = 9\n",
     "tests/test_slugs.py": TESTS
     + "".join(f"\n\ndef test_{n}():\n    assert {n}\n" for n in range(200)),
 }
@@ -135,10 +138,16 @@ def test_a_class_is_its_own_lines_and_the_heads_of_its_methods(index: Index) -> 
     ast.parse(text)
 
 
-def test_of_what_is_outside_of_functions_the_lines_that_count_are_told(index: Index) -> None:
-    worths = {"thre": 1.0}
-    ((_, text),) = show_suspects([suspect("slugs.py", "")], index, 3000, worths)
-    assert text == '# TABLE = {\n# "three": 3,\n# …'
+def test_a_small_rest_of_a_module_is_shown_whole(index: Index) -> None:
+    ((_, text),) = show_suspects([suspect("slugs.py", "")], index, 3000, {})
+    assert '    "three": 3,\n' in text
+    assert text.endswith("LIMIT = 3\n# …")
+
+
+def test_of_a_long_table_the_lines_that_count_are_told(index: Index) -> None:
+    worths = {"option_41": 1.0, "size": 0.1}
+    ((_, text),) = show_suspects([suspect("table.py", "")], index, 3000, worths)
+    assert text == '# TABLE = {\n# "option_41": 41,\n# …'
 
 
 def test_of_a_function_that_is_too_long_the_statements_that_count_are_shown(index: Index) -> None:
