@@ -33,18 +33,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from calibration import calibration, calibration_error, paired_gap
+
 from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import PatchProblem
-from pytest_brt.evaluate.metrics import (
-    COLUMNS,
-    Order,
-    calibration,
-    calibration_error,
-    interval,
-    mean_columns,
-    paired_gap,
-)
+from pytest_brt.evaluate.metrics import COLUMNS, Order, interval, mean_columns
 from pytest_brt.evaluate.orders import RANKERS, grouped
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits

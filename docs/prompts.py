@@ -80,7 +80,7 @@ tokenizer of parso), and found tests of other subjects among those shown. This i
 ABOUT = {
     "agent": "BRT Agent ([the agent](writing-tests.md#the-agent))",
     "agent/edit": "the second question of `edit`: writes one test function",
-    "agent/examples": "a dialogue that comes before it, in turns",
+    "agent/examples": "two dialogues that come before it, in turns; one ends without a test",
     "invert": "pass, then invert ([how](strategies.md#invert))",
     "invert/plan": "what to call, and what is wrong with it now",
     "invert/write": "writes a passing test",

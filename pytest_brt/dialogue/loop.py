@@ -16,7 +16,8 @@ from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.dialogue.trim import cut, without_repeats
 from pytest_brt.errors import BrtError, ModelProblem, SubjectProblem
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Sampling
-from pytest_brt.types import Cost, Ending, Step, Trajectory
+from pytest_brt.model.metered import cost_of
+from pytest_brt.types import Ending, Step, Trajectory
 
 #: Steps so far → the messages to send.
 Messages = Callable[[Sequence[Step]], tuple[Message, ...]]
@@ -147,7 +148,7 @@ def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> tuple[Step | N
         verdict=outcome.verdict,
         facts=outcome.facts + (((DONE, "yes"),) if outcome.done else ()),
         key="" if isinstance(read, Refused) else action.key,
-        cost=_cost(completion) + outcome.cost,
+        cost=cost_of([completion]) + outcome.cost,
         seconds=time.monotonic() - begin - outcome.cost.seconds,
     )
     return step, outcome.done
@@ -185,16 +186,6 @@ def _carry_out(
 def _shown(text: str, mended: tuple[str, ...], most: int, counter: Counter) -> str:
     note = f"({'; '.join(mended)})\n" if mended else ""
     return note + cut(without_repeats(text), most, counter)
-
-
-def _cost(completion: Completion) -> Cost:
-    return Cost(
-        calls=1,
-        prompt_tokens=completion.prompt_tokens,
-        evaluated=completion.evaluated,
-        tokens=completion.tokens,
-        seconds=completion.seconds,
-    )
 
 
 def _told(step: Step, most: int) -> str:

@@ -55,10 +55,11 @@ def _repeated(lines: list[str], at: int) -> tuple[int, int]:
     return 1, 0
 
 
-def cut(text: str, most: int, count: Callable[[str], int]) -> str:
+def cut(text: str, most: int, count: Callable[[str], int], *, head: float = _HEAD) -> str:
     """Return `text` with at most `most` tokens: its beginning and its end, whole lines.
 
-    What was left out is said between them. `count` says how many tokens a text has.
+    What was left out is said between them. `count` says how many tokens a text has, and `head`
+    which share of the lines is of the beginning.
     """
     if count(text) <= most:
         return text
@@ -68,11 +69,11 @@ def cut(text: str, most: int, count: Callable[[str], int]) -> str:
     low, high = 0, len(lines)
     while low < high:
         kept = (low + high + 1) // 2
-        if count(_around(lines, kept)) <= most:
+        if count(_around(lines, kept, head)) <= most:
             low = kept
         else:
             high = kept - 1
-    return _around(lines, low)
+    return _around(lines, low, head)
 
 
 def short_line(line: str) -> str:
@@ -82,11 +83,11 @@ def short_line(line: str) -> str:
     return f"{line[: _LINE - 100]} [… {len(line) - _LINE} characters left out …] {line[-100:]}"
 
 
-def _around(lines: list[str], kept: int) -> str:
+def _around(lines: list[str], kept: int, share: float) -> str:
     left_out = len(lines) - kept
     if left_out <= 0:
         return "\n".join(lines)
-    head = int(kept * _HEAD)
+    head = int(kept * share)
     tail = kept - head
     note = f"[… {left_out} line{'s' if left_out > 1 else ''} left out …]"
     return "\n".join([*lines[:head], note, *(lines[-tail:] if tail else [])])

@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from statistics import fmean
 
 #: Below this many pairs that differ, all flips of signs are tried.
 EXACT = 14
@@ -25,19 +24,10 @@ class Gap:
 
 def mean_interval(values: Sequence[float], rounds: int = 2000, seed: int = 0) -> Gap:
     """Return the mean of `values` with its interval, by the percentile bootstrap."""
-    if not values:
-        return Gap(mean=0.0, low=0.0, high=0.0)
-    generator = random.Random(seed)
-    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(rounds))
-    return Gap(
-        mean=fmean(values),
-        low=means[int(0.025 * rounds)],
-        high=means[int(0.975 * rounds) - 1],
-        n=len(values),
-    )
+    return ratio_interval([(value, 1) for value in values], rounds, seed)
 
 
-def ratio_interval(pairs: Sequence[tuple[int, int]], rounds: int = 2000, seed: int = 0) -> Gap:
+def ratio_interval(pairs: Sequence[tuple[float, int]], rounds: int = 2000, seed: int = 0) -> Gap:
     """Return the share of hits with its interval, where a bug has several runs.
 
     Args:
@@ -50,7 +40,7 @@ def ratio_interval(pairs: Sequence[tuple[int, int]], rounds: int = 2000, seed: i
         return Gap(mean=0.0, low=0.0, high=0.0)
     generator = random.Random(seed)
 
-    def share(drawn: Sequence[tuple[int, int]]) -> float:
+    def share(drawn: Sequence[tuple[float, int]]) -> float:
         return sum(hits for hits, _ in drawn) / sum(runs for _, runs in drawn)
 
     shares = sorted(share(generator.choices(some, k=len(some))) for _ in range(rounds))

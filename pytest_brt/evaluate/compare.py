@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from statistics import fmean
 
 from pytest_brt.codec import content_id
 from pytest_brt.evaluate.bootstrap import mean_interval, paired_p
@@ -71,19 +72,23 @@ def _rates(one: StudyResult, other: StudyResult, name: str, another: str) -> Tab
     pairs = _both(one, other)
     rows: list[tuple[Cell, ...]] = []
     for rate, holds in RATES.items():
-        a = [float(holds(of_strategy(bug, name))) for bug, _ in pairs]
-        b = [float(holds(of_strategy(bug, another))) for _, bug in pairs]
+        a = [holds(of_strategy(bug, name)) for bug, _ in pairs]
+        b = [holds(of_strategy(bug, another)) for _, bug in pairs]
         if pairs:
-            gap = mean_interval([y - x for x, y in zip(a, b, strict=True)])
-            gained = sum(y > x for x, y in zip(a, b, strict=True))
-            lost = sum(y < x for x, y in zip(a, b, strict=True))
-            rows.append((rate, int(sum(a)), int(sum(b)), gained, lost, gap, paired_p(b, a)))
+            gap = mean_interval([float(y) - x for x, y in zip(a, b, strict=True)])
+            rows.append((rate, *_counted(a, b), gap, paired_p(b, a)))
     return Table(
         name=f"rates-{another}",
         title=f"bugs reproduced, {len(pairs)} in both: {name} in A, {another} in B",
         columns=("rate", "A", "B", "gained", "lost", "B - A", "p"),
         rows=tuple(rows),
     )
+
+
+def _counted(a: Sequence[bool], b: Sequence[bool]) -> tuple[int, int, int, int]:
+    """Return for how many bugs something holds in A and in B, and how many B gained and lost."""
+    pairs = list(zip(a, b, strict=True))
+    return sum(a), sum(b), pairs.count((False, True)), pairs.count((True, False))
 
 
 def _changed(one: StudyResult, other: StudyResult, name: str, another: str) -> Table:
@@ -145,9 +150,7 @@ def _repairs(one: StudyResult, other: StudyResult) -> Table:
         if counts:
             gap = difference(both)
             b, a = counts
-            gained = sum(y > x for x, y in zip(a, b, strict=True))
-            lost = sum(y < x for x, y in zip(a, b, strict=True))
-            figures = (len(both), sum(a), sum(b), gained, lost, gap.rates["right"], gap.p)
+            figures = (len(both), *_counted(a, b), gap.rates["right"], gap.p)
             rows.append((which.title, *figures))
     return Table(
         name="repairs",
@@ -158,33 +161,25 @@ def _repairs(one: StudyResult, other: StudyResult) -> Table:
 
 
 def _seconds(one: StudyResult, other: StudyResult) -> Table:
-    pairs = _both(one, other)
-    ranked = {bug.instance: bug for bug in other.ranked if not bug.problem}
-    both = [
-        (bug.seconds, ranked[bug.instance].seconds)
-        for bug in one.ranked
-        if not bug.problem and bug.instance in ranked
-    ]
-    fixed = {bug.instance: bug.seconds for bug in mended(other)}
-    mended_both = [
-        (bug.seconds, fixed[bug.instance]) for bug in mended(one) if bug.instance in fixed
-    ]
-    rows = (
-        *_cost("reproduce", [(a.seconds, b.seconds) for a, b in pairs]),
-        *_cost("rank", both),
-        *_cost("repair", mended_both),
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for stage, a, b in (
+        ("reproduce", one.reproduced, other.reproduced),
+        ("rank", one.ranked, other.ranked),
+        ("repair", one.repaired, other.repaired),
+    ):
+        theirs = {bug.instance: bug.seconds for bug in b if not bug.problem}
+        both = [
+            (bug.seconds, theirs[bug.instance])
+            for bug in a
+            if not bug.problem and bug.instance in theirs
+        ]
+        if both:
+            xs, ys = zip(*both, strict=True)
+            gap = mean_interval([y - x for x, y in both])
+            rows.append((stage, fmean(xs), fmean(ys), gap, paired_p(ys, xs)))
     return Table(
         name="seconds",
         title="seconds of the tool per bug, means",
         columns=("stage", "A", "B", "B - A", "p"),
-        rows=rows,
+        rows=tuple(rows),
     )
-
-
-def _cost(stage: str, pairs: Sequence[tuple[float, float]]) -> list[tuple[Cell, ...]]:
-    a, b = ([pair[at] for pair in pairs] for at in (0, 1))
-    if not a:
-        return []
-    gap = mean_interval([y - x for x, y in zip(a, b, strict=True)])
-    return [(stage, sum(a) / len(a), sum(b) / len(b), gap, paired_p(b, a))]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import comb
 from statistics import fmean
 
@@ -132,15 +131,6 @@ def mean_columns(orders: Sequence[Order]) -> dict[str, float]:
     }
 
 
-def paired_gap(
-    better: Sequence[Order], worse: Sequence[Order], column: str, rounds: int = 2000, seed: int = 0
-) -> Gap:
-    """Return the mean difference of a measure over instances, by paired bootstrap."""
-    measure = COLUMNS[column]
-    gaps = [measure(a) - measure(b) for a, b in zip(better, worse, strict=True)]
-    return mean_interval(gaps, rounds, seed)
-
-
 def interval(orders: Sequence[Order], column: str, rounds: int = 2000, seed: int = 0) -> Gap:
     """Return the mean of a measure over instances, by bootstrap."""
     return mean_interval([COLUMNS[column](order) for order in orders], rounds, seed)
@@ -187,30 +177,6 @@ def threshold_curve(
             )
         )
     return points
-
-
-def calibration(
-    scored: Sequence[tuple[float, bool]], edges: Sequence[float] = (0, 0.1, 0.3, 0.5, 0.7, 0.9, 1)
-) -> list[tuple[float, float, int, float, float]]:
-    """Return, per bin of scores: its ends, how many fall in it, their mean score, share right."""
-    rows = []
-    for low, high in pairwise(edges):
-        inside = [
-            (score, right)
-            for score, right in scored
-            if low <= score < high or (high == edges[-1] and score == high)
-        ]
-        if inside:
-            mean_score = fmean(score for score, _ in inside)
-            share = fmean(float(right) for _, right in inside)
-            rows.append((float(low), float(high), len(inside), mean_score, share))
-    return rows
-
-
-def calibration_error(scored: Sequence[tuple[float, bool]]) -> float:
-    """Return how far scores are from shares of right ones, on average over patches (ECE)."""
-    gaps = (count * abs(score - right) for _, _, count, score, right in calibration(scored))
-    return sum(gaps) / len(scored) if scored else 0.0
 
 
 def _size(order: Order) -> int:

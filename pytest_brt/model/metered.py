@@ -18,6 +18,17 @@ from pytest_brt.types import Cost
 _GRACE = 10.0
 
 
+def cost_of(completions: Sequence[Completion]) -> Cost:
+    """Return what the answers to one prompt cost."""
+    return Cost(
+        calls=1,
+        prompt_tokens=sum(done.prompt_tokens for done in completions),
+        evaluated=sum(done.evaluated for done in completions),
+        tokens=sum(done.tokens for done in completions),
+        seconds=max((done.seconds for done in completions), default=0.0),
+    )
+
+
 class Meter:
     """Adds up what several models cost; safe to use from many threads."""
 
@@ -106,15 +117,7 @@ class MeteredModel:
             prompt = replace(prompt, seconds=max(0.1, seconds))
         with self._watched():
             completions = self.model.complete(prompt)
-        self.meter.add(
-            Cost(
-                calls=1,
-                prompt_tokens=sum(done.prompt_tokens for done in completions),
-                evaluated=sum(done.evaluated for done in completions),
-                tokens=sum(done.tokens for done in completions),
-                seconds=time.monotonic() - begin,
-            )
-        )
+        self.meter.add(replace(cost_of(completions), seconds=time.monotonic() - begin))
         return completions
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:

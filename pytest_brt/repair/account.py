@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pytest_brt.oracle.judge import failure_key
 from pytest_brt.types import Frame, TestRun, Verdict
 
 #: Tests that are told in full, and that are named.
@@ -126,12 +127,15 @@ def _compared(found: Account) -> str:
     return "; ".join(parts)
 
 
-def told_failing(runs: Sequence[TestRun], names: dict[str, str], *, passes: bool) -> str:
+def told_failing(
+    runs: Sequence[TestRun], names: dict[str, str], before: Sequence[TestRun], *, passes: bool
+) -> str:
     """Return what a fix made of the tests that failed because of the bug.
 
     Args:
         runs: what they do now.
         names: what they are called, by their ids.
+        before: what they do without the fix.
         passes: whether those that must pass do.
     """
     good = [run for run in runs if run.verdict is Verdict.PASS]
@@ -143,8 +147,11 @@ def told_failing(runs: Sequence[TestRun], names: dict[str, str], *, passes: bool
         head = "The test fails" if len(runs) == 1 else f"{len(bad)} of {len(runs)} tests fail"
         return "\n".join([f"{head}:", *_shown(bad, names)])
     head = f"{len(good)} of {len(runs)} failing tests {'passes' if len(good) == 1 else 'pass'} now"
-    other = "The other fails" if len(bad) == 1 else f"The other {len(bad)} fail"
-    doubt = " as before, and may demand something wrong" if passes else " as before"
+    known = {(run.test, failure_key(run)) for run in before}
+    same = all((run.test, failure_key(run)) in known for run in bad)
+    way = "as before" if same else "in another way than before"
+    other = f"The other fails {way}" if len(bad) == 1 else f"The other {len(bad)} fail {way}"
+    doubt = ", and may demand something wrong" if passes else ""
     lines = [f"{head}: {_names(good, names)}.", f"{other}{doubt}:", *_shown(bad, names)]
     return "\n".join(lines)
 

@@ -11,8 +11,9 @@ from pytest_brt.code.reading import read_facts
 from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.errors import FixProblem
-from pytest_brt.model.base import Completion, Message, Model, Prompt, Sampling
-from pytest_brt.repair.fix import LineEdit, lines_of
+from pytest_brt.model.base import Message, Model, Prompt, Sampling
+from pytest_brt.model.metered import cost_of
+from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.form import parse_fix
 from pytest_brt.repair.mending import Mended, mend_fix
 from pytest_brt.repair.site import Site
@@ -89,7 +90,7 @@ def edit_file(
         purpose="edit",
     )
     (completion,) = model.complete(prompt)
-    cost = _cost(completion)
+    cost = cost_of([completion])
     action = read_action(completion.text, {SPEC.name: SPEC}, paths=site.paths)
     if isinstance(action, Refused):
         raise NotEdited(f"the edit could not be read: {action.text}", cost)
@@ -151,22 +152,3 @@ def _windows(path: str, task: str, lines: tuple[str, ...], site: Site) -> Iterat
         for first, last in spans:
             shown.update(range(max(1, first), min(last, first + longest, len(lines)) + 1))
         yield frozenset(number for number in shown if number <= len(lines))
-
-
-def _cost(completion: Completion) -> Cost:
-    return Cost(
-        calls=1,
-        prompt_tokens=completion.prompt_tokens,
-        evaluated=completion.evaluated,
-        tokens=completion.tokens,
-        seconds=completion.seconds,
-    )
-
-
-def touched(edits: tuple[LineEdit, ...]) -> str:
-    """Return the lines that edits change, as in "10-12, 20"."""
-    spans = (
-        str(edit.first) if edit.first == edit.last else f"{edit.first}-{edit.last}"
-        for edit in edits
-    )
-    return ", ".join(spans)

@@ -37,6 +37,11 @@ class LineEdit:
     #: New lines without line ends; none for a deletion.
     lines: tuple[str, ...] = ()
 
+    @property
+    def span(self) -> str:
+        """Its lines, as in "5" or "10-12"."""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:

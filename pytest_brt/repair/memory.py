@@ -71,6 +71,12 @@ class Memory:
     tried: int
     plausible: int
 
+    @property
+    def hypothesis(self) -> str:
+        """What the bug is held to be now, "" where nothing stands."""
+        last = self.hypotheses[-1] if self.hypotheses else None
+        return last.text if last and last.discarded is None else ""
+
 
 def recall(steps: Sequence[Step]) -> Memory:
     """Return what is known after `steps`."""

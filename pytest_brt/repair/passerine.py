@@ -16,7 +16,7 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.model.base import Message, Model, Sampling
 from pytest_brt.patches.kinds import left_out_reason
 from pytest_brt.repair.account import account, fails, told_runs
-from pytest_brt.repair.editing import NotEdited, edit_file, touched
+from pytest_brt.repair.editing import NotEdited, edit_file
 from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.tools.extract_tests import source_of
@@ -206,8 +206,9 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
         mended = edited.mended
         lines = lines_of(mended.changes[0].content or b"")
         around = changed_lines(lines_of(space.read(path) or b""), lines)
+        spans = ", ".join(edit.span for edit in mended.fix.edits)
         text = (
-            f"Edited {path}, lines {touched(mended.fix.edits)}. Now:\n"
+            f"Edited {path}, lines {spans}. Now:\n"
             f"{shown_lines(lines, around)}\n{_what_to_run(site, settings, mended.changes)}"
         )
         return Outcome(observation=text, changes=mended.changes, cost=edited.cost)

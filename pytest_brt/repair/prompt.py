@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from pytest_brt.dialogue.action import ActionSpec, describe
 from pytest_brt.dialogue.budget import Counter
+from pytest_brt.dialogue.trim import cut
 from pytest_brt.model.base import Message, Role
 from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.budget import Part, Trim, fit
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State, Tool
@@ -95,14 +95,10 @@ class DynamicPrompt:
                 "tests": told_runs(runs, names_of(site)) if runs else "",
                 "brt": source_of(site, site.failing[0]) if site.failing else "",
             }
-            report = Part(name="the report", text=site.issue.text, trim=Trim.MIDDLE)
-            most = max(64, int(self.room * _REPORT))
-            fitted = fit((report,), most, lambda texts: tuple(map(self.count, texts)))
-            bug = site.prompts.render("repair/bug", report=fitted.texts[0], **values)
+            report = cut(site.issue.text, max(64, int(self.room * _REPORT)), self.count)
+            bug = site.prompts.render("repair/bug", report=report, **values)
             if self.count(system.text) + self.count(bug) > self.room * 2 // 3:
-                bug = site.prompts.render(
-                    "repair/bug", report=fitted.texts[0], **{**values, "brt": ""}
-                )
+                bug = site.prompts.render("repair/bug", report=report, **{**values, "brt": ""})
             self._opening = (system, bug)
         return self._opening
 
@@ -147,7 +143,6 @@ class DynamicPrompt:
 
     def _tail(self, memory: Memory, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> str:
         past = [one for one in memory.hypotheses if one.discarded is not None]
-        standing = [one.text for one in memory.hypotheses if one.discarded is None]
         names = {spec.name for spec in offered}
         ends = bool(memory.plausible) and Tool.ACCOMPLISHED in names
         now = _NOW[memory.state] if self.form.machine else ""
@@ -157,7 +152,7 @@ class DynamicPrompt:
             state=memory.state,
             now=_PASSES if ends else now,
             discarded=[(one.text, one.discarded) for one in past[-3:]],
-            hypothesis=standing[-1] if standing else "",
+            hypothesis=memory.hypothesis,
             tools=", ".join(spec.name for spec in offered),
             others=", ".join(spec.name for spec in self.specs if spec.name not in names),
             last=_last(steps[-1], memory.entries[-1]) if steps else "",

@@ -15,19 +15,18 @@ from pytest_brt.model.base import Message, Sampling
 from pytest_brt.repair.memory import state_after
 from pytest_brt.repair.prompt import DynamicPrompt, Form
 from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import TABLE
 from pytest_brt.repair.states import Tool as Name
-from pytest_brt.repair.states import allowed
 from pytest_brt.repair.tools.classes_and_methods import classes_and_methods
 from pytest_brt.repair.tools.extract_method import extract_method
 from pytest_brt.repair.tools.extract_tests import extract_tests
 from pytest_brt.repair.tools.fault_localization import fault_localization
-from pytest_brt.repair.tools.hypothesis import discard_hypothesis, express_hypothesis
 from pytest_brt.repair.tools.method_body import method_body
 from pytest_brt.repair.tools.read_range import read_range
 from pytest_brt.repair.tools.run_tests import run_tests
 from pytest_brt.repair.tools.search_code_base import search_code_base
 from pytest_brt.repair.tools.similar_calls import similar_calls
-from pytest_brt.repair.tools.steering import accomplished, collect_more
+from pytest_brt.repair.tools.steering import steering
 from pytest_brt.repair.tools.write_fix import write_fix
 from pytest_brt.repair.window import Room
 from pytest_brt.types import Step, Trajectory
@@ -151,7 +150,7 @@ def _allowed(
     """Return the commands that may be used next."""
     if Without.STATES in without:
         return tuple(tools)
-    names = allowed(state_after(steps))
+    names = TABLE[state_after(steps)]
     more = added if Name.SEARCH in names else ()
     return (*(name for name in names if name in tools), *more)
 
@@ -168,10 +167,7 @@ def _tools(site: Site, settings: AgentSettings, budget: Budget, holds: Room) -> 
         run_tests(site),
         fault_localization(site),
         write_fix(site, variants=settings.variants, seed=settings.seed, seconds=budget.seconds),
-        express_hypothesis(),
-        discard_hypothesis(),
-        collect_more(),
-        accomplished(),
+        *steering(),
     )
     left_out = _SEARCHES if Without.SEARCH in settings.without else frozenset()
     tools = {tool.spec.name: tool for tool in found if tool.spec.name not in left_out}

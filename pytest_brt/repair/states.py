@@ -67,11 +67,6 @@ TABLE: Mapping[State, Mapping[Tool, State]] = {
 }
 
 
-def allowed(state: State, without: frozenset[Tool] = frozenset()) -> tuple[Tool, ...]:
-    """Return the tools of a state, in the table's order, those in `without` left out."""
-    return tuple(tool for tool in TABLE[state] if tool not in without)
-
-
 def after(state: State, tool: Tool) -> State:
     """Return the state that a tool leads to; without a state machine, the tool decides alone.
 

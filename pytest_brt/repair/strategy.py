@@ -29,7 +29,8 @@ class RepairBench:
     """All that one run of a repair may use."""
 
     site: Site
-    #: The test that a run with one is given; None when there is no candidate.
+    #: The test that this run is given, of strategies that give one to every other run; None when
+    #: it is given none.
     brt: JudgedTest | None
     #: Writes code when another model thinks; None when one does both.
     editor: Model | None = None
@@ -119,7 +120,7 @@ def run_passerine(index: int, bench: RepairBench) -> Repair:
         SubjectProblem: the project's interpreter cannot be started.
     """
     site = bench.site
-    brt = bench.brt if index % 2 == 0 else None
+    brt = bench.brt
     settings = PasserineSettings(
         steps=bench.steps or 25,
         seed=bench.seed + _APART * index,

@@ -198,14 +198,14 @@ def _difference(change: FileChange, before: bytes | None) -> list[str]:
     if change.content is None or before is None:
         return [change.path, "absent" if change.content is None else decode(change.content)]
     old, new = decode(before).split("\n"), decode(change.content).split("\n")
-    same = _shared(old, new)
-    tail = _shared(old[same:][::-1], new[same:][::-1])
+    same = shared(old, new)
+    tail = shared(old[same:][::-1], new[same:][::-1])
     gone = _told(old[same : len(old) - tail])
     come = _told(new[same : len(new) - tail])
     return [] if gone == come else [change.path, str(same), "\n".join(come), str(len(gone))]
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+def shared(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many lines two texts begin with in common."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -8,6 +8,7 @@ from pytest_brt.dialogue.action import Action, ActionSpec, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.model.metered import cost_of
 from pytest_brt.repair.fix import Fix, lines_of
 from pytest_brt.repair.form import parse_fix
 from pytest_brt.repair.mending import Mended, mend_fix
@@ -96,14 +97,7 @@ def try_variants(
         if key and site.trials.known(key) is None:
             found.setdefault(key, mended)
     trials = site.trials.run_all([mended.changes for mended in found.values()])
-    cost = Cost(
-        calls=1,
-        prompt_tokens=sum(c.prompt_tokens for c in completions),
-        evaluated=sum(c.evaluated for c in completions),
-        tokens=sum(c.tokens for c in completions),
-        seconds=max((c.seconds for c in completions), default=0.0),
-    )
-    return Tried(asked=most, trials=trials, cost=cost)
+    return Tried(asked=most, trials=trials, cost=cost_of(completions))
 
 
 def shown_code(site: Site, fix: Fix) -> str:
@@ -123,11 +117,9 @@ def shown_code(site: Site, fix: Fix) -> str:
 
 def told_fix(fix: Fix) -> str:
     """Return what a fix changes, for a model."""
-    parts = []
-    for edit in fix.edits:
-        span = str(edit.first) if edit.first == edit.last else f"{edit.first}-{edit.last}"
-        parts.append("\n".join([f"{edit.path} {edit.kind} {span}", *edit.lines]))
-    return "\n".join(parts)
+    return "\n".join(
+        "\n".join([f"{edit.path} {edit.kind} {edit.span}", *edit.lines]) for edit in fix.edits
+    )
 
 
 def _read(site: Site, action: Action) -> Mended | None:

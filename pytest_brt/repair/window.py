@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 
 from pytest_brt.dialogue.trim import short_line
 from pytest_brt.repair.site import listing
+from pytest_brt.repair.trial import shared
 
 #: Tokens of a usual line with its number, and of what the loop may put in front of it all.
 _LINE, _NOTE = 16, 40
@@ -94,17 +95,11 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> list[int]:
     >>> changed_lines([str(n) for n in range(40)], [str(n) for n in range(40) if n != 20])[::5]
     [16, 21]
     """
-    same = _shared(old, new)
-    tail = _shared(old[same:][::-1], new[same:][::-1])
+    same = shared(old, new)
+    tail = shared(old[same:][::-1], new[same:][::-1])
     inner = SequenceMatcher(None, old[same : len(old) - tail], new[same : len(new) - tail], False)
     wanted: set[int] = set()
     for kind, _, _, begin, end in inner.get_opcodes():
         if kind != "equal":
             wanted.update(range(same + begin + 1 - _AROUND, same + end + _AROUND + 1))
     return sorted(number for number in wanted if 1 <= number <= len(new))
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines two texts begin with in common."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

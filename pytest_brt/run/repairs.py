@@ -12,7 +12,7 @@ from threading import Lock
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
 from pytest_brt.dialogue.tool import Tool
-from pytest_brt.errors import OutOfTime
+from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.journal import Journal
 from pytest_brt.model.metered import Meter, MeteredModel
@@ -23,6 +23,9 @@ from pytest_brt.repair.repairagent import Without
 from pytest_brt.repair.scene import localise, make_site, trusted
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.strategy import RepairBench, RepairStrategy
+from pytest_brt.reproduce.opinion import opinion_of
+from pytest_brt.reproduce.prompting.context import gather_hints
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
 
@@ -66,6 +69,9 @@ class Repairing:
         self._lock = Lock()
         self._index: Index | None = None
         self._sites: dict[str, Site] = {}
+        #: What a model said of each test; it is asked once, by one thread at a time.
+        self._said: dict[str, bool | None] = {}
+        self._asking = Lock()
 
     def repair(
         self,
@@ -100,12 +106,20 @@ class Repairing:
             self._site(issue, attempts, given), model=MeteredModel(bench.model, meter, deadline)
         )
         seed = int(content_id(issue.id, strategy, str(index), str(bench.seed)), 16) % 2**31
+        way = self.plan.strategies[strategy]
+        known = {test.test.id for one in attempts if one.strategy == "auto" for test in one.tests}
+
+        def says(judged: JudgedTest) -> bool | None:
+            # Of its own tests `auto` has asked the model: that is in their confidence.
+            return None if judged.test.id in known else self._says(site, judged)
+
         try:
-            done = self.plan.strategies[strategy].attempt(
+            shown = way.alternates and index % 2 == 0
+            done = way.attempt(
                 index,
                 RepairBench(
                     site=site,
-                    brt=choose_brt(attempts, given, seed, issue.text),
+                    brt=choose_brt(attempts, given, seed, issue.text, says) if shown else None,
                     editor=None if editor is None else MeteredModel(editor, meter, deadline),
                     steps=bench.steps,
                     variants=self.plan.variants,
@@ -124,6 +138,24 @@ class Repairing:
                 issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(str(over),)
             )
         return replace(done, cost=meter.cost, seconds=time.perf_counter() - begin)
+
+    def _says(self, site: Site, judged: JudgedTest) -> bool | None:
+        """Return whether the model holds a failing test for right; None where it cannot say."""
+        with self._asking:
+            if judged.test.id not in self._said:
+                try:
+                    opinion = opinion_of(
+                        judged,
+                        site.issue,
+                        gather_hints(site.issue, site.index),
+                        prompts=site.prompts,
+                        model=site.model,
+                        ask=lambda prompt: site.model.complete(prompt)[0].text,
+                    )
+                    self._said[judged.test.id] = opinion.right
+                except (ModelProblem, PromptTooLong):
+                    self._said[judged.test.id] = None
+            return self._said[judged.test.id]
 
     def localise(
         self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]

@@ -62,11 +62,15 @@ def test_a_perfect_a_useless_and_a_wrong_ranking() -> None:
 def test_the_bootstrap_brackets_the_mean_and_is_repeatable() -> None:
     better = [[[True], [False]]] * 9 + [[[False], [True]]]
     worse = [[[True, False]]] * 10
-    gap = metrics.paired_gap(better, worse, "p1", rounds=500)
-    assert gap == metrics.paired_gap(better, worse, "p1", rounds=500)
+    gaps = [
+        metrics.precision(a, 1) - metrics.precision(b, 1)
+        for a, b in zip(better, worse, strict=True)
+    ]
+    gap = mean_interval(gaps, rounds=500)
+    assert gap == mean_interval(gaps, rounds=500)
     assert gap.mean == pytest.approx(0.4)
     assert gap.low < gap.mean < gap.high <= 0.5
-    none = metrics.paired_gap(worse, worse, "mrr", rounds=100)
+    none = mean_interval([0.0] * 10, rounds=100)
     assert (none.mean, none.low, none.high) == (0, 0, 0)
 
 
@@ -79,15 +83,6 @@ def test_the_threshold_curve_selects_from_the_score_on() -> None:
     assert (curve[0.0].precision, curve[0.0].recall) == (0.5, 0.75)
     assert (curve[0.6].precision, curve[0.6].recall, curve[0.6].selecting) == (1.0, 0.75, 2)
     assert (curve[1.0].precision, curve[1.0].recall, curve[1.0].selecting) == (1.0, 0.25, 1)
-
-
-def test_calibration_counts_every_patch_once() -> None:
-    rows = metrics.calibration([(0.05, False), (0.95, True), (1.0, True), (0.3, False)])
-    assert [(low, high, count, share) for low, high, count, _, share in rows] == [
-        (0.0, 0.1, 1, 0.0),
-        (0.3, 0.5, 1, 0.0),
-        (0.9, 1.0, 2, 1.0),
-    ]
 
 
 @given(orders, st.integers(1, 6))

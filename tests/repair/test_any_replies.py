@@ -15,7 +15,7 @@ from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.memory import recall, state_after
 from pytest_brt.repair.repairagent import AgentSettings, repair
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import State, Tool, allowed
+from pytest_brt.repair.states import TABLE, State, Tool
 from pytest_brt.types import Ending
 from tests.conftest import tree_hash
 from tests.repair.scenes import MODULE, Scene, scripted
@@ -52,7 +52,7 @@ def test_tools_run_only_in_their_states(site: Site, tmp_path: Path, texts: list[
     assert trajectory.ending in {Ending.STEPS, Ending.LOOP}
     for at, step in enumerate(trajectory.steps):
         if step.action and not step.problem:
-            assert Tool(step.action) in allowed(state_after(trajectory.steps[:at]))
+            assert Tool(step.action) in TABLE[state_after(trajectory.steps[:at])]
         assert step.changes == ()
     memory = recall(trajectory.steps)
     assert memory.state is not State.DONE

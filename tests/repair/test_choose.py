@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -76,6 +77,25 @@ def test_a_candidate_beats_an_orderly_end_beats_a_failing_last_run() -> None:
     assert name_of(choose_brt([no, steps], (), 0)) == "steps"
     assert name_of(choose_brt([no, steps, passing], (), 0)) == "passing"
     assert name_of(choose_brt([no, steps, passing, finished], (), 0)) == "finished"
+
+
+def test_what_a_model_believes_comes_first_unless_a_person_gave_one() -> None:
+    believed = attempt(judged("believed"), ending=Ending.STEPS)
+    others = [attempt(judged(name), ending=Ending.FINISH) for name in ("a", "b")]
+    no = attempt(judged("no", candidate=False), ending=Ending.FINISH)
+    asked: list[str] = []
+
+    def says(item: JudgedTest) -> bool | None:
+        asked.append(item.test.name)
+        return {"believed": True, "a": False}.get(item.test.name)
+
+    assert name_of(choose_brt([*others, believed, no], (), 0, says=says)) == "believed"
+    assert sorted(asked) == ["a", "b", "believed"]
+    assert name_of(choose_brt([believed], (), 0, says=says)) == "believed"  # nothing to ask
+    one = judged("one")
+    persons = replace(one, test=replace(one.test, origin=Origin(strategy="given")))
+    assert name_of(choose_brt([*others, believed], (persons,), 0, says=says)) == "one"
+    assert len(asked) == 3
 
 
 def test_equals_are_drawn_the_same_for_the_same_seed() -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.repair.memory import state_after
-from pytest_brt.repair.states import TABLE, State, Tool, after, allowed
+from pytest_brt.repair.states import TABLE, State, Tool, after
 from pytest_brt.types import Step
 
 
@@ -36,12 +36,12 @@ def test_the_end_is_reached_by_goal_accomplished_alone() -> None:
 def test_only_what_was_carried_out_in_its_state_moves(tools: list[tuple[Tool, bool]]) -> None:
     state, steps = State.UNDERSTAND, []
     for number, (tool, refused) in enumerate(tools, start=1):
-        if tool not in allowed(state):
+        if tool not in TABLE[state]:
             continue
         problem = "no" if refused else ""
         steps.append(Step(number=number, reply="", action=tool.value, problem=problem))
         state = state if refused else after(state, tool)
         assert state_after(steps) is state
         if state is State.DONE:
-            assert allowed(state) == ()
+            assert not TABLE[state]
             break

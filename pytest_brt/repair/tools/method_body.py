@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.budget import Counter
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.dialogue.trim import cut
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.grammar import block_grammar
+from pytest_brt.model.metered import cost_of
 from pytest_brt.model.reply import fenced_blocks
-from pytest_brt.repair.budget import Part, Trim, fit
 from pytest_brt.repair.memory import recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.repair.tools.extract_method import methods_called
-from pytest_brt.types import Cost, Step
+from pytest_brt.types import Step
 
 #: Tokens of the file before the method, and of the answer (paper 004).
 CONTEXT = 12_000
@@ -42,18 +44,11 @@ def method_body(site: Site, *, seed: int) -> Tool:
         (completion,) = site.model.complete(prompt)
         blocks, _ = fenced_blocks(completion.text)
         code = blocks[0] if blocks else completion.text
-        cost = Cost(
-            calls=1,
-            prompt_tokens=completion.prompt_tokens,
-            evaluated=completion.evaluated,
-            tokens=completion.tokens,
-            seconds=completion.seconds,
-        )
         text = (
             f"A new version of {method.qualname} (now lines {method.line} to {method.end_line} of "
             f"{path}):\n{fenced(code, 'python')}\nIt is not written: use write_fix to try it."
         )
-        return Outcome(observation=text, cost=cost)
+        return Outcome(observation=text, cost=cost_of([completion]))
 
     spec = ActionSpec(
         name=Name.METHOD_BODY.value,
@@ -70,8 +65,7 @@ def _prompt(
     site: Site, path: str, *, before: str, method: str, steps: Sequence[Step], seed: int
 ) -> Prompt:
     """Return the query, cut to what the paper allows and to what fits."""
-    known = recall(steps).hypotheses
-    hypothesis = known[-1].text if known and known[-1].discarded is None else ""
+    hypothesis = recall(steps).hypothesis
     answer = min(ANSWER, site.model.context // 3)
 
     def ask(before: str, report: str) -> tuple[Message, ...]:
@@ -85,14 +79,13 @@ def _prompt(
         )
 
     frame = sum(site.model.count([message.text for message in ask("", "")])) + 64
-    parts = (
-        Part(name="the report", text=site.issue.text, priority=2, trim=Trim.MIDDLE),
-        Part(name="the code before", text=before, priority=1, trim=Trim.START),
-    )
-    limit = min(CONTEXT, site.model.context - answer - frame)
-    fitted = fit(parts, max(0, limit), site.model.count)
+    count = Counter(site.model)
+    limit = max(0, min(CONTEXT, site.model.context - answer - frame))
+    report = cut(site.issue.text, limit // 2, count)
+    # What stands right before the method says most about it.
+    above = cut(before, limit - count(report), count, head=0.0)
     return Prompt(
-        messages=ask(fitted.texts[1], fitted.texts[0]),
+        messages=ask(above, report),
         sampling=Sampling(temperature=0.2, seed=seed, max_tokens=answer),
         grammar=block_grammar(lines=300),
         purpose="method",

@@ -60,7 +60,7 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
                 site,
                 SPEC,
                 mended.fix,
-                hypothesis=_hypothesis(steps),
+                hypothesis=recall(steps).hypothesis,
                 failure=_told(site, trial),
                 most=variants,
                 seed=seed + 1000 * (len(steps) + 1),
@@ -72,11 +72,6 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
         return _outcome(site, trial, tried, note)
 
     return Tool(spec=SPEC, run=run)
-
-
-def _hypothesis(steps: Sequence[Step]) -> str:
-    known = recall(steps).hypotheses
-    return known[-1].text if known and known[-1].discarded is None else ""
 
 
 def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcome:
@@ -109,7 +104,8 @@ def _told(site: Site, trial: Trial) -> str:
     """Return what the tests did with a fix."""
     text = "There is no failing test."
     if trial.runs:
-        text = told_failing(trial.runs, names_of(site), passes=trial.passes)
+        before = [run for judged in site.failing for run in judged.judgement.runs[:1]]
+        text = told_failing(trial.runs, names_of(site), before, passes=trial.passes)
     if not trial.guarded:
         return text
     broken = trial.guarded.regressions

@@ -1,7 +1,9 @@
-"""The edit: a model writes one test function, and libcst gives it its place."""
+"""The edit: a model writes a test function, or a patch that adds one; libcst gives it its place."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,9 +14,11 @@ from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.dialogue.action import Action
 from pytest_brt.dialogue.tool import Outcome, refused
-from pytest_brt.errors import EditProblem
-from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.errors import EditProblem, PatchProblem
+from pytest_brt.model.base import Prompt
 from pytest_brt.model.grammar import block_grammar
+from pytest_brt.model.metered import cost_of
+from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
@@ -26,7 +30,7 @@ from pytest_brt.reproduce.prompting.fit import (
     shorten,
 )
 from pytest_brt.reproduce.prompting.shown import show_file
-from pytest_brt.types import CandidateTest, Cost, Origin, Step
+from pytest_brt.types import CandidateTest, Origin, Step
 
 #: Characters of the test file: per token of context, and at most.
 _CHARACTERS, _FILE = 0.8, 6_000
@@ -57,11 +61,15 @@ def edit(action: Action, steps: Sequence[Step], kit: Kit) -> Outcome:
     except PromptTooLong as problem:
         return refused(str(problem))
     answer = kit.editor.complete(prompt)[0]
-    cost = _cost(answer)
+    cost = cost_of([answer])
     seed = prompt.sampling.seed
     origin = Origin(strategy=kit.strategy, model=kit.editor.name, seed=seed)
+    try:
+        code = added_by(answer.text)
+    except EditProblem as problem:
+        return replace(refused(str(problem)), cost=cost)
     made = tuple(
-        replace(item, test=_at(path, item.test, kit)) for item in _made(answer, origin, path, kit)
+        replace(item, test=_at(path, item.test, kit)) for item in _made(code, origin, path, kit)
     )
     if not made:
         said = "The answer had no test in it. Say in the prompt what the test must call."
@@ -142,7 +150,30 @@ def new_test_path(kit: Kit) -> str:
     return name if root in ("", ".") else f"{root}/{name}"
 
 
-def _made(answer: Completion, origin: Origin, path: str, kit: Kit) -> tuple[Written, ...]:
+def added_by(answer: str) -> str:
+    """Return the code that an answer adds, as a reply with one block: it may be a patch.
+
+    An answer without a patch is returned as it is.
+
+    Raises:
+        EditProblem: the patch takes lines away.
+    """
+    if not re.search(r"^@@ -\d", answer, re.MULTILINE):
+        return answer
+    try:
+        files = scan_diff(answer).files
+    except PatchProblem:
+        return answer
+    lines = [line for file in files for hunk in file for line in hunk]
+    if any(line.is_removed for line in lines):
+        raise EditProblem(
+            "The patch takes lines away: existing tests stay as they are. Ask for a new test."
+        )
+    added = textwrap.dedent("".join(line.value for line in lines if line.is_added))
+    return f"```python\n{added}```\n"
+
+
+def _made(answer: str, origin: Origin, path: str, kit: Kit) -> tuple[Written, ...]:
     maker = Maker(
         issue=kit.issue,
         index=kit.index,
@@ -150,7 +181,7 @@ def _made(answer: Completion, origin: Origin, path: str, kit: Kit) -> tuple[Writ
         host=path if kit.original(path) is not None else "",
         suspects=kit.hints.files,
     )
-    return maker.make(answer.text, origin)
+    return maker.make(answer, origin)
 
 
 def _at(path: str, test: CandidateTest, kit: Kit) -> CandidateTest:
@@ -194,13 +225,3 @@ def _named(node: str) -> str:
     """
     around, _, name = node.rpartition("::")
     return f"{name} (as a method of {around.replace('::', '.')})" if around else name
-
-
-def _cost(answer: Completion) -> Cost:
-    return Cost(
-        calls=1,
-        prompt_tokens=answer.prompt_tokens,
-        evaluated=answer.evaluated,
-        tokens=answer.tokens,
-        seconds=answer.seconds,
-    )

@@ -13,7 +13,7 @@ from pytest_brt.journal import Journal
 from pytest_brt.reproduce.agent.run import STEPS, AgentSettings, attempt
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
-from tests.conftest import CLAMP_ISSUE, tree_hash
+from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, problems, replies
 
 EDIT = act("edit", path="tests/test_interval.py", prompt="clamp(5, 0, 10) must be 5")
@@ -73,6 +73,23 @@ def test_a_test_is_written_run_and_judged(engine: Engine, issue: Issue, tmp_path
     assert "AssertionError: assert 0 == 5" in second.observation
     assert made.trajectories[0].ending is Ending.FINISH
     assert tree_hash(Path(engine.subject.root)) == before
+
+
+def test_the_code_may_come_as_a_patch_that_takes_nothing_away(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    path = "tests/test_interval.py"
+    before = Path(engine.subject.root, path).read_text("utf-8")
+    test = "\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 5\n"
+    rewrites = code(diff_of(test.lstrip(), path, before)).replace("python", "diff", 1)
+    adds = code(diff_of(before + test, path, before)).replace("python", "diff", 1)
+    again = act("edit", path=path, prompt="Add it below the others.")
+    bench = bench_of(engine, tmp_path, replies(EDIT, rewrites, again, adds, RUN, FINISH))
+    made = attempt(issue, 0, bench)
+    first, second, *_ = steps_of(made)
+    assert first.problem.startswith("The patch takes lines away")
+    assert second.observation.startswith(f"Written: test_inside in {path}.")
+    assert [item.test.name for item in made.tests if item.judgement.candidate] == ["test_inside"]
 
 
 def test_a_new_file_is_made_where_the_model_wants_it(
