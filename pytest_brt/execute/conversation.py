@@ -109,7 +109,7 @@ class Conversation:
     ) -> Reply:
         """Start the process and return what it says first; it is over unless "row_ready".
 
-        `tests` are the files that its cells will bring, to have their asserts rewritten once;
+        `tests` are the files that its cells will run, to have their asserts rewritten once;
         with `mapping`, each test tells which lines of the `touched` files it executed.
 
         Raises:

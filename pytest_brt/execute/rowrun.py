@@ -139,6 +139,8 @@ class RowRun:
         """Start a row that has imported the project and configured pytest, if it can be."""
         targets = [self.row.targets[number] for number in group]
         folders = dict.fromkeys(_folder(target) for target in targets)
+        contents = {(target.path, self._content(target)) for target in targets}
+        files = [FileChange(path=path, content=content) for path, content in contents]
         for imports in (self._imports(targets), ()):
             reply = talk.begin(
                 kind="fork",
@@ -147,7 +149,7 @@ class RowRun:
                 touched=self.watched,
                 mapping=bool(self.row.watch),
                 args=[*folders, *pytest_options(self.setting.subject, talk.view.tree)],
-                tests=[file for target in targets for file in target_files(target)],
+                tests=files,
             )
             if reply.event == "row_ready":
                 self.modules.update(talk.modules)
@@ -160,18 +162,19 @@ class RowRun:
 
     def _imports(self, targets: Sequence[TestTarget]) -> tuple[str, ...]:
         """Return the modules that all the targets load, from their sources."""
-        changed = {change.path: change.content for change in self.row.changes}
-        sources: list[str] = []
-        for target in targets:
-            if target.source is not None:
-                sources.append(target.source)
-                continue
-            content = changed.get(target.path)
-            path = Path(self.setting.subject.root, target.path)
-            if content is None and path.is_file():
-                content = path.read_bytes()
-            sources.append((content or b"").decode("utf-8", "replace"))
+        contents = (self._content(target) for target in targets)
+        sources = [content.decode("utf-8", "replace") for content in contents]
         return common_imports(sources, self.setting.subject.packages)
+
+    def _content(self, target: TestTarget) -> bytes:
+        """Return the file of a target as its process sees it; nothing where there is none."""
+        for file in target_files(target):
+            return file.content or b""
+        for change in self.row.changes:
+            if change.path == target.path:
+                return change.content or b""
+        path = Path(self.setting.subject.root, target.path)
+        return path.read_bytes() if path.is_file() else b""
 
     def _targets(self, talk: Conversation, numbers: Sequence[int], fork: bool) -> None:
         for number in numbers:

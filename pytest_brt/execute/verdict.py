@@ -55,6 +55,8 @@ class _Seen:
     touched: Event | None
     #: Whether each item ran a changed line itself.
     lines: dict[str, bool | None]
+    #: CPU seconds until the items were known.
+    loading: float
 
 
 def _seen(scene: Scene, ended: Ended) -> _Seen:
@@ -66,6 +68,7 @@ def _seen(scene: Scene, ended: Ended) -> _Seen:
         tail=scene.places.text(ended.tail)[-OUTPUT_LIMIT:],
         touched=next((event for event in ended.events if event.event == "touched"), None),
         lines={end.node.partition("::")[2]: end.lines for end in ends},
+        loading=sum(event.cpu for event in ended.events if event.event == "collected"),
     )
 
 
@@ -127,6 +130,7 @@ def _item(scene: Scene, seen: _Seen, node: str, told: Sequence[Event]) -> TestRu
         output=next((r.output for r in reversed(reports) if r.output), "")[-OUTPUT_LIMIT:],
         ran=next((event.ran for event in told if event.event == "item_end"), ()),
         cpu=sum(event.cpu for event in told if event.event == "item_end"),
+        loading=seen.loading,
     )
     outcome = of_reports(scene, reports)
     ended_well = any(event.event == "item_end" for event in told)

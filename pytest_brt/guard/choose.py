@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import chain, islice
 from pathlib import PurePosixPath
 
@@ -20,15 +19,7 @@ _HINT = 0.4
 #: With fewer tests than this that mention what is changed, others are looked for.
 FEW = 30
 #: Tests considered at most; so many are more than any budget allows.
-MOST = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """A test file that may be near the patch."""
-
-    path: str
-    score: float
+MOST = 500
 
 
 def near_tests(
@@ -50,35 +41,39 @@ def near_tests(
     """
     names = {name: suite.rarity(name) for name in touched.names}
     extra = {name: suite.rarity(name) * _HINT for name in set(hints) - set(names)}
-    found: list[tuple[float, str, int, ExistingTest]] = []
-    for file in _files_near(suite, touched, names):
-        for number, test in enumerate(suite.tests(file.path)):
+    order = _by_distance(suite, touched)
+    found: list[tuple[float, int, int, ExistingTest]] = []
+    for at, path in enumerate(order):
+        place = max((_closeness(path, changed) for changed in touched.files), default=0.0)
+        if place < _TWIN and not _sum(names, suite.words[path]):
+            continue
+        for number, test in enumerate(suite.tests(path)):
             spoken = _sum(names, test.words)
-            if not spoken and file.score < _TWIN:
-                continue
-            score = file.score + spoken + _sum(extra, test.words)
-            found.append((-score, file.path, number, test))
+            if spoken or place >= _TWIN:
+                score = place + spoken + _sum(extra, test.words)
+                found.append((-score, at, number, test))
     found.sort(key=lambda entry: entry[:3])
     near = [entry[3] for entry in found[:MOST]]
     if len(near) < FEW:
-        near += _tests_of_words(suite, extra, near)
-    return tuple(islice(chain(near, _others(suite, touched, near)), MOST))
-
-
-def _others(suite: Suite, touched: Touched, near: Iterable[ExistingTest]) -> Iterator[ExistingTest]:
-    """Yield the tests that are not among those `near`; a file is read when it is its turn."""
+        near += _tests_of_words(suite, order, extra, near)
     known = {test.name for test in near}
+    # A file is read when it is its turn.
+    others = (test for path in order for test in suite.tests(path) if test.name not in known)
+    return tuple(islice(chain(near, others), MOST))
+
+
+def _by_distance(suite: Suite, touched: Touched) -> list[str]:
+    """Return the test files, nearest to what is `touched` first, by imports and by place."""
     distance = {}
     for path, text in suite.files.items():
         imports = max((import_nearness(path, text, file) for file in touched.files), default=0.0)
         place = max((_closeness(path, file) for file in touched.files), default=0.0)
         distance[path] = (-imports, -place, path)
-    for path in sorted(suite.files, key=distance.__getitem__):
-        yield from (test for test in suite.tests(path) if test.name not in known)
+    return sorted(suite.files, key=distance.__getitem__)
 
 
 def _tests_of_words(
-    suite: Suite, words: dict[str, float], known: Iterable[ExistingTest]
+    suite: Suite, order: Iterable[str], words: dict[str, float], known: Iterable[ExistingTest]
 ) -> list[ExistingTest]:
     """Return the tests that use telling ones among `words`, best first, but for `known` ones."""
     telling = {
@@ -88,25 +83,15 @@ def _tests_of_words(
     }
     names = {test.name for test in known}
     found = []
-    for path in suite.files:
+    for at, path in enumerate(order):
         if not telling.keys() & suite.words[path]:
             continue
         for number, test in enumerate(suite.tests(path)):
             score = _sum(telling, test.words)
             if score and test.name not in names:
-                found.append((-score, path, number, test))
+                found.append((-score, at, number, test))
     found.sort(key=lambda entry: entry[:3])
     return [entry[3] for entry in found[:MOST]]
-
-
-def _files_near(suite: Suite, touched: Touched, names: dict[str, float]) -> list[_File]:
-    files = []
-    for path in suite.files:
-        place = max((_closeness(path, changed) for changed in touched.files), default=0.0)
-        spoken = _sum(names, suite.words[path])
-        if spoken or place >= _TWIN:
-            files.append(_File(path=path, score=place))
-    return files
 
 
 def _closeness(test: str, changed: str) -> float:

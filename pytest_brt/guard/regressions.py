@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -16,13 +17,14 @@ from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.guard.touched import Touched
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
 
-#: Tests of the first batch; each one is twice as large, for the clock is looked at in between.
-_BATCH = 24
-_LARGEST_BATCH = 100
+#: Tests, and files that they are in, of the first batch; each one is twice as large. Loading a file
+#: often takes longer than its tests, and the clock is looked at in between only.
+_BATCH, _BATCH_FILES = 30, 5
+_LARGEST_BATCH = 120
 #: How many times the budget of one patch the search on the unpatched tree may take.
 LOOKING = 4.0
-#: Seconds that each test takes besides its own: collecting it, telling of it.
-_LEAST = 0.02
+#: Seconds that each test takes besides its own: telling of it.
+_LEAST = 0.01
 #: Seconds of work after which something is said of it.
 SILENT = 5.0
 #: Newly failing tests, at most, that are run a second time, with another hash seed.
@@ -40,6 +42,8 @@ class _Known:
     verdict: Verdict
     #: CPU seconds, or wall-clock ones where the process did not end by itself.
     seconds: float
+    #: Of loading its file.
+    loading: float = 0.0
     #: The files that were watched.
     watched: frozenset[str] = frozenset()
     #: By path, the lines of them that it executes, as the bits of a number.
@@ -140,17 +144,45 @@ class Guard:
         near = self._tests(touched, frozenset(hints))
         passing, at = self._search(near, touched, allowance, say)
         failing = at - len(passing)
-        tests, left = _affordable(passing, allowance)
-        reaching = sum(reach == 2 for reach, _, test in passing if test in tests)
-        seen = any(self._base[test.name].ran for _, _, test in passing)
+        tests, left = self._affordable(passing, allowance)
+        names = {test.name for test in tests}
+        reaching = sum(reach == 2 for reach, test in passing if test.name in names)
+        seen = any(self._base[test.name].ran for _, test in passing)
         cut = self._lost(near) or _why(at, len(near), failing, left, allowance)
         return Chosen(
             tests=tests,
             reaching=reaching if seen else None,
             cut=cut,
             failing=failing,
-            seconds=sum(self._base[test.name].seconds for test in tests),
+            seconds=self._cost(tests),
         )
+
+    def _affordable(
+        self, passing: Sequence[tuple[int, ExistingTest]], allowance: float
+    ) -> tuple[tuple[ExistingTest, ...], int]:
+        """Return the tests that can be afforded, and how many more there are of use.
+
+        Those that execute a changed line come first; where there are any, those that execute
+        nothing of the changed files can tell nothing. None may take half of all the time.
+        """
+        useful = [entry for entry in passing if entry[0]] or list(passing)
+        long = {test.name for _, test in useful if self._cost([test]) > allowance / 2}
+        useful.sort(key=lambda entry: (-entry[0], entry[1].name in long))
+        chosen: list[ExistingTest] = []
+        spent, loaded = 0.0, set()
+        for _, test in useful:
+            known = self._base[test.name]
+            cost = known.seconds + known.loading * (test.path not in loaded)
+            if spent + cost <= allowance:
+                spent += cost
+                loaded.add(test.path)
+                chosen.append(test)
+        return tuple(chosen), len(useful) - len(chosen)
+
+    def _cost(self, tests: Sequence[ExistingTest]) -> float:
+        """Return how long known tests take on the unpatched tree: each file is loaded once."""
+        loading = {test.path: self._base[test.name].loading for test in tests}
+        return sum(self._base[test.name].seconds for test in tests) + sum(loading.values())
 
     def _search(
         self,
@@ -158,30 +190,28 @@ class Guard:
         touched: Touched,
         allowance: float,
         say: Callable[[str], None],
-    ) -> tuple[list[tuple[int, float, ExistingTest]], int]:
+    ) -> tuple[list[tuple[int, ExistingTest]], int]:
         """Return which tests pass on the unpatched tree, with how they reach, and how many ran."""
-        passing: list[tuple[int, float, ExistingTest]] = []
-        looked = enough = 0.0
-        at, size, spoken = 0, _BATCH, time.monotonic()
-        while at < len(near) and looked < LOOKING * allowance and enough < allowance:
-            batch = near[at : at + size]
-            at, size = at + len(batch), min(2 * size, _LARGEST_BATCH)
-            known = self._baseline(batch, LOOKING * allowance - looked)
+        passing: list[tuple[int, ExistingTest]] = []
+        looked: list[ExistingTest] = []
+        left, spoken = LOOKING * allowance, time.monotonic()
+        for batch in _batches(near):
+            known = self._baseline(batch, min(left, allowance))
+            looked += batch
             for test in batch:
-                seconds = known[test.name].seconds
-                looked += seconds
                 if known[test.name].verdict is Verdict.PASS:
-                    reach = known[test.name].reaches(touched)
-                    passing.append((reach, seconds, test))
-                    enough += seconds * (reach == 2)
+                    passing.append((known[test.name].reaches(touched), test))
+            left = max(0.0, LOOKING * allowance - self._cost(looked))
+            hits = [test for reach, test in passing if reach == 2]
+            if not left or self._cost(hits) >= allowance:
+                break
             if time.monotonic() - spoken >= SILENT:
-                spoken, hits = time.monotonic(), sum(reach == 2 for reach, _, _ in passing)
-                left = max(0.0, LOOKING * allowance - looked)
+                spoken = time.monotonic()
                 say(
-                    f"existing tests: {at} of {len(near)} were run without a patch, {hits} execute "
-                    f"a changed line (at most {left:.0f} s of tests to go)"
+                    f"existing tests: {len(looked)} of {len(near)} were run without a patch, "
+                    f"{len(hits)} execute a changed line (at most {left:.0f} s of tests to go)"
                 )
-        return passing, at
+        return passing, len(looked)
 
     def judge(
         self,
@@ -250,10 +280,10 @@ class Guard:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         return f"{lost[0]}{more} cannot be collected on the unpatched tree" if lost else ""
 
-    def _baseline(self, batch: Sequence[ExistingTest], left: float) -> dict[str, _Known]:
+    def _baseline(self, batch: Sequence[ExistingTest], most: float) -> dict[str, _Known]:
         """Return what a batch does on the unpatched tree; run it if nobody has yet.
 
-        No test of it may take half of what is `left`: it would crowd out all others.
+        No test of it may take longer than `most`: it could not be afforded with a patch.
         """
         with self._lock:
             for test in batch:
@@ -262,7 +292,7 @@ class Guard:
                     self._base.setdefault(test.name, lost)
             new = [test for test in batch if not self._is_known(test)]
             if new:
-                runs = self._runs((), new, limit=max(1.0, left / 2))
+                runs = self._runs((), new, limit=max(1.0, most) * _crowding())
                 for test in new:
                     self._base[test.name] = self._learnt(test, runs.get(test.name))
             return {test.name: self._base[test.name] for test in batch}
@@ -280,7 +310,8 @@ class Guard:
             self._uncollected.add(test.path)
         return _Known(
             verdict=run.verdict,
-            seconds=_LEAST + (run.cpu or run.seconds),
+            seconds=_LEAST + (run.cpu or run.seconds / _crowding()),
+            loading=run.loading,
             watched=self._watched,
             ran={path: int(lines, 16) for path, lines in run.ran},
         )
@@ -367,22 +398,22 @@ def _targets(tests: Sequence[ExistingTest], *, alone: bool = False) -> tuple[Tes
     )
 
 
-def _affordable(
-    passing: Sequence[tuple[int, float, ExistingTest]], allowance: float
-) -> tuple[tuple[ExistingTest, ...], int]:
-    """Return the tests that can be afforded, and how many more there are of use.
+def _batches(near: Sequence[ExistingTest]) -> Iterator[list[ExistingTest]]:
+    """Yield tests to be run together, of few files first, each batch twice as large."""
+    waiting, size, most = list(near), _BATCH, _BATCH_FILES
+    while waiting:
+        files = set(list(dict.fromkeys(test.path for test in waiting))[:most])
+        batch = [test for test in waiting if test.path in files][:size]
+        yield batch
+        taken = {test.name for test in batch}
+        waiting = [test for test in waiting if test.name not in taken]
+        size, most = min(2 * size, _LARGEST_BATCH), 2 * most
 
-    Those that execute a changed line come first; where there are any, those that execute nothing
-    of the changed files can tell nothing. None may take half of all the time.
-    """
-    useful = [entry for entry in passing if entry[0]] or list(passing)
-    useful.sort(key=lambda entry: (-entry[0], entry[1] > allowance / 2))
-    spent, chosen = 0.0, []
-    for _, seconds, test in useful:
-        if spent + seconds <= allowance:
-            spent += seconds
-            chosen.append(test)
-    return tuple(chosen), len(useful) - len(chosen)
+
+def _crowding() -> float:
+    """Return how many times as long as alone what runs now may take: others want the CPUs too."""
+    waiting = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1.0, waiting / (os.cpu_count() or 1))
 
 
 def _breaks(run: TestRun | None) -> bool:

@@ -128,7 +128,8 @@ class Probe:
 
     def pytest_collection_finish(self, session):
         """Tell which items were found."""
-        self.wire.send("collected", nodes=[item.nodeid for item in session.items])
+        nodes = [item.nodeid for item in session.items]
+        self.wire.send("collected", nodes=nodes, cpu=_cpu())
 
     def pytest_collectreport(self, report):
         """Tell of a file that was skipped as a whole."""
