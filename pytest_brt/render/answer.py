@@ -181,7 +181,8 @@ def _leading(tried: Sequence[Rank]) -> str:
         return f"Possibly {name}{alike}: {it_does}, but {leader.doubt}."
     if leader.standing is None and leader.placed_with:
         return f"No patch stands out: {listed([name, *leader.placed_with])} pass the same tests."
-    return f"Best: {name}{alike}: {it_does}."
+    best = "Best" if leader.standing is Standing.SEPARATED else "First by bug tests alone"
+    return f"{best}: {name}{alike}: {it_does}."
 
 
 def _undecided(tried: Sequence[Rank]) -> str:

@@ -129,8 +129,8 @@ def _guarded(fix: FoundFix) -> str:
     assert guarded is not None, "asked for where there is one"
     if guarded.regressions:
         return f"Breaks {', '.join(item.test for item in guarded.regressions)}"
-    tests = "existing test" if guarded.ran == 1 else "existing tests"
-    text = f"Breaks none of {guarded.ran} {tests} near it"
+    many = f"none of {guarded.ran} existing tests near it"
+    text = f"Breaks {many if guarded.ran > 1 else f'no existing test near it ({guarded.ran} ran)'}"
     if guarded.pinned:
         text += f"; these assert the reported behaviour and fail: {', '.join(guarded.pinned)}"
     return text

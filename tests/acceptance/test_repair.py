@@ -85,7 +85,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
     assert "# Hypothesis: low is given twice" in text
     assert "# In the folder alike: one more fix" in text
     # Of the two existing tests, one executes the changed line.
-    assert "# Breaks none of 1 existing test near it" in text
+    assert "# Breaks no existing test near it (1 ran)" in text
     subprocess.run(["git", "apply", "--check", str(patch)], cwd=project.path, check=True)
     result.stdout.fnmatch_lines(
         [
