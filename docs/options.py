@@ -5,7 +5,10 @@ python docs/options.py > docs/options.md
 
 from __future__ import annotations
 
-from pytest_brt.plugin.option_table import SPECS
+from collections.abc import Sequence
+
+from pytest_brt.plugin.option_table import COMMANDS, SPECS
+from pytest_brt.plugin.option_values import Spec
 
 HEAD = """\
 # Options
@@ -16,8 +19,17 @@ of them the plugin does nothing at all. Most have a twin in the project's pytest
 environment, the environment beats the settings, the settings beat the default. `--brt-json`,
 `--brt-html` and `--brt-sarif FILE` still work: they are `--brt-report` for one kind of file each.
 
+"""
+TABLE = """
 | option | what it does | in settings | environment |
 |---|---|---|---|
+"""
+#: What is said of the options of commands of their own.
+COMMANDS_HEAD = """
+## `pytest-brt {name}`
+
+`pytest-brt {name} {metavar}` takes these options too, `brt-` or not (`{flag}` in place of the
+command still works):
 """
 
 TAIL = """
@@ -30,8 +42,18 @@ What the run's end means is said in [exit codes](exit-codes.md), its output in
 
 def render() -> str:
     """Return the page."""
+    parts = [HEAD, table([spec for spec in SPECS if spec.group not in COMMANDS])]
+    for name, flag in COMMANDS.items():
+        one = next(spec for spec in SPECS if spec.flag == flag)
+        parts.append(COMMANDS_HEAD.format(name=name, metavar=one.metavar, flag=flag))
+        parts.append(table([spec for spec in SPECS if spec.group == name and spec is not one]))
+    return "".join([*parts, TAIL])
+
+
+def table(specs: Sequence[Spec]) -> str:
+    """Return a table of options."""
     rows = []
-    for spec in SPECS:
+    for spec in specs:
         if spec.hidden:
             continue
         flags = ", ".join(f"`{flag}`" for flag in (spec.flag, *spec.aliases))
@@ -41,7 +63,7 @@ def render() -> str:
         variable = f"`{spec.variable}`" if spec.variable else ""
         text = spec.help.replace("|", "\\|")
         rows.append(f"| {flags} | {text} | {setting} | {variable} |")
-    return HEAD + "\n".join(rows) + "\n" + TAIL
+    return TABLE + "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pytest_brt.repair.states import TABLE, State, Tool
 from tests.conftest import CLAMP_ISSUE
 
 PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
-COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest ")]
+COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest-brt ")]
 TRIED = [command for command in COMMANDS if "gguf" not in command]
 
 
@@ -57,7 +57,7 @@ def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) ->
     assert script is not None
     (project.path / "fixes.txt").write_text(script[1], "utf-8")
     project.makeini("[pytest]\nbrt_guard = auto\n")
-    result = project.run(sys.executable, "-m", *shlex.split(command))
+    result = project.run(sys.executable, "-m", "pytest_brt", *shlex.split(command)[1:])
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     patches = (project.path / "brt-patches").rglob("*.diff")
     printed = result.stdout.str() + "".join(path.read_text("utf-8") for path in patches)

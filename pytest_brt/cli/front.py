@@ -1,4 +1,4 @@
-"""``pytest-brt issue``, ``rank``, ``repair`` and ``localise``: pytest, with an ini file of ours.
+"""``pytest-brt issue``, ``rank``, ``localise``, ``repair``, ``study``: pytest with our ini file.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version; and where
@@ -17,39 +17,49 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.plugin.option_table import GROUPS, SPECS
+from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
 from pytest_brt.plugin.rerun_command import TYPED
 
 #: How far the help of an option stands in.
 INDENT = " " * 8
+#: The option that a command's files are given to.
+_FLAGS = {"issue": "--brt-issue", "localise": "--brt-localise", **COMMANDS}
 
 
 def register(commands: Any) -> None:
     """Add the commands to `commands`, as `argparse` made it."""
-    issue = _command(commands, "issue", "write failing tests for bug reports", "rank")
+    issue = _command(commands, "issue", "write failing tests for bug reports", "issue", "rank")
     issue.add_argument("files", nargs="+", metavar="FILE", help="bug report; '-' reads stdin")
     issue.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
-    rank = _command(commands, "rank", "rank patches", "rank")
+    rank = _command(commands, "rank", "rank patches", "rank", "issue")
     rank.add_argument("patches", metavar="PATH", nargs="+", help="folder of patches, or patches")
-    repair = _command(commands, "repair", "write patches for a bug report, with a model", "repair")
+    repair = _command(
+        commands, "repair", "write patches for a bug report, with a model", "repair", "issue"
+    )
     repair.add_argument("files", nargs=1, metavar="FILE", help="bug report; '-' reads stdin")
     repair.add_argument(
         "--rank", metavar="PATH", nargs="+", help="rank them together with these patches"
+    )
+    study = _command(
+        commands, "study", "measure the tool on many bugs", "study", "repair", "rank", "issue"
+    )
+    study.add_argument(
+        "files", nargs=1, metavar="DATASET", help="*.jsonl in SWE-bench's format, or a folder"
     )
     localise = _command(commands, "localise", "say where the bug of a report may be", "issue")
     localise.add_argument("files", nargs=1, metavar="FILE", help="bug report; '-' reads stdin")
 
 
-def _command(commands: Any, name: str, what: str, group: str) -> argparse.ArgumentParser:
-    """Add a command whose help lists the options that matter most to it."""
-    groups = dict.fromkeys(("issue", group, "model", "sandbox", "report"))
+def _command(commands: Any, name: str, what: str, *groups: str) -> argparse.ArgumentParser:
+    """Add a command whose help lists the options that matter most to it, its own first."""
+    groups = (*groups, "model", "sandbox", "report")
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=what,
         description=f"{what[0].upper()}{what[1:]}. Further options are pytest's, and those below,\n"
-        "with or without 'brt-': '--top 3' is '--brt-top 3'.",
+        "which may be written with 'brt-' too: '--top 3' is '--brt-top 3'.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(_listed(groups)),
+        epilog="\n".join(_listed(groups, studies=name == "study")),
     )
     parser.add_argument(
         "--root", metavar="DIR", default=".", help="the project (default: this folder)"
@@ -58,20 +68,20 @@ def _command(commands: Any, name: str, what: str, group: str) -> argparse.Argume
     return parser
 
 
-def _listed(groups: Iterable[str]) -> Iterator[str]:
+def _listed(groups: Iterable[str], *, studies: bool) -> Iterator[str]:
     """Yield the options of some groups as `argparse` would show them."""
     for group in groups:
         yield f"{GROUPS[group]}:"
         for spec in SPECS:
-            if spec.group == group and not spec.hidden:
-                yield f"  {spec.flag} {spec.metavar or ''}".rstrip()
+            unused = spec.outside_studies if studies else spec.only_in_studies
+            if spec.group == group and not (spec.hidden or unused or spec.flag in _FLAGS.values()):
+                yield f"  {spec.flag.replace('--brt-', '--')} {spec.metavar or ''}".rstrip()
                 yield textwrap.fill(spec.help, 79, initial_indent=INDENT, subsequent_indent=INDENT)
         yield ""
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    flag = {"repair": "--brt-repair", "localise": "--brt-localise"}
-    options = [f"{flag.get(arguments.name, '--brt-issue')}={file}" for file in arguments.files]
+    options = [f"{_FLAGS.get(arguments.name, '')}={file}" for file in arguments.files]
     options += [f"--rank-fixes={path}" for path in (*arguments.patches, *(arguments.rank or ()))]
     known = {spec.flag for spec in SPECS}
     for argument in arguments.rest:

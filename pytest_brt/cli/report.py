@@ -21,7 +21,7 @@ def register(commands: Any) -> None:
         help="read the dialogues of a recorded run, or compare two studies",
         description="Show the dialogues with a model that `--brt-record DIR` kept, those of "
         "interrupted runs too: one line each, or one of them step by step. With the results of "
-        "two studies (`--brt-evaluate`), say what changed between them; with those of more, show "
+        "two studies (`pytest-brt study`), say what changed between them; with those of more, show "
         "them beside each other.",
     )
     parser.add_argument(

@@ -79,14 +79,14 @@ def read_dataset(path: Path) -> tuple[Instance, ...]:
     elif path.is_file():
         found = _read_file(path)
     else:
-        raise UsageProblem(f"--brt-evaluate: no such file or folder: {str(path)!r}")
+        raise UsageProblem(f"study: no such file or folder: {str(path)!r}")
     seen: set[str] = set()
     for instance in found:
         if instance.id in seen:
-            raise UsageProblem(f"--brt-evaluate: two bugs are called {instance.id!r}")
+            raise UsageProblem(f"study: two bugs are called {instance.id!r}")
         if not instance.id or any(mark in instance.id for mark in ("::", "[", "/")):
             raise UsageProblem(
-                f"--brt-evaluate: a bug cannot be called {instance.id!r} (pytest would read "
+                f"study: a bug cannot be called {instance.id!r} (pytest would read "
                 "'::', '[' and '/' as parts of a test's name)"
             )
         seen.add(instance.id)
@@ -102,11 +102,10 @@ def _read_file(path: Path) -> tuple[Instance, ...]:
             found.append(_instance(msgspec.json.decode(line, type=_Row)))
         except msgspec.DecodeError as error:
             raise UsageProblem(
-                f"--brt-evaluate: {path.name}:{number}: {error} (expected a bug in SWE-bench's "
-                "format)"
+                f"study: {path.name}:{number}: {error} (expected a bug in SWE-bench's format)"
             ) from None
     if not found:
-        raise UsageProblem(f"--brt-evaluate: no bug in {str(path)!r}")
+        raise UsageProblem(f"study: no bug in {str(path)!r}")
     return tuple(found)
 
 
@@ -141,7 +140,7 @@ def _read_folder(folder: Path) -> tuple[Instance, ...]:
     places = sorted(place for place in folder.iterdir() if (place / "issue.md").is_file())
     if not places:
         raise UsageProblem(
-            f"--brt-evaluate: no bug in {str(folder)!r} (each is a folder with issue.md, tree/, "
+            f"study: no bug in {str(folder)!r} (each is a folder with issue.md, tree/, "
             "fix.diff, and tests.diff for the tests that the fix mends)"
         )
     return tuple(_own(place) for place in places)
@@ -150,7 +149,7 @@ def _read_folder(folder: Path) -> tuple[Instance, ...]:
 def _own(place: Path) -> Instance:
     for name in ("tree", "fix.diff"):
         if not (place / name).exists():
-            raise UsageProblem(f"--brt-evaluate: {str(place)!r} has no {name!r}")
+            raise UsageProblem(f"study: {str(place)!r} has no {name!r}")
     texts: Mapping[str, str] = {
         name: (place / name).read_text("utf-8", "surrogateescape")
         for name in ("issue.md", "fix.diff", "tests.diff")

@@ -31,6 +31,9 @@ GROUPS = {
     "study": "studies of many bugs",
 }
 
+#: The groups that are commands of their own, and the option that each stands for.
+COMMANDS = {"repair": "--brt-repair", "study": "--brt-evaluate"}
+
 #: In the order in which the help shows them.
 SPECS = (
     Spec(
@@ -473,7 +476,7 @@ SPECS = (
         group="study",
         metavar="DIR",
         ini=False,
-        help="where --brt-evaluate keeps what it finds, and finds what it kept (default: "
+        help="where a study keeps what it finds, and finds what it kept (default: "
         "brt-results/NAME of the data set)",
         only_in_studies=True,
     ),

@@ -19,8 +19,9 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from pytest_brt.plugin.option_table import GROUPS, SPECS
+from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
 from pytest_brt.plugin.option_values import Spec, Write
+from pytest_brt.plugin.rerun_command import TYPED
 
 N = TypeVar("N", int, float)
 #: The options that say what a run is for.
@@ -65,8 +66,8 @@ class Options:
     tests: tuple[str, ...]
     strategies: tuple[str, ...]
     model: str
-    #: Why none was taken of the models that there are, "" where there is nothing to say.
-    passed_over: str
+    #: What is to be said before anything runs, as in why none of the models was taken.
+    notes: tuple[str, ...]
     #: Tokens of context; 0 takes what fits the model and the memory.
     context: int
     #: Threads of the model; 0 takes the physical cores.
@@ -152,7 +153,7 @@ def add_options(parser: pytest.Parser) -> None:
         how: dict[str, Any] = {"action": "store_const", "const": "yes"}
         if not spec.switch:
             how = {"action": "append" if spec.repeat else "store", "metavar": spec.metavar}
-        text = SUPPRESS if spec.hidden else spec.help
+        text = SUPPRESS if spec.hidden or spec.group in COMMANDS else spec.help
         groups[spec.group].addoption(
             spec.flag, *spec.aliases, dest=spec.dest, default=None, help=text, **how
         )
@@ -190,13 +191,9 @@ def _check_together(config: pytest.Config) -> None:
             )
     for spec in given:
         if "--brt-evaluate" in flags and spec.outside_studies:
-            raise pytest.UsageError(
-                f"{spec.flag}: --brt-evaluate does not use it: {spec.outside_studies}"
-            )
+            raise pytest.UsageError(f"{spec.flag}: a study does not use it: {spec.outside_studies}")
         if spec.only_in_studies and "--brt-evaluate" not in flags:
-            raise pytest.UsageError(
-                f"{spec.flag}: only a study uses it (add --brt-evaluate DATASET)"
-            )
+            raise pytest.UsageError(f"{spec.flag}: only a study uses it (pytest-brt study DATASET)")
 
 
 def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
@@ -224,7 +221,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         tests=_texts(values["brt_tests"]),
         strategies=_texts(values["brt_strategy"]),
         model=model,
-        passed_over=passed_over,
+        notes=tuple(filter(None, (passed_over, _moved(config, environ)))),
         context=int(str(values["brt_context"])),
         threads=int(str(values["brt_threads"])),
         thinking=int(str(values["brt_thinking"])),
@@ -269,6 +266,18 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         record=_path(values["brt_record"]),
         key=_path(values["brt_key"]),
         reports=_reports(values),
+    )
+
+
+def _moved(config: pytest.Config, environ: Mapping[str, str]) -> str:
+    """Return what to type in place of an option that has become a command, "" for nothing."""
+    given = [s for s in SPECS if s.flag in COMMANDS.values() and config.getoption(s.dest)]
+    if not given or TYPED in environ:
+        return ""
+    name = next(name for name, flag in COMMANDS.items() if flag == given[0].flag)
+    return (
+        f"{given[0].flag} is now the command 'pytest-brt {name} {given[0].metavar}' "
+        "(the option still works)"
     )
 
 

@@ -161,6 +161,7 @@ class StudySession(OurFiles):
             f"brt: study of {plan.dataset}: {len(plan.instances)} bugs, {patches} patches; "
             f"{', '.join(plan.settings.strategies)}; {self.options.jobs} jobs",
             f"brt: results in {self.folder}",
+            *(f"brt: {note}" for note in self.options.notes),
         ]
 
     # -- collection ---------------------------------------------------------------------

@@ -85,8 +85,7 @@ class Summary:
                 f"brt: no package or module in {subject.root!r}: is it the project's root? "
                 "(start pytest there, or --rootdir DIR)"
             )
-        if self.options.passed_over:
-            lines.append(f"brt: {self.options.passed_over}")
+        lines += [f"brt: {note}" for note in self.options.notes]
         if asked:
             lines += [f"brt: {note}" for note in model.notes]
             lines.append(f"brt: {prospect(self.options.budget, inputs.spent)}")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.plugin.option_table import SPECS
+from pytest_brt.cli.main import main
+from pytest_brt.plugin.option_table import COMMANDS, SPECS
 from pytest_brt.plugin.option_values import Write
 from pytest_brt.plugin.options import Mode, mode_of, read_options
+from pytest_brt.plugin.rerun_command import TYPED
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:
@@ -86,7 +88,7 @@ def test_every_option_explains_itself(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--help")
     text = result.stdout.str()
     for spec in SPECS:
-        assert spec.hidden or spec.flag in text
+        assert spec.hidden or spec.group in COMMANDS or spec.flag in text
         assert spec.help[0].islower()
         assert (f"  {spec.dest} (" in text) == spec.ini
 
@@ -94,9 +96,9 @@ def test_every_option_explains_itself(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--brt-evaluate=a --brt-json=x", "--brt-json: --brt-evaluate does not use it: a study"),
-        ("--brt-evaluate=a --brt-html=x", "--brt-html: --brt-evaluate does not use it"),
-        ("--brt-evaluate=a --brt-record=x", "--brt-record: --brt-evaluate does not use it"),
+        ("--brt-evaluate=a --brt-json=x", "--brt-json: a study does not use it: a study"),
+        ("--brt-evaluate=a --brt-html=x", "--brt-html: a study does not use it"),
+        ("--brt-evaluate=a --brt-record=x", "--brt-record: a study does not use it"),
         ("--brt-evaluate=a --brt-python=/nonexistent", "in --brt-environments FILE"),
         ("--brt-evaluate=a --brt-ranker=nosuch", "EPR and the weighted score side by side"),
         ("--brt-evaluate=a --brt-tests=x.py", "each bug of the data set has its own"),
@@ -122,3 +124,24 @@ def test_options_that_nothing_would_look_at_are_refused(
 def test_settings_of_a_project_do_not_stop_a_study(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nbrt_mark = xfail\nbrt_python = python3\n")
     assert read_options(pytester.parseconfig("--brt-evaluate=a"), {}).evaluate == "a"
+
+
+def test_an_option_that_became_a_command_says_so(pytester: pytest.Pytester) -> None:
+    told = (
+        "--brt-evaluate is now the command 'pytest-brt study DATASET' (the option still works)",
+    )
+    assert read_options(pytester.parseconfig("--brt-evaluate=a"), {}).notes == told
+    typed = {TYPED: "pytest-brt study a"}
+    assert read_options(pytester.parseconfig("--brt-evaluate=a"), typed).notes == ()
+    shown = pytester.runpytest("--help").stdout.str()
+    assert "--brt-issue" in shown
+    assert "--brt-stages" not in shown.partition("[pytest] configuration options")[0]
+
+
+@pytest.mark.parametrize(("name", "option"), [("study", "--stages"), ("repair", "--variants")])
+def test_a_command_lists_its_options(
+    name: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    assert f"  {option} N" in capsys.readouterr().out
