@@ -26,6 +26,11 @@ _IMPORTS_SAME = 0.3
 _SAME_CALLS = 0.5
 #: How many files the full-text index proposes.
 _PROPOSED = 40
+#: What skips all tests of a module, whatever the machine: LIBRO leaves ignored classes out too.
+_SKIPPED = re.compile(
+    r"^pytestmark\s*=\s*\[?\s*pytest\.mark\.skip\b|^pytest\.skip\(.*allow_module_level=True",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +79,11 @@ def _proposals(source: str, index: Index, about: Sequence[str]) -> Iterable[str]
     for path in sorted(index.layout.files):
         if is_test(path) and stems & set(_tested_names(path)):
             found.append(path)
-    return [path for path in dict.fromkeys(found) if is_test(path) and not is_beside(path)]
+    return [
+        path
+        for path in dict.fromkeys(found)
+        if is_test(path) and not is_beside(path) and not _SKIPPED.search(index.source(path))
+    ]
 
 
 def _judge(

@@ -185,3 +185,27 @@ def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
     assert place["artifactLocation"]["uri"] == MODULE
     assert place["region"]["startLine"] == LINE
     result.stdout.fnmatch_lines(["*where the bug may be*", "*interval/__init__.py::clamp*0.89*"])
+
+
+@pytest.mark.slow
+def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester) -> None:
+    believed = r"def test_clamp_not_as_reported\("
+    quote = '{"quote": "clamp() always returns the lower bound", "answer": '
+    script = (
+        f"=== always if: (?s){believed}.*Is there a correct fix\n"
+        '{"fix": "none", "answer": "no"}\n'
+        f'=== always if: {believed}\n{quote}"yes"}}\n'
+        f'=== always if: Copy the words of the report\n{quote}"no"}}\n'
+        '=== always\n{"thought": "t", "action": "finish"}\n'
+    )
+    path = project.path.parent / "judge.txt"
+    path.write_text(script, encoding="utf-8")
+    result, _ = run(
+        project,
+        "--brt-repair=clamp.md",
+        "--brt-repair-strategy=passerine",
+        f"--brt-model=scripted:{path}",
+        *("--brt-samples=1", "--brt-steps=1"),
+    )
+    # Others are trusted more by rules.
+    result.stdout.fnmatch_lines(["*passerine *given test_clamp_not_as_reported;*"])

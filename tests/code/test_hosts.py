@@ -70,6 +70,25 @@ def test_the_project_s_settings_say_what_a_test_file_is(tmp_path: Path) -> None:
         assert [host.path for host in rank_hosts(source, opened)] == ["pkg/tests.py"]
 
 
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("pytestmark = pytest.mark.skip", False),
+        ("pytestmark = [pytest.mark.skip(reason='old')]", False),
+        ("pytest.skip('old', allow_module_level=True)", False),
+        ("pytestmark = pytest.mark.skipif(os.name == 'nt', reason='paths')", True),
+        ("if os.name == 'nt':\n    pytest.skip('paths', allow_module_level=True)", True),
+    ],
+)
+def test_a_file_that_skips_all_its_tests_takes_none(tmp_path: Path, line: str, taken: bool) -> None:
+    text = f"import os, pytest\n{line}\n{FILES['tests/test_text.py']}"
+    write_tree(tmp_path, {**FILES, "tests/test_text.py": text})
+    source = "from pkg import render\n\ndef test_new():\n    assert render(3) == 'q'\n"
+    with open_index(tmp_path) as opened:
+        paths = [host.path for host in rank_hosts(source, opened)]
+    assert ("tests/test_text.py" in paths) is taken
+
+
 def test_the_traceback_decides(index: Index) -> None:
     source = "import pkg\n\ndef test_new():\n    assert pkg.run()\n"
     assert rank_hosts(source, index, suspects=["pkg/_io.py"])[0].path == "tests/test_io.py"
