@@ -65,7 +65,7 @@ class Prompted:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.name, self.context, self.exact = model.name, model.context, model.exact
+        self.name, self.context = model.name, model.context
         #: Wall-clock seconds spent in the model.
         self.seconds = 0.0
         #: Tokens that it evaluated, and those of them that it had not seen before.

@@ -82,15 +82,14 @@ def _find(arguments: argparse.Namespace) -> Path:
 
 def _list(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.caches import cached_models
-    from pytest_brt.model.catalogue import check_unchanged, model_files, read_names
+    from pytest_brt.model.catalogue import model_files, read_names
 
     folder = _folder(arguments)
     files, names = model_files(folder), read_names(folder)
     say(f"models in {folder}:" if files else f"no models in {folder} yet")
     for file in files:
-        changed = check_unchanged(file)
         default = "; the default" if names.default == file.stem else ""
-        say(f"  {file.stem}: {_facts(file)}{default}" + (f"; {changed}" if changed else ""))
+        say(f"  {file.stem}: {_facts(file)}{default}")
     for alias, target in sorted(names.aliases.items()):
         say(f"  {alias}: another name of {target}")
     others = cached_models()
@@ -122,7 +121,7 @@ def _print_catalogue() -> None:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.catalogue import add_model, known_facts
+    from pytest_brt.model.catalogue import add_model, known_digest
     from pytest_brt.model.gguf import is_later_part, parts_of
 
     # A pattern names all parts of a model, of which the first brings the others.
@@ -131,8 +130,7 @@ def _add(arguments: argparse.Namespace) -> int:
         if is_later_part(file) and parts_of(file)[0] in given:
             continue
         target = add_model(file, _folder(arguments), link=arguments.link)
-        facts = known_facts(target)
-        say(f"added {target}" + (f"\nSHA-256 {facts.sha256}" if facts else ""))
+        say(f"added {target}\nSHA-256 {known_digest(target)}")
         say(f"use it: pytest --brt-model gguf:{target.stem} …")
     return 0
 

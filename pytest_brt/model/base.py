@@ -38,8 +38,6 @@ class Sampling:
     top_p: float = 0.95
     #: Only the k likeliest tokens; 0 takes all, which sorts the whole vocabulary at each token.
     top_k: int = 40
-    #: Only tokens at least this likely relative to the likeliest; 0 takes all.
-    min_p: float = 0.0
     #: Sample i of a prompt is drawn with seed + i.
     seed: int = 0
     #: Longest answer; tokens of thinking are not counted here.
@@ -56,10 +54,6 @@ class Grammar:
     gbnf: str
     #: JSON schema (as text) when the answer is one JSON value and nothing else, or "".
     schema: str = ""
-    #: Names of the header's fields, in order, for each shape it may have.
-    keys: tuple[tuple[str, ...], ...] = ()
-    #: Language of the fenced blocks.
-    language: str = "python"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +127,6 @@ class Model(Protocol):
     @property
     def context(self) -> int:
         """Tokens that a prompt and its answer can have together."""
-        ...
-
-    @property
-    def exact(self) -> bool:
-        """Whether `count` is exact; otherwise it is an estimate on the safe side."""
         ...
 
     @property

@@ -25,12 +25,8 @@ _NAMES = "names.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What was found out about a model file when it was added or last verified."""
-
+class _Facts:
     sha256: str
-    size: int
-    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,36 +212,22 @@ def verify_model(file: Path) -> tuple[str, bool]:
     """
     read_header(file)
     digest = _digest(file)
-    known = known_facts(file)
-    if known is not None and known.sha256 != digest:
+    known = known_digest(file)
+    if known and known != digest:
         raise ModelProblem(
             f"{str(file)!r} is damaged or was replaced: its SHA-256 is {digest} and was "
-            f"{known.sha256} when it was added (copy or download it again)"
+            f"{known} when it was added (copy or download it again)"
         )
     _remember(file, digest)
-    return digest, known is not None
+    return digest, bool(known)
 
 
-def check_unchanged(file: Path) -> str:
-    """Return a remark when `file` is not what was added, by size and time, or "".
-
-    Flipped bytes are seen by `verify_model` only: llama.cpp loads them and talks nonsense.
-    """
-    known = known_facts(file)
-    if known is None:
-        return ""
-    stat = file.stat()
-    if (stat.st_size, stat.st_mtime_ns) == (known.size, known.mtime_ns):
-        return ""
-    return f"{file.name} has changed since it was added (run 'pytest-brt models verify')"
-
-
-def known_facts(file: Path) -> Known | None:
-    """Return what was noted about `file`, or None when nothing was."""
+def known_digest(file: Path) -> str:
+    """Return the SHA-256 that `file` had when it was added or last verified, or ""."""
     try:
-        return from_json(_notes(file).read_bytes(), Known)
+        return from_json(_notes(file).read_bytes(), _Facts).sha256
     except (OSError, StoreProblem):
-        return None
+        return ""
 
 
 def _notes(file: Path) -> Path:
@@ -253,10 +235,8 @@ def _notes(file: Path) -> Path:
 
 
 def _remember(file: Path, digest: str) -> None:
-    stat = file.stat()
-    facts = Known(sha256=digest, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
     with suppress(OSError):  # a read-only folder: verified, but not noted
-        _notes(file).write_text(to_json(facts, indent=2) + "\n", encoding="utf-8")
+        _notes(file).write_text(to_json(_Facts(sha256=digest)) + "\n", encoding="utf-8")
 
 
 def _digest(file: Path) -> str:

@@ -44,9 +44,8 @@ class Context:
         params.n_ctx = cells
         params.n_batch = params.n_ubatch = batch
         params.n_seq_max = sequences
-        if hasattr(params, "n_outputs_max"):
-            params.n_outputs_max = sequences
-            params.n_outputs_max_per_seq = 1
+        params.n_outputs_max = sequences
+        params.n_outputs_max_per_seq = 1
         params.n_threads = params.n_threads_batch = threads
         params.kv_unified = True
         if cache_type != "f16":  # which only flash attention can read

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -134,7 +134,7 @@ def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
         "top_p": sampling.top_p,
         # Servers have defaults of their own for these.
         "top_k": sampling.top_k,
-        "min_p": sampling.min_p,
+        "min_p": 0.0,
     }
     if facts.model:
         fields["model"] = facts.model
@@ -153,21 +153,19 @@ def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
     return fields
 
 
-def forms(prompt: Prompt, kind: Kind) -> Iterator[dict[str, object]]:
-    """Yield the ways to ask for the form of an answer, the usual one first; the last is none.
+def form_of(prompt: Prompt, kind: Kind) -> dict[str, object]:
+    """Return the field that asks for the form of an answer.
 
     llama-server gets the grammar even where there is a schema: it answers 500 when an answer to a
     schema is cut by its limit.
     """
     grammar = prompt.grammar
-    if grammar is not None and grammar.schema and kind is not Kind.LLAMA:
-        schema = json.loads(grammar.schema)
-        named = {"name": "reply", "strict": True, "schema": schema}
-        yield {"response_format": {"type": "json_schema", "json_schema": named}}
-        yield {"response_format": {"type": "json_object", "schema": schema}}  # llama_cpp.server
-    elif grammar is not None:
-        yield {"grammar": grammar.gbnf}
-    yield {}
+    if grammar is None:
+        return {}
+    if not grammar.schema or kind is Kind.LLAMA:
+        return {"grammar": grammar.gbnf}
+    named = {"name": "reply", "strict": True, "schema": json.loads(grammar.schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
 #: Fields that an answer can be had without.
@@ -175,7 +173,6 @@ _OPTIONAL = (
     "response_format", "grammar", "chat_template_kwargs", "cache_prompt", "top_k", "min_p", "seed",
     "reasoning_effort", "reasoning_budget_tokens", "n",
 )  # fmt: skip
-_FORM = {"json_schema": "response_format", "json_object": "response_format"}
 _OVERFLOW = re.compile(
     r"exceed_context_size|context[ _](?:length|size|window)|maximum context|too many tokens|"
     r"prompt is too long",
@@ -200,7 +197,7 @@ def named_field(response: Response, fields: Mapping[str, object]) -> str:
     """Return the optional field that a refusal names, "" when it names none of those sent."""
     if response.status not in (400, 422, 500, 501):
         return ""
-    words = {_FORM.get(word, word) for word in re.findall(r"\w+", response.text)}
+    words = set(re.findall(r"\w+", response.text.replace("json_schema", "response_format")))
     return next((name for name in _OPTIONAL if name in fields and name in words), "")
 
 

@@ -18,8 +18,7 @@ from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settin
 from pytest_brt.model.catalogue import model_files
 from pytest_brt.model.grammar import choice_grammar
 from pytest_brt.model.launcher import find_server
-from pytest_brt.model.llama import INSTALL
-from pytest_brt.model.local import open_file, open_gguf
+from pytest_brt.model.local import INSTALL, open_file, open_gguf
 from pytest_brt.model.machine import available_bytes, cores
 from pytest_brt.model.tiny import words, write_llama, write_mamba
 
@@ -59,10 +58,7 @@ def examine(folder: Path) -> Iterator[Check]:
     """Look at everything, one check at a time; `folder` is the one with the models."""
     yield from _package()
     yield from _generation()
-    yield _processor()
-    yield _memory()
-    yield _disk(folder)
-    yield _models(folder)
+    yield from _machine(folder)
 
 
 def sound(checks: Iterable[Check]) -> bool:
@@ -86,13 +82,11 @@ def _package() -> Iterator[Check]:
 
 def _generation() -> Iterator[Check]:
     """Generate a few tokens with tiny models of random weights, in processes of their own."""
+    usual = functools.partial(write_llama, quantised=True)
     models: tuple[tuple[str, Callable[[Path], Path]], ...] = (
-        ("generation", functools.partial(write_llama, quantised=True)),
+        ("generation", usual),
         ("hybrid", write_mamba),
-        (
-            "vocabulary",
-            lambda path: write_llama(path, words=words(_VOCABULARY), quantised=True),
-        ),
+        ("vocabulary", functools.partial(usual, words=words(_VOCABULARY))),
     )
     with tempfile.TemporaryDirectory(prefix="brt-doctor-") as folder:
         for name, write in models:
@@ -147,55 +141,28 @@ def _say_something(model: Model) -> str:
     return f"{done[0].tokens} tokens"
 
 
-def _processor() -> Check:
-    found: set[str] = set()
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n"):
-            if line.startswith(("flags", "Features")):
-                found = set(line.partition(":")[2].split())
-                break
-    except OSError:
-        pass
-    known = [flag for flag in _FLAGS if flag in found]
-    text = f"{cores()} cores, {platform.machine()}" + (f", {' '.join(known)}" if known else "")
-    slow = platform.machine() in ("x86_64", "AMD64") and found and "avx2" not in found
-    return Check(
-        name="processor",
-        state=State.NOTE if slow else State.OK,
-        text=text + (": without AVX2 a model is slow" if slow else ""),
-    )
-
-
-def _memory() -> Check:
+def _machine(folder: Path) -> Iterator[Check]:
+    """Say what the machine has for a model: a processor, memory and a disk."""
+    said = Path("/proc/cpuinfo")
+    lines = said.read_text(encoding="utf-8").split("\n") if said.is_file() else []
+    flags = next((s.split() for s in lines if s.startswith(("flags", "Features"))), [])
+    known = "".join(f" {flag}" for flag in _FLAGS if flag in flags)
+    slow = platform.machine() in ("x86_64", "AMD64") and flags and "avx2" not in flags
+    text = f"{cores()} cores, {platform.machine()}{known}"
+    yield _noted("processor", text, "without AVX2 a model is slow" if slow else "")
     free = available_bytes()
-    if not free:
-        return Check(name="memory", state=State.NOTE, text="the system does not say how much")
-    text = f"{free / _GIB:.1f} GiB can be had"
+    text = f"{free / _GIB:.1f} GiB can be had" if free else "the system does not say how much"
     few = free < 4 * _GIB
-    return Check(
-        name="memory",
-        state=State.NOTE if few else State.OK,
-        text=text + (": enough for models of up to about 3B" if few else ""),
-    )
-
-
-def _disk(folder: Path) -> Check:
-    place = folder
-    while not place.exists():
-        place = place.parent
+    yield _noted("memory", text, "enough for models of up to about 3B" if few else "")
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(place).free
     text = f"{free / _GIB:.1f} GiB free in {str(folder)!r}"
-    few = free < 6 * _GIB
-    return Check(
-        name="disk",
-        state=State.NOTE if few else State.OK,
-        text=text + (": too little for most models" if few else ""),
-    )
-
-
-def _models(folder: Path) -> Check:
+    yield _noted("disk", text, "too little for most models" if free < 6 * _GIB else "")
     count = len(model_files(folder))
-    if not count:
-        text = f"none in {str(folder)!r} (run 'pytest-brt models add FILE')"
-        return Check(name="models", state=State.NOTE, text=text)
-    return Check(name="models", state=State.OK, text=f"{count} in {str(folder)!r}")
+    none = "run 'pytest-brt models add FILE'"
+    yield _noted("models", f"{count} in {str(folder)!r}", "" if count else none)
+
+
+def _noted(name: str, text: str, remark: str) -> Check:
+    state = State.NOTE if remark else State.OK
+    return Check(name=name, state=state, text=f"{text}: {remark}" if remark else text)

@@ -72,8 +72,6 @@ def grammar_for(*shapes: Shape, lead: Sequence[str] = ()) -> Grammar:
     return Grammar(
         gbnf=rules.text(),
         schema=_schema(shapes, heads),
-        keys=tuple(tuple(name for name, _ in fields) for fields in heads),
-        language=shapes[0].language,
     )
 
 
@@ -92,7 +90,7 @@ def block_grammar(language: str = "python", *, lines: int = _LINES) -> Grammar:
     """Return the grammar of an answer that is one fenced block of code."""
     rules = Rules()
     rules.add("root", f"{quote(f'```{language}' + chr(10))} {_code(lines, rules)}")
-    return Grammar(gbnf=rules.text(), language=language)
+    return Grammar(gbnf=rules.text())
 
 
 def _blocks(shape: Shape, rules: Rules) -> str:

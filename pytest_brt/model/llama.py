@@ -14,10 +14,6 @@ from typing import Any
 
 from pytest_brt.errors import ModelProblem
 
-INSTALL = (
-    "pip install 'pytest-brt[llama]', which compiles llama.cpp and needs cmake and a C++ compiler, "
-    "or from a bundle: pip install --no-index --find-links WHEELS 'pytest-brt[llama]'"
-)
 #: The first version whose functions are as they are called here.
 _LEAST = (0, 3, 35)
 _WARN, _ERROR, _CONT = 3, 4, 5
@@ -32,12 +28,11 @@ def load_library() -> Any:
     """
     try:
         lib = importlib.import_module("llama_cpp")
-    except ImportError as error:
-        if error.name == "llama_cpp":
-            raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})") from error
-        raise ModelProblem(f"llama-cpp-python cannot be imported: {error} ({INSTALL})") from error
-    except (OSError, RuntimeError) as error:
-        raise ModelProblem(f"llama.cpp's library cannot be loaded: {error} ({INSTALL})") from error
+    except (ImportError, OSError, RuntimeError) as error:
+        raise ModelProblem(
+            f"llama-cpp-python cannot be loaded: {error} (install it again: "
+            "pip install --force-reinstall 'pytest-brt[llama]')"
+        ) from error
     version = str(getattr(lib, "__version__", "0"))
     if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < _LEAST:
         raise ModelProblem(
@@ -86,9 +81,8 @@ class Weights:
         params = lib.llama_model_default_params()
         self.gpu = bool(lib.llama_supports_gpu_offload()) and gpu_layers != 0
         params.n_gpu_layers = (gpu_layers if gpu_layers >= 0 else 999) if self.gpu else 0
-        if hasattr(params, "use_extra_bufts"):
-            params.use_extra_bufts = rearrange
-        if hasattr(params, "load_mode") and rearrange:
+        params.use_extra_bufts = rearrange
+        if rearrange:
             # Rearranged weights are copies: mapping the file too would take its size twice.
             params.load_mode = lib.LLAMA_LOAD_MODE_NONE
         self.model = lib.llama_model_load_from_file(path.encode(), params)

@@ -19,7 +19,7 @@ from pytest_brt.model.memory import DoesNotFit, plan
 from pytest_brt.model.private import PrivateModel, PrivateServer
 from pytest_brt.model.wire import Order, Start
 
-_INSTALL = (
+INSTALL = (
     "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
     "compiles llama.cpp with cmake and a C++ compiler; from a bundle: pip install --no-index "
     "--find-links WHEELS 'pytest-brt[llama]'"
@@ -29,13 +29,11 @@ _INSTALL = (
 class LocalModel:
     """Answers with llama.cpp in a worker process, which starts with the first prompt."""
 
-    exact = True
-
-    def __init__(self, host: Host, thinking: int = 0) -> None:
+    def __init__(self, host: Host, thinking: int, notes: tuple[str, ...]) -> None:
         """Use `host`; `thinking` tokens may go before the answer to a weighty question."""
         self.host = host
         self.thinking = thinking
-        self._notes = host.start.plan.notes
+        self._notes = (*host.start.plan.notes, *notes)
         self.context = host.start.plan.longest - thinking
         self.name = host.start.name
 
@@ -43,10 +41,6 @@ class LocalModel:
     def notes(self) -> tuple[str, ...]:
         """Remarks about the file, the memory, and how the worker had to be started."""
         return (*self._notes, *self.host.notes)
-
-    def remark(self, *texts: str) -> None:
-        """Add remarks."""
-        self._notes = (*self._notes, *texts)
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the answers; a prompt that meets a crash is asked once more, and says so.
@@ -81,7 +75,12 @@ class LocalModel:
 
 
 def open_gguf(
-    path: str, settings: Settings, *, template: str = "", adapter: str = ""
+    path: str,
+    settings: Settings,
+    *,
+    template: str = "",
+    adapter: str = "",
+    notes: tuple[str, ...] = (),
 ) -> LocalModel:
     """Return the model in the file at `path` in a worker, looked at but not loaded yet.
 
@@ -89,22 +88,15 @@ def open_gguf(
         ModelProblem: the file is no model, has no chat template, or does not fit the memory.
     """
     if find_spec("llama_cpp") is None:
-        raise ModelProblem(f"llama-cpp-python is not installed ({_INSTALL})")
+        raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
     start = _start(path, settings, template, adapter, available_bytes())
     thinks = Template(start.template, where=template or path).thinks
     # A quarter of a small context is for thoughts at most.
     thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
-    return LocalModel(Host(start), thinking)
+    return LocalModel(Host(start), thinking, notes)
 
 
-def open_file(
-    path: str,
-    settings: Settings,
-    *,
-    template: str = "",
-    adapter: str = "",
-    notes: tuple[str, ...] = (),
-) -> Model:
+def open_file(path: str, settings: Settings, *, template: str = "", adapter: str = "") -> Model:
     """Return the model in the file at `path`: in a worker, or served by a llama-server of ours.
 
     Nothing is loaded yet.
@@ -114,32 +106,19 @@ def open_file(
             the engine that was asked for is not there.
     """
     read_header(path)
-    ours, server = find_spec("llama_cpp") is not None, find_server()
-    if settings.engine == "llama-server" and not server:
-        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({_INSTALL})")
-    if not ours and (not server or settings.engine == "inprocess"):
-        raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({_INSTALL})")
-    why = "llama-cpp-python is not installed"
-    if settings.cpu_experts and (settings.engine == "inprocess" or not server):
-        raise ModelProblem(
-            f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "
-            f"--brt-engine at auto; {_INSTALL})"
-        )
-    if settings.cpu_experts:
-        ours, why = False, "it can keep experts in the computer's memory"
-    if ours and settings.engine != "llama-server":
+    server, auto = find_server(), settings.engine == "auto"
+    why = _why_not_ours(settings, server)
+    if not why:
+        note = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
+        notes = (note,) if auto else ()
         try:
-            model = open_gguf(path, settings, template=template, adapter=adapter)
+            return open_gguf(path, settings, template=template, adapter=adapter, notes=notes)
         except DoesNotFit as problem:
-            if settings.engine == "inprocess" or not server:
+            if not (auto and server):
                 raise
             why = f"as it loads weights piece by piece; in a worker: {problem}"
-        else:
-            auto = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
-            model.remark(*notes, *([auto] if settings.engine == "auto" else []))
-            return model
-    if settings.engine == "auto":
-        notes = (*notes, f"engine: a private llama-server (auto: {why})")
+    if not server:
+        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({INSTALL})")
     start = _start(path, settings, template, adapter, 0)
     # What it cannot render it would refuse in the middle of a run.
     Template(start.template, where=template or path)
@@ -148,7 +127,28 @@ def open_file(
         template=start.template if template else "",
         program="" if server == PACKAGE else server,
     )
+    notes = (f"engine: a private llama-server (auto: {why})",) if auto else ()
     return PrivateModel(PrivateServer(start), settings, notes)
+
+
+def _why_not_ours(settings: Settings, server: str) -> str:
+    """Return why a llama-server is to run a model and not a worker of ours, "" for a worker.
+
+    Raises:
+        ModelProblem: what was asked for cannot be had.
+    """
+    if settings.cpu_experts and (settings.engine == "inprocess" or not server):
+        raise ModelProblem(
+            f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "
+            f"--brt-engine at auto; {INSTALL})"
+        )
+    if settings.cpu_experts or settings.engine == "llama-server":
+        return "it can keep experts in the computer's memory"
+    if find_spec("llama_cpp") is not None:
+        return ""
+    if settings.engine == "inprocess" or not server:
+        raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({INSTALL})")
+    return "llama-cpp-python is not installed"
 
 
 def _start(path: str, settings: Settings, template: str, adapter: str, available: int) -> Start:

@@ -92,11 +92,6 @@ class MeteredModel:
         return self.model.context
 
     @property
-    def exact(self) -> bool:
-        """Whether the model's count is exact."""
-        return self.model.exact
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """The model's own remarks."""
         return self.model.notes

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.catalogue import (
-    check_unchanged,
     find_model,
     model_files,
     models_folder,
@@ -27,7 +25,6 @@ class NoModel:
 
     name = "none"
     context = 0
-    exact = False
     notes: tuple[str, ...] = ()
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
@@ -49,20 +46,11 @@ class NoModel:
         """Do nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GgufSpec:
-    """What stands after "gguf:", taken apart."""
-
-    path: str
-    lora: str = ""
-    template: str = ""
-
-
-def parse_gguf(rest: str) -> GgufSpec:
+def parse_gguf(rest: str) -> tuple[str, str, str]:
     """Take "PATH-or-name[+lora:PATH][+template:FILE]" apart.
 
     >>> parse_gguf("a.gguf+lora:b.gguf+template:c.jinja")
-    GgufSpec(path='a.gguf', lora='b.gguf', template='c.jinja')
+    ('a.gguf', 'b.gguf', 'c.jinja')
 
     Raises:
         UsageProblem: the file is missing, or something is given twice.
@@ -75,16 +63,15 @@ def parse_gguf(rest: str) -> GgufSpec:
         given[kind] = value
     if not path:
         raise UsageProblem(f"'gguf:' needs a file or a name: {rest!r} (run 'pytest-brt models')")
-    return GgufSpec(path=path, lora=given.get("lora", ""), template=given.get("template", ""))
+    return path, given.get("lora", ""), given.get("template", "")
 
 
 def _open_gguf(rest: str, settings: Settings) -> Model:
     from pytest_brt.model.local import open_file
 
-    spec = parse_gguf(rest)
-    path = find_model(spec.path, models_folder(settings.models_dir))
-    notes = tuple(filter(None, [check_unchanged(path)]))
-    return open_file(str(path), settings, template=spec.template, adapter=spec.lora, notes=notes)
+    name, adapter, template = parse_gguf(rest)
+    path = find_model(name, models_folder(settings.models_dir))
+    return open_file(str(path), settings, template=template, adapter=adapter)
 
 
 def _open_server(rest: str, settings: Settings) -> Model:

@@ -117,8 +117,6 @@ class Picker:
                 self.narrow.append(lib.llama_sampler_init_top_k(sampling.top_k))
             if sampling.top_p < 1:
                 self.narrow.append(lib.llama_sampler_init_top_p(sampling.top_p, 1))
-            if sampling.min_p > 0:
-                self.narrow.append(lib.llama_sampler_init_min_p(sampling.min_p, 1))
             self.narrow.append(lib.llama_sampler_init_temp(sampling.temperature))
             self.final = lib.llama_sampler_init_dist(seed & 0xFFFFFFFF)
         for sampler in (*self.narrow, self.final):

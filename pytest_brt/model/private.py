@@ -107,8 +107,6 @@ class PrivateServer:
 class PrivateModel(ServerModel):
     """Asks a server of our own; tokens are counted by it, exactly."""
 
-    exact = True
-
     def __init__(self, server: PrivateServer, settings: Settings, notes: tuple[str, ...]) -> None:
         super().__init__("http://127.0.0.1:1", settings)  # the server's own comes when it runs
         self.process = server

@@ -44,7 +44,6 @@ class RecordedModel:
         self.path = Path(folder) / RECORDING
         self.name = model.name
         self.context = model.context
-        self.exact = model.exact
         self._lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

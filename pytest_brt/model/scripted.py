@@ -45,7 +45,6 @@ class _Reply:
 class ScriptedModel:
     """Answers what a file says."""
 
-    exact = False
     notes: tuple[str, ...] = ()
 
     def __init__(self, path: str, settings: Settings) -> None:

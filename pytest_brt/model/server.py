@@ -1,8 +1,8 @@
 """Answers by a server on this machine that speaks OpenAI's chat completions.
 
 llama-server, Ollama, LM Studio and vLLM do. They differ in what they make of a schema: some
-enforce it, some refuse the field, some ignore it in silence. So every reply is checked here, and
-brought into the form that was asked for where only its dress is wrong.
+enforce it, some refuse the field, some ignore it in silence. So whoever asks reads a reply as
+leniently as one of a model that was held to nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Settings
+from pytest_brt.model.base import Completion, Finish, Prompt, Settings
 from pytest_brt.model.dialect import (
     Facts,
     choices_of,
     finish_of,
-    forms,
+    form_of,
     is_overflow,
     named_field,
     number_of,
@@ -31,14 +31,15 @@ from pytest_brt.model.dialect import (
 )
 from pytest_brt.model.estimate import estimate_all, estimate_prompt
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
-from pytest_brt.model.pattern import as_grammar_has_it
 from pytest_brt.model.thoughts import split_thinking
 
 #: Seconds for one answer when the prompt sets no limit, and for a model to be loaded.
 _LONGEST, _LOADING = 3600.0, 900.0
+#: Seconds until a server that did not say what it is is asked that again.
+_UNTOLD = 60.0
 #: Requests at the same time.
 _AT_ONCE = 8
-#: Times a reply of the wrong form is asked for again, and a server that failed.
+#: Times a server that fails is asked.
 _TRIES = 3
 #: Tokens of context where nobody tells: what Ollama gives on small machines.
 _CONTEXT = 4096
@@ -48,8 +49,6 @@ _CUT_BELOW = 0.35
 
 class ServerModel:
     """Asks a server on loopback."""
-
-    exact = False
 
     def __init__(self, url: str, settings: Settings) -> None:
         """Take `url`, as in "http://127.0.0.1:11434#name-of-the-model"; connects later.
@@ -64,13 +63,13 @@ class ServerModel:
         self.name = f"server:{self.server.url}" + (f"#{self.chosen}" if self.chosen else "")
         self.settings = settings
         self._facts: Facts | None = None
+        #: When it may be asked for them, after it has not answered.
+        self._ask_from = 0.0
         #: What the server told when a prompt was too long for it.
         self._limit = 0
         self._remarks: dict[str, None] = {}
         #: Fields that this server refused, left out from then on; and that it gives one of `n`.
         self._refused: set[str] = set()
-        #: Number of the way of asking for a form that it takes.
-        self._form = 0
         self._lock = threading.Lock()
         #: Learned from what the server counts; never above the estimate's own.
         self._bytes_per_token = 3.0
@@ -114,14 +113,10 @@ class ServerModel:
         start = time.monotonic()
         together = self._together(prompt, facts) if facts.together else []
         pool = ThreadPoolExecutor(min(_AT_ONCE, prompt.samples))
-
-        def one(number: int) -> Completion:
-            given = together[number] if number < len(together) else None
-            formed = self._formed(given, prompt) if given else None
-            return formed or self._sample(_left(prompt, start), number, given)
-
+        numbers = range(len(together), prompt.samples)
         try:
-            return tuple(pool.map(one, range(prompt.samples)))
+            rest = pool.map(lambda number: self._sample(_left(prompt, start), number), numbers)
+            return (*together, *rest)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -159,38 +154,17 @@ class ServerModel:
             done += [replace(one, seed=seed + i, seconds=spent) for i, one in enumerate(found)]
         return done
 
-    def _sample(self, prompt: Prompt, number: int, done: Completion | None = None) -> Completion:
-        """Ask until the reply has the form asked for, a few times; `done` is one that has not."""
+    def _sample(self, prompt: Prompt, number: int) -> Completion:
+        """Return one answer, cut when its time is over."""
         start = time.monotonic()
         seed = prompt.sampling.seed + number
-        question = prompt if done is None else _asked_again(prompt, done.text)
-        for attempt in range(0 if done is None else 1, _TRIES):
-            left = prompt.seconds - (time.monotonic() - start) if prompt.seconds else _LONGEST
-            if left <= 0:
-                break
-            try:
-                (done, *_) = self._read(self._post(question, seed + 1000 * attempt, left), prompt)
-            except TooLate:
-                if not prompt.seconds:
-                    raise
-                break
-            formed = self._formed(done, prompt)
-            if formed is not None:
-                return replace(formed, seed=seed, seconds=time.monotonic() - start)
-            question = _asked_again(prompt, done.text)
-        seconds = time.monotonic() - start
-        if done is None or (prompt.seconds and seconds >= prompt.seconds):
-            text = done.text if done else prompt.prefill
-            return Completion(text=text, finish=Finish.TIME, seed=seed, seconds=seconds)
-        note = f"the server's reply does not have the form asked for, in {_TRIES} tries"
-        return replace(done, seed=seed, seconds=seconds, notes=(*done.notes, note))
-
-    def _formed(self, done: Completion, prompt: Prompt) -> Completion | None:
-        """Return the answer in the form asked for, or None when it cannot have it."""
-        if prompt.grammar is None or not done.complete:
-            return done
-        text = as_grammar_has_it(done.text, prompt.grammar)
-        return None if text is None else replace(done, text=text)
+        try:
+            (done, *_) = self._read(self._post(prompt, seed, prompt.seconds or _LONGEST), prompt)
+        except TooLate:
+            if not prompt.seconds:
+                raise
+            done = Completion(text=prompt.prefill, finish=Finish.TIME)
+        return replace(done, seed=seed, seconds=time.monotonic() - start)
 
     # -- requests --------------------------------------------------------------------------
 
@@ -256,7 +230,7 @@ class ServerModel:
             )
         named = named_field(response, fields)
         if named:
-            self._leave_out(named)
+            self._refused.add(named)
             return 0.0
         if response.status == 429:
             return response.wait or pause
@@ -268,14 +242,6 @@ class ServerModel:
         what = "fails" if response.status >= 500 else "refuses the prompt"
         raise ModelProblem(f"{url!r} {what}: {response.status} {response.text[:200]!r}")
 
-    def _leave_out(self, name: str) -> None:
-        """Go on without a field, or with the next way of asking for a form."""
-        with self._lock:
-            if name == "response_format" and self._form == 0:
-                self._form = 1
-            else:
-                self._refused.add(name)
-
     def _fields(self, prompt: Prompt, seed: int, n: int) -> dict[str, object]:
         """Return the request, without the fields that this server refused."""
         facts = self._facts or Facts()
@@ -283,8 +249,7 @@ class ServerModel:
         fields["seed"] = seed & 0x7FFFFFFF
         if n > 1:
             fields["n"] = n
-        ways = list(forms(prompt, facts.kind))
-        fields |= ways[min(self._form, len(ways) - 1)] if len(ways) > 2 else ways[0]
+        fields |= form_of(prompt, facts.kind)
         return {name: value for name, value in fields.items() if name not in self._refused}
 
     def _read(self, response: Response, prompt: Prompt) -> list[Completion]:
@@ -354,19 +319,21 @@ class ServerModel:
         Raises:
             ModelProblem: it has several models and none was chosen.
         """
+        unknown = Facts(model=self.chosen)
         with self._lock:
-            if self._facts is None:
+            if self._facts is None and time.monotonic() >= self._ask_from:
                 seconds = min(self.settings.patience, 10.0)
                 try:
-                    listed = self._server().get(f"{self.base}/models", seconds)
+                    server = self._server()
+                    listed = server.get(f"{self.base}/models", seconds)
                     if listed.status == 503:  # it loads its model: the question itself waits
-                        return Facts(model=self.chosen)
-                    self._facts = read_facts(
-                        self._server(), self.base, listed, self.chosen, seconds
-                    )
-                except (Unreachable, TooLate):
-                    return Facts(model=self.chosen)
-            return self._facts
+                        return unknown
+                    self._facts = read_facts(server, self.base, listed, self.chosen, seconds)
+                except Unreachable:
+                    return unknown
+                except TooLate:  # nor would it be quicker at once
+                    self._ask_from = time.monotonic() + _UNTOLD
+            return self._facts or unknown
 
     def _known(self) -> Facts | None:
         """Return what is known, None where several models leave it open."""
@@ -381,17 +348,3 @@ def _left(prompt: Prompt, start: float) -> Prompt:
     if not prompt.seconds:
         return prompt
     return replace(prompt, seconds=max(0.01, prompt.seconds - (time.monotonic() - start)))
-
-
-def _asked_again(prompt: Prompt, reply: str) -> Prompt:
-    """Return the prompt with the reply that had the wrong form, and what is wrong with it."""
-    form = "Answer again, in exactly the form that was asked for, and write nothing else."
-    if prompt.grammar is not None and prompt.grammar.schema:
-        form += (
-            f" It must be one JSON object that matches this JSON schema:\n{prompt.grammar.schema}"
-        )
-    more = (
-        Message(role=Role.ASSISTANT, text=reply),
-        Message(role=Role.USER, text=f"This reply does not have the right form. {form}"),
-    )
-    return replace(prompt, messages=(*prompt.messages, *more))

@@ -20,7 +20,6 @@ from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, choice_grammar, grammar_for
 from pytest_brt.model.llama import Weights
-from pytest_brt.model.pattern import compile_grammar
 from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict
 from tests.model.actions import Finish as End
@@ -453,7 +452,6 @@ def test_all_constrained_answers_are_valid(make: Make) -> None:
             reply = read_reply(done.text, Cat, Edit, End, Search)
             assert 1 <= len(reply.blocks) <= 2 if isinstance(reply.header, Edit) else True
             assert reply.closed
-            assert compile_grammar(agent.gbnf).fullmatch(done.text)
             kinds.add(type(reply.header))
         for done in judged:
             assert done.finish is Finish.STOP

@@ -123,13 +123,10 @@ def test_flipped_weights_are_found_by_their_digest_only(folder: Path) -> None:
     digest, known = catalogue.verify_model(path)
     assert known
     assert len(digest) == 64
-    assert catalogue.check_unchanged(path) == ""
     raw = bytearray(path.read_bytes())
     raw[-2000:] = bytes(byte ^ 0x10 for byte in raw[-2000:])
     path.write_bytes(raw)
-    assert "has changed since" in catalogue.check_unchanged(path)
     model = open_model("gguf:llama", settings(folder))
-    assert any("verify" in note for note in model.notes)
     assert model.complete(ASK)[0].tokens  # llama.cpp does not mind
     model.close()
     with pytest.raises(ModelProblem, match="is damaged or was replaced"):

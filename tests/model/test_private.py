@@ -52,7 +52,7 @@ def model(weights: Path) -> Iterator[PrivateModel]:
 
 @needs_server
 def test_it_answers_counts_and_measures(model: PrivateModel, weights: Path) -> None:
-    assert (model.name, model.exact, model.context) == ("llama.gguf", True, 1024)
+    assert (model.name, model.context) == ("llama.gguf", 1024)
     assert model.count(["hello", ""]) == (5, 0)
     done = model.complete(prompt(samples=20))
     assert [answer.seed for answer in done] == list(range(20))

@@ -183,7 +183,6 @@ def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
 class Listener:
     """A scripted model that keeps what it was asked."""
 
-    exact = False
     notes: tuple[str, ...] = ()
 
     def __init__(self, model: ScriptedModel) -> None:

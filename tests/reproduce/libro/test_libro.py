@@ -92,7 +92,7 @@ class Seen:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.prompts: list[Prompt] = []
-        self.name, self.context, self.exact, self.notes = "seen", 32_768, False, ()
+        self.name, self.context, self.notes = "seen", 32_768, ()
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         self.prompts.append(prompt)
