@@ -1,4 +1,4 @@
-"""A table, and its forms: text, CSV and LaTeX."""
+"""A table, and its forms: text and CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Cell = str | int | float | Gap | None
 class Table:
     """Rows under a heading."""
 
-    #: For the names of files and labels.
+    #: For the names of files.
     name: str
     title: str
     columns: tuple[str, ...]
@@ -76,37 +76,3 @@ def csv_of(table: Table) -> str:
                 cells += [value, "", ""] if is_wide else [value]
         writer.writerow(cells)
     return out.getvalue()
-
-
-_SPECIAL = {
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "→": r"$\rightarrow$",
-    "–": "--",
-}
-
-
-def latex_of(table: Table) -> str:
-    """Return a table as LaTeX, for the package booktabs."""
-
-    def line(cells: Sequence[str]) -> str:
-        texts = ("".join(_SPECIAL.get(mark, mark) for mark in cell) for cell in cells)
-        return " & ".join(texts) + r" \\"
-
-    rows = [line([shown(cell, table.kind) for cell in row]) for row in table.rows]
-    aligned = "l" + "r" * (len(table.columns) - 1)
-    return "\n".join(
-        (
-            f"% {table.title}",
-            rf"\begin{{tabular}}{{{aligned}}}",
-            r"\toprule",
-            line(table.columns),
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            "",
-        )
-    )

@@ -13,7 +13,7 @@ from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.evaluate.plots import draw
 from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.repair_tables import per_run
-from pytest_brt.evaluate.table import Table, csv_of, latex_of, shown, text_of
+from pytest_brt.evaluate.table import Table, csv_of, shown, text_of
 from pytest_brt.evaluate.tables import per_bug, tables_of
 from pytest_brt.store import write_bytes, write_text
 
@@ -33,7 +33,6 @@ def write_study(result: StudyResult, folder: Path) -> list[str]:
     everything = (*tables, *lists)
     for table in everything:
         write_text(folder / "tables" / f"{table.name}.csv", csv_of(table))
-        write_text(folder / "tables" / f"{table.name}.tex", latex_of(table))
     lines = [line for table in tables for line in text_of(table)]
     plots: dict[str, bytes] = {}
     try:

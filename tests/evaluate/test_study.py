@@ -31,7 +31,7 @@ from pytest_brt.evaluate.record import (
     TestOutcome,
     Told,
 )
-from pytest_brt.evaluate.table import Table, csv_of, latex_of, text_of
+from pytest_brt.evaluate.table import Table, csv_of, text_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of, places_of_fix
 from pytest_brt.execute.launch import open_engine
@@ -174,8 +174,6 @@ def test_tables_in_all_their_forms() -> None:
     assert rows[0] == ["name", "share_of", "share_of low", "share_of high"]
     assert rows[1] == ["a & b", "0.5", "0.25", "1.0"]
     assert rows[2] == ["→", "0.125", "", ""]
-    assert r"a \& b & 50\% [25\%, 100\%] \\" in latex_of(table)
-    assert r"name & share\_of \\" in latex_of(table)
 
 
 # -- the truth ----------------------------------------------------------------------------
