@@ -24,7 +24,10 @@ def interpreter(version: str) -> str | None:
         return sys.executable
     for folder in sorted((Path.home() / ".pyenv/versions").glob(f"{version}.*")):
         return str(folder / "bin/python")
-    return shutil.which(f"python{version}")
+    found = shutil.which(f"python{version}")
+    # What lies on PATH may be a shim that knows of no such version.
+    works = found and not subprocess.run([found, "-c", ""], check=False).returncode
+    return found if works else None
 
 
 def environment(version: str, *packages: str) -> Path:

@@ -189,8 +189,9 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     assert "report shortened to fit the context" in seen
     assert "session left out to fit the context" in seen
     assert "[… " in prompt.messages[-1].text
-    with pytest.raises(PromptTooLong, match=r"--brt-context"):
-        samples(index, hints, model_of(tmp_path, 60), Form.FILES)
+    for form in Form:
+        with pytest.raises(PromptTooLong, match=r"--brt-context"):
+            samples(index, hints, model_of(tmp_path, 60), form)
 
 
 def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:

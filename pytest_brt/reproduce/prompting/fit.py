@@ -130,9 +130,9 @@ def fitted(
             over = _too_long(prompt, model)
             if over <= 0:
                 return prompt, tuple(notes.values())
-            size = model.count([texts[name]])[0]
-            if not texts[name]:
+            if not texts.get(name):
                 break
+            size = model.count([texts[name]])[0]
             keep = len(texts[name]) * (size - over - 16) // max(size, 1)
             make = (again or {}).get(name, partial(shorten, texts[name]))
             short = make(keep) if keep >= _SHORTEST else ""
