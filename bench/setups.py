@@ -3,13 +3,12 @@
     python bench/setups.py --data DIR --trees FILE --out OUT
 
 `--data` holds bugs in SWE-bench's format (dev.jsonl), `--trees` says where the tree of each is and
-which interpreter it wants (a JSON list of objects with
-instance_id, base, python, pythonpath and envvars). OUT
-gets a data set of ten bugs, `envs.json`, and `replies.txt`, a script that stands for a model: it
-writes the true test of bugs 0 to 4, one that fails with any fix of 5 to 7, and one that passes for
-8 and 9; and the true fix of 0 to 3 where it is shown a failing test, of 4 and 5 always. So a study
-that counts well finds candidates of 8 bugs, plausible tests of 5, and right fixes of 6 with the
-tests and of 2 without. docs/evaluate.md has the commands and the tables.
+which interpreter it wants: a JSON list of objects with instance_id, base, python, pythonpath and
+envvars. OUT gets a data set of ten bugs, `envs.json`, and `replies.txt`, a script that stands for
+a model: it writes the true test of bugs 0 to 4, one that fails with any fix of 5 to 7, and one
+that passes for 8 and 9; and the true fix of 0 to 3 where it is shown a failing test, of 4 and 5
+always. So it is known beforehand what a study must find: no more than 8 bugs with a candidate, 5
+with a plausible test, and right fixes of at most 6. docs/evaluate.md has commands and tables.
 """
 
 from __future__ import annotations

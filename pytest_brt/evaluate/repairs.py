@@ -23,9 +23,8 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue.load import read_issue
 from pytest_brt.patches import apply_patch
 from pytest_brt.repair.memory import patches_in
-from pytest_brt.repair.repairagent import Without
 from pytest_brt.repair.scene import trusted
-from pytest_brt.repair.states import Tool
+from pytest_brt.repair.states import Tool, Without
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
 from pytest_brt.run.repairs import Repairing, RepairPlan

@@ -107,7 +107,7 @@ def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[
 
 
 def _told(attempt: Attempt) -> Told:
-    ended = attempt.samples or tuple(told.ending for told in attempt.trajectories[-1:])
+    ended = attempt.endings or tuple(told.ending for told in attempt.trajectories[-1:])
     return Told(
         strategy=attempt.strategy,
         index=attempt.index,

@@ -12,7 +12,7 @@ from pytest_brt.dialogue.tool import Outcome, Tool
 from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.extensions import gather, named
 from pytest_brt.plugin.options import Options
-from pytest_brt.repair.repairagent import Without
+from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.run.plan import Case
 from pytest_brt.run.repairs import RepairPlan

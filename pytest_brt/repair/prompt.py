@@ -18,7 +18,7 @@ from pytest_brt.model.base import Message, Role
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import State, Tool
+from pytest_brt.repair.states import State, Tool, Without
 from pytest_brt.repair.tools.extract_tests import source_of
 from pytest_brt.repair.tools.fault_localization import told_places
 from pytest_brt.repair.tools.run_tests import names_of
@@ -48,22 +48,12 @@ _PASSES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """What of the prompt can be switched off (the ablations of paper 004)."""
-
-    #: Whether states limit the commands.
-    machine: bool = True
-    #: Whether more than the last step is remembered.
-    memory: bool = True
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class DynamicPrompt:
     """Makes the messages of each step of one repair."""
 
     site: Site
-    form: Form
+    without: frozenset[Without]
     #: All commands; those of a state are among them.
     specs: Sequence[ActionSpec]
     #: Most tokens of a prompt.
@@ -104,7 +94,7 @@ class DynamicPrompt:
 
     def _shown(self, memory: Memory) -> list[str]:
         """Return the entries, in their order; of those that do not fit only the titles."""
-        if not self.form.memory:
+        if Without.MEMORY in self.without:
             return [entry.text for entry in memory.entries[-1:]]
         gone = self._gone(memory.entries)
         return [
@@ -145,10 +135,11 @@ class DynamicPrompt:
         past = [one for one in memory.hypotheses if one.discarded is not None]
         names = {spec.name for spec in offered}
         ends = bool(memory.plausible) and Tool.ACCOMPLISHED in names
-        now = _NOW[memory.state] if self.form.machine else ""
+        machine = Without.STATES not in self.without
+        now = _NOW[memory.state] if machine else ""
         return self.site.prompts.render(
             "repair/tail",
-            machine=self.form.machine,
+            machine=machine,
             state=memory.state,
             now=_PASSES if ends else now,
             discarded=[(one.text, one.discarded) for one in past[-3:]],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from pytest_brt.dialogue.action import ActionSpec
 from pytest_brt.dialogue.budget import Budget, Counter
@@ -13,9 +12,9 @@ from pytest_brt.dialogue.tool import Tool
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.repair.memory import state_after
-from pytest_brt.repair.prompt import DynamicPrompt, Form
+from pytest_brt.repair.prompt import DynamicPrompt
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import TABLE
+from pytest_brt.repair.states import TABLE, Without
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.repair.tools.classes_and_methods import classes_and_methods
 from pytest_brt.repair.tools.extract_method import extract_method
@@ -33,16 +32,6 @@ from pytest_brt.types import Step, Trajectory
 
 #: Most tokens of one observation, where the context has room for it.
 _OBSERVATION = 1500
-
-
-class Without(StrEnum):
-    """A part that can be switched off, to see what it is worth (paper 004, ablations)."""
-
-    SEARCH = "search"
-    STATES = "states"
-    MEMORY = "memory"
-    #: The given place of the bug is not used: it is found like any other.
-    PLACE = "place"
 
 
 #: The tools that search (paper 004: "no search tools").
@@ -109,10 +98,7 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
     tools = _tools(site, settings, budget, Room(most=observation, count=count))
     dynamic = DynamicPrompt(
         site=site,
-        form=Form(
-            machine=Without.STATES not in settings.without,
-            memory=Without.MEMORY not in settings.without,
-        ),
+        without=settings.without,
         specs=[tool.spec for tool in tools.values()],
         # What the template puts around two messages is not in the count of their texts.
         room=most - 64,

@@ -38,6 +38,16 @@ class Tool(StrEnum):
     ACCOMPLISHED = "goal_accomplished"
 
 
+class Without(StrEnum):
+    """A part that can be switched off, to see what it is worth (paper 004, ablations)."""
+
+    SEARCH = "search"
+    STATES = "states"
+    MEMORY = "memory"
+    #: The given place of the bug is not used: it is found like any other.
+    PLACE = "place"
+
+
 #: Tools that only look.
 _READ = (Tool.READ_RANGE, Tool.CLASSES_AND_METHODS, Tool.EXTRACT_METHOD, Tool.EXTRACT_TESTS)
 

@@ -16,8 +16,9 @@ from pytest_brt.patches import apply_patch
 from pytest_brt.repair.memory import patches_in, recall
 from pytest_brt.repair.passerine import PasserineSettings, react, results
 from pytest_brt.repair.patch import found_fix
-from pytest_brt.repair.repairagent import AgentSettings, Without, repair
+from pytest_brt.repair.repairagent import AgentSettings, repair
 from pytest_brt.repair.site import Site
+from pytest_brt.repair.states import Without
 from pytest_brt.types import FoundFix, JudgedTest, Patch, Repair, Step
 
 #: Seeds of runs of one strategy are so far apart.

@@ -116,6 +116,6 @@ class Attempt:
     #: The dialogues with a model, in order; none where it was not a dialogue.
     trajectories: tuple[Trajectory, ...] = ()
     #: How each sample of a prompt ended, for ways of working that have no dialogue.
-    samples: tuple[Ending, ...] = ()
+    endings: tuple[Ending, ...] = ()
     #: Why the model could not do its part, though the attempt has a result; "" when it could.
     trouble: str = ""

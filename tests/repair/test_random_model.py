@@ -13,8 +13,8 @@ from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
 from pytest_brt.repair.memory import state_after
-from pytest_brt.repair.repairagent import AgentSettings, Without, repair
-from pytest_brt.repair.states import TABLE, Tool
+from pytest_brt.repair.repairagent import AgentSettings, repair
+from pytest_brt.repair.states import TABLE, Tool, Without
 from pytest_brt.repair.strategy import RepairBench, run_passerine
 from pytest_brt.types import Ending, Trajectory
 from tests.conftest import tree_hash

@@ -128,9 +128,13 @@ class Pool:
         """Return in a few lines what became of the samples."""
         verdicts = Counter(entry.runs[0].verdict for entry in self.entries.values() if entry.runs)
         told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        notes = [f"{self.samples} samples: {len(self.entries)} different tests ({told or 'none'})"]
+        drawn, made = self.samples, len(self.entries)
+        notes = [
+            f"{drawn} sample{'s' * (drawn != 1)}: {made} different test{'s' * (made != 1)} "
+            f"({told or 'none'})"
+        ]
         if self.empty:
-            notes.append(f"{self.empty} samples had no test that parses")
+            notes.append(f"{self.empty} of them had no test that parses")
         reasons = Counter(
             entry.runs[0].reason
             for entry in self.entries.values()

@@ -231,7 +231,7 @@ def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings)
         notes=(*work.notes, *(() if found else work.pool.notes())),
         seconds=time.monotonic() - begin,
         cost=work.asker.cost,
-        samples=tuple(work.endings),
+        endings=tuple(work.endings),
     )
 
 

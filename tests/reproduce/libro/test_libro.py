@@ -190,7 +190,7 @@ def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
     assert (batch.samples, batch.purpose) == (6, "libro")
     assert (batch.sampling.temperature, batch.sampling.top_p) == (0.7, 0.95)
     assert (repair.samples, repair.purpose) == (1, "repair")
-    assert attempt.samples == (Ending.FINISH,) * 6
+    assert attempt.endings == (Ending.FINISH,) * 6
     told = batch.messages[-1].text
     # The file with the bug and the test file, and nothing that replay found out.
     assert "`src/humanize/time.py`" in told
@@ -216,7 +216,7 @@ def test_with_examples_there_are_two_and_no_files(
     assert "time.py" not in "".join(message.text for message in prompt.messages)
     assert made.notes == (
         "2 samples: 0 different tests (none)",
-        "2 samples had no test that parses",
+        "2 of them had no test that parses",
     )
 
 
@@ -297,4 +297,4 @@ def test_a_prompt_that_cannot_fit_is_told_and_no_error(
     made = libro(issue_of(NAME), index, bench_for(engine, model), LibroSettings())
     assert made.tests == ()
     assert "tokens too long for a context of 60" in made.notes[0]
-    assert made.samples == (Ending.TOKENS,) * 50
+    assert made.endings == (Ending.TOKENS,) * 50
