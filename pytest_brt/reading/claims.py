@@ -19,8 +19,8 @@ from pytest_brt.reading.mentions import (
     object_at,
 )
 from pytest_brt.reading.roles import is_complaint, role_of
-from pytest_brt.reading.steps import ORDINALS, Claim, ClaimKind, Role, raises_claim, value_claim
-from pytest_brt.reading.verbs import in_a_row, verb_claims
+from pytest_brt.reading.steps import Claim, ClaimKind, Role, raises_claim, value_claim
+from pytest_brt.reading.verbs import of_one, verb_claims
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
@@ -31,12 +31,6 @@ _LABEL = re.compile(
 _FAILS = re.compile(
     r"\b(?:does(?:n't| not) work|fail(?:s|ed)?|crash(?:es)?|errors?(?: out)?|breaks?|hangs?"
     r"|raises an? (?:error|exception)|gives? an? error)\b",
-    re.IGNORECASE,
-)
-#: What a report calls right is never to be tested as wrong, however seldom that is said.
-_FINE_ONE = re.compile(
-    r"\bthe (?P<which>first|second|third|fourth|last|former|latter)\b[^,;.]{0,30}"
-    r"\b(?:is|works?|gives?) (?:all )?(?:right|correct|fine|ok(?:ay)?|good|as expected|expected)",
     re.IGNORECASE,
 )
 
@@ -85,7 +79,7 @@ def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim
             found.append(raises_claim("", exception, role, given))
         elif text:
             claim = value_claim("", text, role, given)
-            found += in_a_row(claim, given.text, codes, end) if is_literal(text) else [claim]
+            found += of_one(claim, given.text, codes, end)
     return found
 
 
@@ -95,10 +89,6 @@ def general_claims(sentence: Sentence, subject: str, found: list[Claim]) -> list
     exception = EXCEPTION.search(text)
     if any(claim.kind is ClaimKind.RAISES for claim in found):
         return []
-    fine = _FINE_ONE.search(text)
-    if fine:
-        ordinal = ORDINALS[fine["which"].lower()]
-        return [Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST, sentence=text, ordinal=ordinal)]
     if must_fail(text) or (exception and misses_exception(text)):
         return [raises_claim(subject, exception, Role.EXPECTED, sentence)]
     if must_work(text):

@@ -19,7 +19,7 @@ def _spoken(text: str) -> tuple[Claim, ...]:
     """Return the values that a comment names in a sentence: "gives 3, should be 4"."""
     found = claims(sentence(text, 0))
     return tuple(
-        replace(claim, direct=True, ordinal=0)
+        replace(claim, direct=True)
         for claim in found
         if claim.kind is ClaimKind.VALUE and not claim.subject
     )

@@ -18,7 +18,6 @@ from pytest_brt.reading.outputs import read_output
 from pytest_brt.reading.progress import (
     Reading,
     add_step,
-    announced,
     close_block,
     displayed,
     displays_value,
@@ -34,7 +33,7 @@ _RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
 
 def read_repl(reading: Reading, block: Block) -> None:
     """Read a session: each input, and what came back."""
-    role, wish = announced(reading)
+    role, wish = reading.place.announced
     added: list[int] = []
     for exchange in read_session(block.text):
         parts = statements(exchange.source)
@@ -77,7 +76,7 @@ def _is_remark(source: str) -> bool:
 
 def read_python(reading: Reading, block: Block) -> None:
     """Read a block of code."""
-    role, wish = announced(reading)
+    role, wish = reading.place.announced
     if reading.latest and _is_bare_value(block.text):
         literal = all(is_literal(part.source) for part in statements(block.text))
         if role is Role.EXPECTED or (literal and _shows(reading)):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reading.progress import (
     Reading,
-    announced,
     displayed,
     displays_value,
     say,
@@ -23,7 +22,7 @@ _PRINTERS = frozenset({"print", "pprint"})
 
 def read_output(reading: Reading, block: Block) -> None:
     """Text below code is what it displayed, or should display."""
-    role, sentence = announced(reading)
+    role, sentence = reading.place.announced
     reading.place = reading.place.without_words()
     if not reading.latest:
         return
@@ -75,7 +74,7 @@ def _is_print(node: ast.AST) -> bool:
 
 def read_traceback_block(reading: Reading, block: Block) -> None:
     """Give a traceback to the statement that it shows, else to the last one."""
-    role, sentence = announced(reading)
+    role, sentence = reading.place.announced
     raised = final_exception(block.text)
     if raised is None or not reading.latest:
         reading.place = reading.place.without_words()
@@ -105,7 +104,7 @@ def _give_wishes(reading: Reading, place: int) -> None:
     wishes = [
         claim
         for claim in reading.ahead
-        if claim.kind is ClaimKind.RAISES and claim.role is Role.EXPECTED and not claim.ordinal
+        if claim.kind is ClaimKind.RAISES and claim.role is Role.EXPECTED
     ]
     for claim in wishes:
         say(reading, place, claim)

@@ -40,30 +40,10 @@ def merged(old: tuple[Claim, ...], new: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return tuple(dict.fromkeys([*old, *new]))
 
 
-def about(claim: Claim) -> Claim:
-    """Return a claim as a statement has it: of which one it is, is known then."""
-    return replace(claim, subject="", ordinal=0, row=0)
-
-
 def say(reading: Reading, index: int, claim: Claim) -> None:
     """Note that `claim` is made of statement number `index`."""
     step = reading.steps[index]
-    reading.steps[index] = replace(step, claims=merged(step.claims, (about(claim),)))
-
-
-def meant(reading: Reading, claim: Claim) -> int | None:
-    """Return the statement of the last block that "the first", "the second" … means.
-
-    Of values in a row each belongs to one result; where there are more or fewer results, it is
-    not known which, and None is returned.
-    """
-    shown = [index for index in reading.latest if displays_value(reading.steps[index].source)]
-    place = claim.ordinal - 1 if claim.ordinal > 0 else claim.ordinal
-    if claim.row and claim.row != len(shown):
-        return None
-    if claim.ordinal and -len(shown) <= place < len(shown):
-        return shown[place]
-    return reading.latest[-1]
+    reading.steps[index] = replace(step, claims=merged(step.claims, (replace(claim, subject=""),)))
 
 
 def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]) -> None:
@@ -75,13 +55,6 @@ def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]
     reading.inline.append(
         Step(source=source, line=line, block=-1 - len(reading.inline), claims=said, inline=True)
     )
-
-
-def announced(reading: Reading) -> tuple[Role, str]:
-    """Return the role of the block that comes now, and the sentence that gives it."""
-    role, sentence = reading.place.announced
-    # What is said of the first of its results, and of the second, is not said of all.
-    return (Role.SHOWN if any(claim.ordinal for claim in reading.ahead) else role), sentence
 
 
 def add_step(
@@ -110,14 +83,13 @@ def close_block(reading: Reading, added: list[int]) -> None:
         return
     reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
     ahead, reading.ahead = reading.ahead, []
-    reading.latest_role = announced(reading)[0]
+    reading.latest_role = reading.place.announced[0]
     reading.place = reading.place.without_words()
     reading.latest = added
     for claim in ahead:
-        several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS) and not claim.ordinal
-        for index in added if several else [meant(reading, claim)]:
-            if index is not None:
-                say(reading, index, claim)
+        several = claim.kind in (ClaimKind.RAISES, ClaimKind.WORKS)
+        for index in added if several else added[-1:]:
+            say(reading, index, claim)
     for index in added:
         reading.bound |= names_of(reading.steps[index].source).bound
 

@@ -11,9 +11,7 @@ from pytest_brt.reading.claims import claims
 from pytest_brt.reading.mentions import code_in, is_runnable
 from pytest_brt.reading.progress import (
     Reading,
-    about,
     add_inline,
-    meant,
     say,
 )
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
@@ -72,16 +70,14 @@ def _give(reading: Reading, claim: Claim, sentence: Sentence, *, ahead: bool) ->
     if claim.subject and _is_sketch(claim.subject):
         return
     if claim.subject:
-        add_inline(reading, claim.subject, sentence.line, (about(claim),))
-    elif ahead and (claim.ordinal or not reading.latest or claim.kind is not ClaimKind.VALUE):
+        add_inline(reading, claim.subject, sentence.line, (replace(claim, subject=""),))
+    elif ahead and (not reading.latest or claim.kind is not ClaimKind.VALUE):
         reading.ahead.append(claim)
     elif reading.latest:
         plain = claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
         if plain and reading.latest_role is Role.CONTRAST:
             claim = replace(claim, role=Role.CONTRAST)
-        index = _called(reading, claim, sentence) or meant(reading, claim)
-        if index is not None:
-            say(reading, index, claim)
+        say(reading, _called(reading, claim, sentence) or reading.latest[-1], claim)
 
 
 def _called(reading: Reading, claim: Claim, sentence: Sentence) -> int | None:

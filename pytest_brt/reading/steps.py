@@ -5,15 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 
 from pytest_brt.issue.prose import Sentence
 from pytest_brt.types import Raised
-
-#: Words that name one of several results, as in `Claim.ordinal`.
-ORDINALS = MappingProxyType(
-    {"first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "last": -1, "latter": -1}
-)
 
 
 class Role(StrEnum):
@@ -56,10 +50,6 @@ class Claim:
     direct: bool = False
     #: Source of the expression it speaks of; "" for the code before (or after) the sentence.
     subject: str = ""
-    #: Which of the results shown it speaks of: 1 for "the first", -1 for "the last", 0 unsaid.
-    ordinal: int = 0
-    #: How many results the sentence speaks of in a row, each with an ordinal; 0 for one alone.
-    row: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

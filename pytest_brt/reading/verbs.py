@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence
 from pytest_brt.reading.lexicon import ADVERBS
@@ -16,7 +15,7 @@ from pytest_brt.reading.mentions import (
     object_at,
 )
 from pytest_brt.reading.roles import role_of
-from pytest_brt.reading.steps import ORDINALS, Claim, Role, raises_claim, value_claim
+from pytest_brt.reading.steps import Claim, Role, raises_claim, value_claim
 
 _VERB = re.compile(
     rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"
@@ -34,11 +33,9 @@ _EXPECTS = re.compile(
     r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
     re.IGNORECASE,
 )
-_ON_CONDITION = re.compile(r"\b(?:after|when|if|unless|until|only|once)\b", re.IGNORECASE)
 _RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
-_FOR_WHICH = re.compile(
-    rf"\s*(?:for|from|in|by) the (?P<which>{'|'.join(ORDINALS)})(?: (?!and\b)\w+)?", re.IGNORECASE
-)
+#: Words that name one of several results; of which, only the report's layout could tell.
+_ONE_OF = re.compile(r"\b(?:first|former|second|third|fourth|last|latter)\b", re.IGNORECASE)
 _AND_MORE = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+(?:then\s+)?)", re.IGNORECASE)
 _BUILTIN_TYPES = frozenset(
     {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "complex", "object"}
@@ -82,37 +79,19 @@ def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> li
     before = [code.text for code in calls if code.end <= match.start() + 1]
     after = [code.text for code in calls] if len(calls) == 1 else []
     subject = next(iter([*reversed(before), *after]), "")
-    if not subject and _ON_CONDITION.search(sentence.text, end):
-        return []  # of another input than the one that is shown
-    found = in_a_row(value_claim(subject, text, role, sentence), sentence.text, codes, end)
+    found = of_one(value_claim(subject, text, role, sentence), sentence.text, codes, end)
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):
         found.append(value_claim(subject, other, _opposite(role), sentence))
     return found
 
 
-def in_a_row(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]:
-    """Return a claim about a value, and those about the values that go on from it.
-
-    As in "`10` and `5`", "5 for the first, 10 for the second": each is of another result.
-    """
-    found: list[tuple[str, int]] = []
-    value = claim.text
-    while True:
-        which = _FOR_WHICH.match(text, end)
-        found.append((value, ORDINALS[which["which"].lower()] if which else 0))
-        more = _AND_MORE.match(text, which.end() if which else end)
-        if more is None:
-            break
-        value, end = object_at(text, codes, more.end())
-        if not value or not is_literal(value):
-            break
-    if len(found) == 1 or claim.subject:
-        return [replace(claim, ordinal=found[0][1] or claim.ordinal)]
-    return [
-        replace(claim, text=value, ordinal=ordinal or place, row=len(found))
-        for place, (value, ordinal) in enumerate(found, 1)
-    ]
+def of_one(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]:
+    """Return a claim about a value, [] where it is one of several: "`10` and `5`", "the first"."""
+    more = _AND_MORE.match(text, end)
+    other = object_at(text, codes, more.end())[0] if more else ""
+    several = is_literal(other) or _ONE_OF.search(text)
+    return [] if several and not claim.subject else [claim]
 
 
 def _claims_of(
@@ -145,8 +124,7 @@ def _claims_of(
         return found
     if _RAISING.search(verb) or "Warning" in text or _is_type(text, subject, match[0]):
         return []
-    claim = replace(value_claim(subject, text, role, sentence), ordinal=_ordinal(masked, match))
-    found = in_a_row(claim, sentence.text, codes, end) if is_literal(text) else [claim]
+    found = of_one(value_claim(subject, text, role, sentence), sentence.text, codes, end)
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):
         found.append(value_claim(subject, other, _opposite(role), sentence))
@@ -172,13 +150,6 @@ def _instead(text: str, codes: list[Code], end: int) -> str:
 
 def _opposite(role: Role) -> Role:
     return Role.OBSERVED if role is Role.EXPECTED else Role.EXPECTED
-
-
-def _ordinal(masked: str, match: re.Match[str]) -> int:
-    """Return which result the clause before the verb names, 0 when it names none."""
-    before = masked[: match.start()].lower()
-    words = re.findall(r"\w+", re.split(r"[,;:.]|\band\b|\bbut\b", before)[-1])
-    return next((ORDINALS[word] for word in reversed(words) if word in ORDINALS), 0)
 
 
 def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:

@@ -84,14 +84,8 @@ TWO = "double\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n>>> double(5
         "Expected: `4` and `10`",
     ],
 )
-def test_values_in_a_row_belong_to_one_result_each(engine: Engine, words: str) -> None:
+def test_values_of_several_results_are_nobodys(engine: Engine, words: str) -> None:
     found = values(candidates(attempt(engine, TWO + words)))
-    assert {"double(2) == 4", "double(5) == 10"} <= found
-    assert not {"double(2) == 10", "double(5) == 4"} & found
-
-
-def test_more_values_than_results_belong_to_none(engine: Engine) -> None:
-    found = values(candidates(attempt(engine, TWO + "Expected `4`, `10` and `12`.")))
     assert not any("==" in value for value in found)
 
 
