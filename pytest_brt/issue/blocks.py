@@ -7,13 +7,11 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from pytest_brt.issue.kinds import classify, code_strength, split_mixed
+from pytest_brt.issue.kinds import classify, split_mixed
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.types import Block, BlockKind
 
 _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
-_PRE_OPEN = re.compile(r"<(?:pre|listing)\b[^>]*>", re.IGNORECASE)
-_PRE_CLOSE = re.compile(r"</(?:pre|listing)>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
     r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^<>\n]*>",
@@ -31,7 +29,6 @@ _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)|^-{20,}\s*$")
 #: Lines by which it is told whether they are code.
 _LOOK_AHEAD = 60
-_SHORT_PROMPT = re.compile(r"^>{1,2}[ ]+(?P<rest>\S.*)$")
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
 
@@ -46,7 +43,7 @@ class _Open:
 def split_blocks(text: str) -> tuple[Block, ...]:
     """Split a report into blocks. Any text is accepted; code outside of fences is found too."""
     text = without_comments(text)
-    lines = _pre_to_fences(text).split("\n")
+    lines = text.split("\n")
     blocks: list[Block] = []
     prose = _Open(lines=[], start=1)
     position = 0
@@ -100,19 +97,6 @@ def without_comments(text: str) -> str:
     """Return `text` without HTML comments, which no reader sees; the lines keep their numbers."""
     end = text.rfind("-->") + 3  # past it no comment ends, and each look for that takes long
     return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text[:end]) + text[end:]
-
-
-def _pre_to_fences(text: str) -> str:
-    """Turn `<pre>` into fences, keeping every other line where it is."""
-    if not _PRE_OPEN.search(text) or not _PRE_CLOSE.search(text):
-        return text
-    parts: list[str] = []
-    rest = text
-    while (opened := _PRE_OPEN.search(rest)) and (closed := _PRE_CLOSE.search(rest, opened.end())):
-        inner = html.unescape(_TAG.sub("", rest[opened.end() : closed.start()]))
-        parts += [rest[: opened.start()], "\n~~~~~~\n", inner.strip("\n"), "\n~~~~~~\n"]
-        rest = rest[closed.end() :]
-    return "".join([*parts, rest])
 
 
 def _read_fence(lines: list[str], position: int, fence: re.Match[str], blocks: list[Block]) -> int:
@@ -217,20 +201,11 @@ def _indented_end(lines: list[str], position: int) -> int:
 
 def _add_code(blocks: list[Block], text: str, line: int, language: str, *, fenced: bool) -> None:
     before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
-    text = _with_prompts(text) if fenced else text
     for kind, part, offset in split_mixed(text, language, before):
         if not fenced and kind is BlockKind.PROSE:
             kind = BlockKind.OUTPUT  # noqa: PLW2901
         if part.strip():
             blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
-
-
-def _with_prompts(text: str) -> str:
-    """Return a session whose prompts are ``>`` or ``>>`` with Python's own; other text as it is."""
-    first = _SHORT_PROMPT.match(next((line for line in text.split("\n") if line.strip()), ""))
-    if first is None or code_strength(first["rest"]) < 1:
-        return text
-    return "\n".join(_SHORT_PROMPT.sub(r">>> \g<rest>", line) for line in text.split("\n"))
 
 
 def _without_tags(line: str) -> str:

@@ -23,7 +23,6 @@ _FILES = frozenset(
 )
 _OUTPUTS = frozenset({"text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
 _COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
-_WINDOWS = re.compile(r"^[A-Za-z]:\\[^>\n]*>\s*\S")
 _DIFF = re.compile(r"^(?:diff --git |--- \S+.*\n\+\+\+ \S+|@@ -\d+)", re.MULTILINE)
 _RST = re.compile(r"^\s*(?:\.\. [\w:-]+::|:[\w-]+:`|=+ =+\s*$)", re.MULTILINE)
 _INI = re.compile(r"\A\s*(?:[#;][^\n]*\n\s*)*\[[\w .:\"-]+\]\s*\n\s*[\w.-]+\s*=")
@@ -50,7 +49,7 @@ def classify(text: str, language: str, before: str) -> BlockKind:
         return BlockKind.REPL
     if language in _FILES or (_DIFF.search(text) and language not in _PYTHON):
         return BlockKind.FILE
-    if _COMMAND.match(lines[0]) or _WINDOWS.match(lines[0]):
+    if _COMMAND.match(lines[0]):
         return BlockKind.SHELL
     if language in _SHELLS and not _opens_traceback(lines[0]):
         return BlockKind.SHELL

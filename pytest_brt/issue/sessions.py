@@ -15,7 +15,6 @@ _SHELL = re.compile(
     r"^\s{0,3}(?:\([\w.-]+\) ?)?"
     r"(?:(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ]|[\w.~/-]{1,40} ?[$❯→➜])(?: (?P<rest>.*))?$"
 )
-_WINDOWS = re.compile(r"^\s*(?:PS )?[A-Za-z]:\\[^>\n]*>\s*(?P<rest>.*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ def read_shell(text: str) -> tuple[Exchange, ...]:
     'a.py'
     """
     lines = text.split("\n")
-    prompts = [_SHELL.match(line) or _WINDOWS.match(line) for line in lines]
+    prompts = [_SHELL.match(line) for line in lines]
     if not any(prompts):
         return tuple(
             Exchange(source=line.strip(), output="", line=number)

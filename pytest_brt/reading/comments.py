@@ -36,9 +36,6 @@ _COMMENT_VERB = re.compile(
     re.IGNORECASE,
 )
 
-#: Behind an exception: what should come in its place.
-_INSTEAD_WANTED = re.compile(r"\b(?:expected|should be|should return|should give)\b", re.IGNORECASE)
-
 
 def _is_word(text: str) -> bool:
     """Say whether `text` is an English word rather than a name: lower case, and not short."""
@@ -57,8 +54,6 @@ def _said(text: str) -> tuple[Claim, ...]:
     exception = EXCEPTION.search(text)
     role = role_of(text)
     if exception:
-        if _INSTEAD_WANTED.search(text, exception.end("type")):
-            role = Role.OBSERVED  # "IndexError, expected [1]": what is wanted comes after it
         expected = role is Role.EXPECTED and not is_complaint(text)
         raised = Raised(type=exception["type"], message=(exception["message"] or "").strip(" \"'"))
         raises = (

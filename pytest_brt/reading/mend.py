@@ -13,9 +13,6 @@ _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212"
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
 #: `f(x) <-- wrong` is Python, but nobody means it.
 _POINTER = re.compile(r"\s<-{2,}>?\s")
-_MAGIC = re.compile(r"^\s*(?:%|!|\?)|\?\s*$")
-_PRINT = re.compile(r"^(?P<indent>\s*)print\s+(?P<what>[^=(\s].*|\(.*\)\s*[^)\s].*|\(.*)$")
-_CLOSERS = {"(": ")", "[": "]", "{": "}"}
 #: Longest block that is split line by line; more is a data dump.
 _MOST_LINES = 400
 
@@ -33,7 +30,6 @@ class Statement:
     beside: str = ""
     #: Comment lines right below, up to a blank line.
     below: str = ""
-    mended: bool = False
 
 
 def parses(source: str) -> bool:
@@ -69,7 +65,6 @@ class _Piece:
     first: int
     #: Line after its last one.
     end: int
-    mended: bool
     beside: str = ""
 
 
@@ -86,7 +81,7 @@ def _whole(text: str) -> list[_Piece] | None:
         if node.col_offset and "\n" in source:
             source = _moved_left(node, source)
         tail = _comment_in(lines[end - 1], source.split("\n")[-1])
-        pieces.append(_Piece(source.rstrip(), first, end, False, tail))
+        pieces.append(_Piece(source.rstrip(), first, end, tail))
     return pieces
 
 
@@ -137,7 +132,7 @@ def _piecemeal(lines: list[str]) -> list[_Piece]:
 def _longest(lines: list[str], start: int) -> _Piece | None:
     """Return the statement that starts at `start`, repaired when needed."""
     stop = min(len(lines), start + 60)
-    for mend in (_as_is, _plain, _closed):
+    for mend in (_as_is, _plain):
         for end in range(start + 1, stop + 1):
             following = lines[end] if end < len(lines) else ""
             if following.strip() and (
@@ -146,15 +141,9 @@ def _longest(lines: list[str], start: int) -> _Piece | None:
                 continue
             chunk = "\n".join(lines[start:end])
             source, beside = mend(chunk)
-            if source.strip() and parses(source) and _is_one(source):
-                return _Piece(source.rstrip(), start, end, mend is not _as_is, beside)
-            if mend is _closed:
-                break
+            if source.strip() and parses(source) and parse(source).body:
+                return _Piece(source.rstrip(), start, end, beside)
     return None
-
-
-def _is_one(source: str) -> bool:
-    return len(parse(source).body) >= 1
 
 
 def _as_is(chunk: str) -> tuple[str, str]:
@@ -164,7 +153,7 @@ def _as_is(chunk: str) -> tuple[str, str]:
 
 
 def _plain(chunk: str) -> tuple[str, str]:
-    """Undo what people and tools add: remarks, prompts, magics, the print of Python 2."""
+    """Undo what people and tools add: remarks, prompts."""
     beside = ""
     kept = []
     for raw in textwrap.dedent(chunk).split("\n"):
@@ -172,39 +161,9 @@ def _plain(chunk: str) -> tuple[str, str]:
         remark = _ANNOTATION.search(line)
         if remark and (_POINTER.search(line) or not parses(line)):
             beside, line = remark[0].strip(" <>-=←⇐"), line[: remark.start()]
-        if _MAGIC.search(line) and not parses(line):
-            continue
         line = re.sub(r"^(\s*)(?:>>>|\.\.\.)\s?", r"\1", line)
-        statement = _PRINT.match(line)
-        if statement and not parses(line.strip()):
-            line = f"{statement['indent']}print({statement['what'].rstrip().rstrip(';')})"
         kept.append(line)
     return "\n".join(kept), beside or _tail_comment(chunk)
-
-
-def _closed(chunk: str) -> tuple[str, str]:
-    """Close brackets that were left open, and drop those that close nothing."""
-    source, beside = _plain(chunk)
-    kept: list[str] = []
-    open_: list[str] = []
-    quote = ""
-    remark = False
-    for char in source:
-        remark = char != "\n" and (remark or (char == "#" and not quote))
-        if remark:
-            continue
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in _CLOSERS:
-            open_.append(_CLOSERS[char])
-        elif char in _CLOSERS.values():
-            if char not in open_[-1:]:
-                continue
-            open_.pop()
-        kept.append(char)
-    return "".join(kept).rstrip(", \n") + "".join(reversed(open_)), beside
 
 
 def _tail_comment(chunk: str) -> str:
@@ -230,5 +189,4 @@ def _with_comments(piece: _Piece, pieces: list[_Piece], lines: list[str]) -> Sta
         above=" ".join(above),
         beside=piece.beside,
         below="\n".join(below),
-        mended=piece.mended,
     )

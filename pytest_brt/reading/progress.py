@@ -71,7 +71,6 @@ def add_step(
                 block=reading.place.number,
                 claims=said if number == len(sources) - 1 else (),
                 session=session,
-                mended=statement.mended,
             )
         )
     return len(reading.steps) - 1
@@ -81,7 +80,6 @@ def close_block(reading: Reading, added: list[int]) -> None:
     """End a block of code: what was announced belongs to its statements."""
     if not added:
         return
-    reading.steps[added[-1]] = replace(reading.steps[added[-1]], last=True)
     ahead, reading.ahead = reading.ahead, []
     reading.latest_role = reading.place.announced[0]
     reading.place = reading.place.without_words()

@@ -18,8 +18,6 @@ from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block
 
-#: How a sentence begins that goes on about the code of the one before.
-_OF_THAT = re.compile(r"(?:it|that|this|which|but it|instead,? it)\b", re.IGNORECASE)
 _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)
 
 
@@ -33,14 +31,10 @@ def read_heading(reading: Reading, block: Block, *, title: bool) -> None:
 def read_prose(reading: Reading, block: Block) -> None:
     """Read the sentences of a paragraph."""
     every = sentences(block)
-    subject = ""
     for position, sentence in enumerate(every):
         ahead = bool(_AHEAD.search(sentence.text)) or not reading.steps
         last = position == len(every) - 1
         for claim in claims(sentence, reading.bound, reading.place.section):
-            if subject and not claim.subject and _OF_THAT.match(sentence.text):
-                claim = replace(claim, subject=subject)  # noqa: PLW2901
-            subject = claim.subject
             _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
         _mention(reading, sentence)
 

@@ -66,10 +66,6 @@ class Step:
     inline: bool = False
     #: An input of an interactive session: its value was displayed.
     session: bool = False
-    #: Last statement of its block.
-    last: bool = False
-    #: Repaired before it parsed.
-    mended: bool = False
     #: Put through a function of the project's that the report does not call.
     wrapped: bool = False
 

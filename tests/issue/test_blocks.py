@@ -100,11 +100,8 @@ def test_a_traceback_outside_of_fences_ends_with_its_exception() -> None:
     assert found[2] == ("prose", "It should work.")
 
 
-def test_html_pre_is_code_and_comments_are_nothing() -> None:
-    found = kinds(
-        "Title\n\n<!-- Thanks for\nreporting! f(0) -->\n<details>\n<pre>\nx = f(1 &lt; 2)\n</pre>\n</details>\n"  # noqa: E501
-    )
-    assert ("python", "x = f(1 < 2)") in found
+def test_comments_are_nothing() -> None:
+    found = kinds("Title\n\n<!-- Thanks for\nreporting! f(0) -->\n<details>\nx\n</details>\n")
     assert not any("Thanks" in text for _, text in found)
 
 

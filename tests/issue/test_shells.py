@@ -15,10 +15,6 @@ def test_commands_and_their_output() -> None:
     assert pairs(text) == [("cat a.py", "x = 1\n\ny = 2"), ("tool a --b", "out")]
 
 
-def test_windows_prompts() -> None:
-    assert pairs("C:\\dir>tool a\nout") == [("tool a", "out")]
-
-
 def test_lines_without_prompts_are_commands() -> None:
     assert pairs("tool a\ntool b") == [("tool a", ""), ("tool b", "")]
 

@@ -17,19 +17,13 @@ def sources(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("a = 1\nf(a)", ["a = 1", "f(a)"]),
-        ("print f(1)", ["print(f(1))"]),
-        ("print tuple(x for x in y)", ["print(tuple(x for x in y))"]),
         ("f(“a”)", ['f("a")']),
-        ("x = g(1, (2, 3)", ["x = g(1, (2, 3))"]),
-        ("x = g(1))", ["x = g(1)"]),
-        ("x = g(1, [2])) # this one", ["x = g(1, [2])"]),
-        ("x = g(1, '#', (2, 3) # don't", ["x = g(1, '#', (2, 3))"]),
         ("}\n)", []),
         ("f(1)  <--- this is wrong", ["f(1)"]),
         ("%matplotlib inline\nf(1)", ["f(1)"]),
         ("some words here\nf(1)\nmore words", ["f(1)"]),
         ("    f(1)\n    g(2)", ["f(1)", "g(2)"]),
-        ("def f():\n    return 1\n\nf(", ["def f():\n    return 1", "f()"]),
+        ("def f():\n    return 1\n\nf(", ["def f():\n    return 1"]),
         ("if __name__ == '__main__':\n    f(1)\n    g(2)", ["f(1)", "g(2)"]),
         ("@deco\nclass A:\n    x = 1", ["@deco\nclass A:\n    x = 1"]),
     ],
@@ -47,7 +41,6 @@ def test_comments_above_beside_and_below() -> None:
 def test_remarks_behind_arrows_are_kept_as_comments() -> None:
     (statement,) = statements("f(1)  <-- wrong")
     assert statement.beside == "wrong"
-    assert statement.mended
 
 
 def test_lines_may_end_in_carriage_returns() -> None:

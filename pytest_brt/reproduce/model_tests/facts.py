@@ -19,7 +19,6 @@ _CRASH = re.compile(
     r"exception|crash|throw|outofmemory|overflow|traceback|\brais(?:e|es|ed|ing)\b|[A-Z]\w*Error\b",
     re.IGNORECASE,
 )
-_SIGNATURE = re.compile(r"\)\s*throws\s+\w+")
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
 #: Blocks that show what happened.
 _SHOWN = (BlockKind.TRACEBACK, BlockKind.REPL, BlockKind.OUTPUT, BlockKind.SHELL)
@@ -53,7 +52,7 @@ def read_facts(issue: Issue) -> Facts:
 
 
 def _speaks_of_crash(line: str) -> bool:
-    return bool(_CRASH.search(line)) and not (_wants_crash(line) or _SIGNATURE.search(line))
+    return bool(_CRASH.search(line)) and not _wants_crash(line)
 
 
 def _wants_crash(line: str) -> bool:
