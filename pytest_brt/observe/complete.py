@@ -14,8 +14,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.subject import Subject
-from pytest_brt.observe.project import is_test_path
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.reported_files import File
 from pytest_brt.syntax import parse

@@ -10,15 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.code.layout import is_ignored_folder, is_test_path
 from pytest_brt.execute.subject import Subject
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.names import names_of
 from pytest_brt.syntax import parse
 
-_SKIPPED = frozenset(
-    {".git", ".hg", ".tox", ".nox", ".venv", "venv", "env", "build", "dist", "node_modules"}
-    | {"__pycache__", "site-packages", ".eggs", ".mypy_cache", ".pytest_cache", "_vendor"}
-)
 _DOCS = (".rst", ".md", ".txt")
 #: Files larger than this are data.
 _MOST_BYTES = 600_000
@@ -87,18 +84,6 @@ def main_packages(subject: Subject) -> tuple[str, ...]:
     return folders or subject.packages
 
 
-def is_test_path(path: str) -> bool:
-    """Say whether a project file is a test, or lies among tests."""
-    parts = path.split("/")
-    name = parts[-1]
-    return (
-        any(part in ("tests", "test", "testing") for part in parts[:-1])
-        or name.startswith("test_")
-        or name.endswith("_test.py")
-        or name == "conftest.py"
-    )
-
-
 def module_name(path: str, subject: Subject) -> str:
     """Return the dotted name of a source file of the project, "" when it has none."""
     for root in sorted(subject.source_roots, key=len, reverse=True):
@@ -115,7 +100,8 @@ def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the project's Python and documentation files."""
     seen = 0
     for folder, folders, files in os.walk(subject.root):
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
+        top = folder == str(subject.root)
+        folders[:] = sorted(f for f in folders if not is_ignored_folder(f, top=top))
         for name in sorted(files):
             if not name.endswith((".py", *_DOCS)):
                 continue

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.execute.subject import Subject
 from pytest_brt.observe.display import displays, shown_expression
-from pytest_brt.observe.project import is_test_path, main_packages, module_name
+from pytest_brt.observe.project import main_packages, module_name
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.reading.compare import Likeness, quoted_in
 from pytest_brt.reading.names import names_of, needed

@@ -14,13 +14,13 @@ from pytest_brt.dialogue.loop import Loop, converse, room
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
+from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
 from pytest_brt.reproduce.agent.opening import Opening, opening
 from pytest_brt.reproduce.agent.tools import tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import Signs
-from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.judge import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints

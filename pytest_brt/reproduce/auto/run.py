@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import ModelProblem, OutOfTime
+from pytest_brt.oracle.facts import read_facts
 from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
@@ -25,7 +26,6 @@ from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
-from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints

@@ -16,11 +16,11 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
+from pytest_brt.oracle.facts import read_facts
 from pytest_brt.reproduce.asking import Asker, seed_of
 from pytest_brt.reproduce.libro.clusters import agreement
 from pytest_brt.reproduce.libro.pool import Entry, Pool
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
-from pytest_brt.reproduce.model_tests.facts import read_facts
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints

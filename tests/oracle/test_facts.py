@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.oracle.facts import Facts, actual_value, catches_named, is_quoted, matches, states
-from pytest_brt.reproduce.model_tests.facts import read_facts
+from pytest_brt.oracle.facts import (
+    Facts,
+    actual_value,
+    catches_named,
+    is_quoted,
+    matches,
+    read_facts,
+    states,
+)
 from pytest_brt.types import Raised
 
 
