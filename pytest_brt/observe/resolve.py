@@ -13,33 +13,10 @@ from pytest_brt.reading.names import names_of
 
 #: Modules whose names people use without saying where they are from.
 _COMMON = (
-    "math",
-    "os",
-    "re",
-    "io",
-    "sys",
-    "json",
-    "collections",
-    "datetime",
-    "decimal",
-    "fractions",
-    "functools",
-    "itertools",
-    "pathlib",
-    "textwrap",
-    "typing",
-    "dataclasses",
-    "enum",
-    "string",
-    "tempfile",
-    "subprocess",
-    "operator",
-    "copy",
-    "time",
-    "random",
-    "contextlib",
-    "uuid",
-)
+    "math", "os", "re", "io", "sys", "json", "collections", "datetime", "decimal", "fractions",
+    "functools", "itertools", "pathlib", "textwrap", "typing", "dataclasses", "enum", "string",
+    "tempfile", "subprocess", "operator", "copy", "time", "random", "contextlib", "uuid",
+)  # fmt: skip
 
 
 @dataclass(slots=True)

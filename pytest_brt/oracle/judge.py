@@ -134,8 +134,7 @@ def unsteady(runs: tuple[TestRun, ...]) -> str:
     """Say why runs show no steady failure, "" when they do."""
     if not runs:
         return "it did not run"
-    kinds = {run.raised.type if run.raised else "" for run in runs}
-    if len({run.verdict for run in runs}) > 1 or len(kinds) > 1:
+    if _differ(runs):
         return f"runs on the same tree differ: {', '.join(run.verdict for run in runs)}"
     if runs[0].verdict is Verdict.PASS:
         return "passes on this tree"
@@ -319,7 +318,8 @@ def rescored(judged: JudgedTest, confidence: float, reason: str = "") -> JudgedT
 def _verdict(runs: tuple[TestRun, ...]) -> Verdict:
     if not runs:
         return Verdict.INVALID
-    kinds = {run.raised.type if run.raised else "" for run in runs}
-    if len({run.verdict for run in runs}) > 1 or len(kinds) > 1:
-        return Verdict.FLAKY
-    return runs[0].verdict
+    return Verdict.FLAKY if _differ(runs) else runs[0].verdict
+
+
+def _differ(runs: tuple[TestRun, ...]) -> bool:
+    return len({(run.verdict, run.raised.type if run.raised else "") for run in runs}) > 1

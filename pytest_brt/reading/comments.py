@@ -7,23 +7,11 @@ from dataclasses import replace
 
 from pytest_brt.issue.prose import sentence
 from pytest_brt.reading.claims import claims
-from pytest_brt.reading.lexicon import must_fail, must_work, plain
+from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import EXCEPTION, is_literal
-from pytest_brt.reading.roles import is_complaint, role_of
+from pytest_brt.reading.roles import role_of
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
-from pytest_brt.types import Raised
-
-
-def _spoken(text: str) -> tuple[Claim, ...]:
-    """Return the values that a comment names in a sentence: "gives 3, should be 4"."""
-    found = claims(sentence(text, 0))
-    return tuple(
-        replace(claim, direct=True)
-        for claim in found
-        if claim.kind is ClaimKind.VALUE and not claim.subject
-    )
-
 
 _ARROW = re.compile(r"^(?:[-=]*>|→|=+|Out(?:\[\d+\])?:?)\s*")
 _COMMENT_VERB = re.compile(
@@ -47,63 +35,38 @@ def comment_said(text: str) -> tuple[Claim, ...]:
     written, text = text.strip(), plain(text.strip())
     if not text:
         return ()
-    return tuple(replace(said, sentence=written) for said in _said(text))
+    return tuple(replace(said, sentence=written, direct=True) for said in _said(text))
 
 
 def _said(text: str) -> tuple[Claim, ...]:
-    exception = EXCEPTION.search(text)
-    role = role_of(text)
-    if exception:
-        expected = role is Role.EXPECTED and not is_complaint(text)
-        raised = Raised(type=exception["type"], message=(exception["message"] or "").strip(" \"'"))
-        raises = (
-            Claim(
-                kind=ClaimKind.RAISES,
-                role=Role.EXPECTED if expected else Role.OBSERVED,
-                raised=raised,
-                sentence=text,
-                direct=True,
-            ),
-        )
-        return (*raises, *_spoken(text[exception.end("type") :]))
+    spoken = tuple(_of_a_line(c) for c in claims(sentence(text, 0)) if not c.subject)
+    if EXCEPTION.search(text):
+        return spoken
     arrow = _ARROW.match(text)
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)
     value = rest[words.end() :].strip().rstrip(".") if words else rest
-    if re.search(r"\bshould\b|\bexpected\b|\binstead of\b", value):
-        spoken = _spoken(text)
-        if spoken:
-            return spoken
+    values = tuple(claim for claim in spoken if claim.kind is ClaimKind.VALUE)
+    if values and re.search(r"\bshould\b|\bexpected\b|\binstead of\b", value):
+        return values
     marked = bool(arrow or (words and words[0].strip()))
-    if (
-        value
-        and len(value) < 300
-        and not _is_word(value)
-        and (is_literal(value) or (marked and parses(value)))
-    ):
-        expected = bool(words and words["modal"])
-        kind_role = Role.EXPECTED if expected else (Role.SHOWN if not marked else Role.OBSERVED)
-        return (
-            Claim(kind=ClaimKind.VALUE, role=kind_role, text=value, sentence=text, direct=True),
-        )
-    if must_work(text):
-        return (Claim(kind=ClaimKind.WORKS, role=Role.EXPECTED, sentence=text, direct=True),)
-    if must_fail(text):
-        raised = Raised(type="", message="")
-        return (
-            Claim(
-                kind=ClaimKind.RAISES, role=Role.EXPECTED, raised=raised, sentence=text, direct=True
-            ),
-        )
-    if role is Role.CONTRAST:
-        return (Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST, sentence=text, direct=True),)
-    spoken = _spoken(text)
-    if spoken:
-        return spoken
-    wrong = Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, direct=True)
-    if is_complaint(text) or re.search(r"\bno longer\b|\bbug\b", text):
-        return (wrong,)
-    return ()
+    is_value = is_literal(value) or (marked and parses(value))
+    if 0 < len(value) < 300 and not _is_word(value) and is_value:
+        shown = Role.OBSERVED if marked else Role.SHOWN
+        role = Role.EXPECTED if words and words["modal"] else shown
+        return (Claim(kind=ClaimKind.VALUE, role=role, text=value),)
+    if role_of(text) is Role.CONTRAST:
+        return (Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST),)
+    return values or spoken
+
+
+def _of_a_line(claim: Claim) -> Claim:
+    """Return a claim as a remark has it: that a line is an "error" says that it is wrong."""
+    if claim.raised is None:
+        return claim
+    if not claim.raised.type and claim.role is Role.OBSERVED:
+        return replace(claim, kind=ClaimKind.WRONG, raised=None)
+    return replace(claim, raised=replace(claim.raised, message=claim.raised.message.strip("\"'")))
 
 
 def shown_below(text: str) -> Claim | None:

@@ -103,11 +103,6 @@ def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
         key in squeezed(block.text)
         for block in view.issue.blocks
         if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
-    ) and any(
-        key in squeezed(line)
-        for block in view.issue.blocks
-        if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
-        for line in [*block.text.split("\n"), block.text]
     )
 
 
