@@ -95,5 +95,17 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
     ]
     place = shown[-1] if shown else reading.latest[-1]
     say(reading, place, said)
-    reading.ahead = []  # it was announced with the traceback
+    _give_wishes(reading, place)
     reading.place = reading.place.without_words()
+
+
+def _give_wishes(reading: Reading, place: int) -> None:
+    """What was announced with a traceback, not with code: another exception, to be raised there."""
+    wishes = [
+        claim
+        for claim in reading.ahead
+        if claim.kind is ClaimKind.RAISES and claim.role is Role.EXPECTED
+    ]
+    for claim in wishes:
+        say(reading, place, claim)
+    reading.ahead = [claim for claim in reading.ahead if claim not in wishes]

@@ -79,12 +79,6 @@ CASES = {
         OracleKind.EQUALS,
         "    assert encode('a b') == \"a-b c\"",
     ),
-    "bracket too many": Case(
-        "Problem with first\n\n```python\nfrom pkg import first\n"
-        "x = first([])) # this line raises\nprint(x)\n```\n",
-        OracleKind.NO_RAISE,
-        "    first([])",
-    ),
     "must raise": Case(
         "check accepts negatives\n\n`check(-1)` should raise a `ValueError`.\n",
         OracleKind.MUST_RAISE,
