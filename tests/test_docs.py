@@ -126,13 +126,6 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert link["heading"] in anchors(target), f"{link['path']}#{link['heading']}"
 
 
-def test_the_picture_has_the_text_and_no_escape() -> None:
-    picture = load("picture").draw("plain \x1b[31mred <b>\x1b[0m\n\x1b[1mbold\x1b[0m & on")
-    assert 'fill="#ff7b72">red\N{NO-BREAK SPACE}&lt;b&gt;</tspan>' in picture
-    assert 'font-weight="bold">bold</tspan>' in picture
-    assert "\x1b" not in picture
-
-
 def test_readme_has_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     for name in ("demo", "test"):

@@ -99,6 +99,8 @@ def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:
         ini = scratch / "pytest.ini"
         ini.write_text(f"[pytest]\ncache_dir = {root}/.pytest_cache\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
+        # What pytest says of itself is about this ini file; our own lines are shown all the same.
+        command.append("--no-header")
         # A project may need its own plugins; loading them is not what this run is about.
         typed = shlex.join(["pytest-brt", *sys.argv[1:]])
         environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}

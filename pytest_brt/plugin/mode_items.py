@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator
 from copy import copy
@@ -15,7 +16,8 @@ import pytest
 from _pytest.config.findpaths import determine_setup
 
 from pytest_brt.errors import BrtError
-from pytest_brt.shown import on_a_line, plain
+from pytest_brt.plugin.rerun_command import TYPED
+from pytest_brt.shown import on_a_line, plain, show
 from pytest_brt.syntax import PARSING
 
 #: Ini keys of the project that may reach our session; all others are about its tests.
@@ -92,6 +94,20 @@ class OurFiles(ABC):
     @abstractmethod
     def our_paths(self) -> Collection[Path]:
         """Return the files that are collected."""
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is about to run."""
+        return []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Show our lines of the header alone, to those who did not type "pytest"."""
+        result = yield
+        reporter: Any = session.config.pluginmanager.getplugin("terminalreporter")
+        if TYPED in os.environ and reporter is not None:
+            for line in self.pytest_report_header():
+                show(reporter, line)
+        return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Path) -> bool:

@@ -40,7 +40,7 @@ from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_values import Write
 from pytest_brt.plugin.options import Mode, Options, read_options
 from pytest_brt.plugin.placement import plan_edits
-from pytest_brt.plugin.rerun_command import command_again
+from pytest_brt.plugin.rerun_command import TYPED, command_again
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
@@ -279,7 +279,11 @@ class Session(OurFiles):
             yield f"again: {command}"
         found = any(j.judgement.candidate for a in self.record.attempts for j in a.tests)
         if found and not self.record.ranks:
-            yield "next: 'pytest --rank-fixes DIR' ranks the patches in DIR by these tests"
+            rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
+            yield (
+                f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
+                "first asks you which of them are right"
+            )
 
     def _open_journal(self) -> Journal | None:
         """Return what keeps finished work for the case that this run is interrupted."""

@@ -15,6 +15,7 @@ from pytest_brt.types import (
     Guarded,
     JudgedTest,
     NotRun,
+    OracleKind,
     PatchResult,
     Rank,
     Review,
@@ -24,9 +25,15 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: What a report lacks whose tests may fail for another reason.
+#: What to do about a test that may fail for another reason: where the report says nothing about
+#: what is right, and else.
 _SAY_WHAT_IS_RIGHT = (
-    "add to the report what should happen instead, as in '`f(1)` should return `2`'"
+    "all that is asked is that the reported result goes away; add to the report what should happen "
+    "instead, as in '`f(1)` should return `2`'"
+)
+_READ_IT = (
+    "the report may mean something else; read the test, and accept it with 'pytest-brt review' if "
+    "it is right"
 )
 _WORDS = {
     Verdict.PASS: "passes here",
@@ -75,10 +82,10 @@ def of_report(attempts: Sequence[Attempt]) -> str:
     if sure:
         return f"Reproduced: {sure[0].test.name} fails because of this bug."
     if possible:
-        return (
-            f"Possibly reproduced: {possible[0].test.name} fails, perhaps for another reason; "
-            f"{_SAY_WHAT_IS_RIGHT}."
-        )
+        test = possible[0].test
+        vague = test.oracle.kind.sees_wrong_value and test.oracle.kind is not OracleKind.EQUALS
+        advice = _SAY_WHAT_IS_RIGHT if vague else _READ_IT
+        return f"Possibly reproduced: {test.name} fails, but {advice}."
     because, advice = _miss(attempts)
     return f"Not reproduced: {because}{f'; {advice}' if advice else ''}."
 

@@ -83,16 +83,15 @@ def _leaders(ranks: Sequence[Rank]) -> list[Rank]:
 
 
 def _groups(ranks: Sequence[Rank]) -> list[Part]:
-    """Return the patches that behave alike, group by group; none where each is alone."""
+    """Return the patches that behave alike, group by group."""
     groups: dict[int, list[Rank]] = {}
     for rank in ranks:
         if rank.group:
             groups.setdefault(rank.group, []).append(rank)
-    if all(len(group) == 1 for group in groups.values()):
-        return []
     return [
         {"names": [rank.result.patch.name for rank in group], "does": does(group[0])}
         for group in groups.values()
+        if len(group) > 1
     ]
 
 

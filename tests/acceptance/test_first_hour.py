@@ -52,7 +52,7 @@ def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "again: pytest-brt issue clamp.md -v",
-            "next: 'pytest --rank-fixes DIR' ranks the patches in DIR by these tests",
+            "next: 'pytest --rank-fixes DIR' ranks the patches in DIR by these tests; *review*",
         ]
     )
     quiet = project.runpytest_subprocess("-q", "--brt-issue=clamp.md")

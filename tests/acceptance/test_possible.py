@@ -30,7 +30,7 @@ def test_it_is_listed_as_possible_and_not_written(project: pytest.Pytester) -> N
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "Possibly reproduced: *not_as_reported fails, perhaps for another reason; add to*",
+            "Possibly reproduced: *not_as_reported fails, but all that is asked*; add to*",
             "*1 possibly reproduced in*",
         ]
     )

@@ -10,7 +10,16 @@ from pytest_brt.patches.testers import REMARK
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
-from pytest_brt.types import Attempt, Frame, JudgedTest, NotRun, Raised, TestRun, Verdict
+from pytest_brt.types import (
+    Attempt,
+    Frame,
+    JudgedTest,
+    NotRun,
+    OracleKind,
+    Raised,
+    TestRun,
+    Verdict,
+)
 from tests.rank.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -45,7 +54,9 @@ def test_a_report_is_reproduced_by_its_best_test_whatever_attempt_found_it() -> 
 
 def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> None:
     said = of_report([attempt(called("test_a", 0.3), called("test_b", 0.4))])
-    assert said.startswith("Possibly reproduced: test_b fails, perhaps for another reason; add to")
+    assert said.startswith("Possibly reproduced: test_b fails, but the report may mean something")
+    weak = judged(0, 0.3, OracleKind.GONE)
+    assert "; add to the report what should happen instead, as in" in of_report([attempt(weak)])
 
 
 @pytest.mark.parametrize(
