@@ -38,12 +38,15 @@ class TestTarget:
     node: str = ""
     #: The nodes that are meant, where there are several.
     nodes: tuple[str, ...] = ()
+    #: The file is a module, and the nodes are the examples of its docstrings.
+    is_doctest: bool = False
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What pytest is to be given."""
         names = self.nodes or ((self.node,) if self.node else ())
-        return tuple(f"{self.path}::{name}" for name in names) or (self.path,)
+        chosen = tuple(f"{self.path}::{name}" for name in names) or (self.path,)
+        return ("--doctest-modules", *chosen) if self.is_doctest else chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

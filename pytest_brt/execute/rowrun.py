@@ -139,7 +139,8 @@ class RowRun:
         """Start a row that has imported the project and configured pytest, if it can be."""
         targets = [self.row.targets[number] for number in group]
         folders = dict.fromkeys(_folder(target) for target in targets)
-        contents = {(target.path, self._content(target)) for target in targets}
+        written = [target for target in targets if not target.is_doctest]
+        contents = {(target.path, self._content(target)) for target in written}
         files = [FileChange(path=path, content=content) for path, content in contents]
         for imports in (self._imports(targets), ()):
             reply = talk.begin(
@@ -162,8 +163,12 @@ class RowRun:
 
     def _imports(self, targets: Sequence[TestTarget]) -> tuple[str, ...]:
         """Return the modules that all the targets load, from their sources."""
-        contents = (self._content(target) for target in targets)
-        sources = [content.decode("utf-8", "replace") for content in contents]
+        sources = [
+            # A module need not import its own packages to load them.
+            f"import {target.nodes[0]}" if target.is_doctest
+            else self._content(target).decode("utf-8", "replace")
+            for target in targets
+        ]  # fmt: skip
         return common_imports(sources, self.setting.subject.packages)
 
     def _content(self, target: TestTarget) -> bytes:

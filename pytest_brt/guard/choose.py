@@ -27,8 +27,9 @@ def near_tests(
 ) -> tuple[ExistingTest, ...]:
     """Return the tests of `suite`, at most `MOST`, those likeliest to notice a patch first.
 
-    In order: those that mention what is `touched` or lie beside it, and all others, file by file,
-    those first whose files import the changed module, or the most of its package.
+    In order: the examples in the docstrings of what is `touched`, the tests that mention it or lie
+    beside it, other examples of its modules, and all others, file by file, those first whose files
+    import the changed module, or the most of its package.
 
     Args:
         suite: the project's tests.
@@ -53,13 +54,28 @@ def near_tests(
                 score = place + spoken + _sum(extra, test.words)
                 found.append((-score, at, number, test))
     found.sort(key=lambda entry: entry[:3])
-    near = [entry[3] for entry in found[:MOST]]
+    own, beside = _examples(touched)
+    near = [*own, *(entry[3] for entry in found[:MOST]), *beside]
     if len(near) < FEW:
         near += _tests_of_words(suite, order, extra, near)
     known = {test.name for test in near}
     # A file is read when it is its turn.
     others = (test for path in order for test in suite.tests(path) if test.name not in known)
     return tuple(islice(chain(near, others), MOST))
+
+
+def _examples(touched: Touched) -> tuple[list[ExistingTest], list[ExistingTest]]:
+    """Return the examples of what is changed, or of what it lies in, and those beside it."""
+    changed: set[tuple[str, str]] = set()
+    for path, _, name in (place.partition("::") for place in touched.places):
+        parts = name.split(".")
+        changed.update((path, ".".join(parts[:end])) for end in range(1, len(parts) + 1))
+    own: list[ExistingTest] = []
+    beside: list[ExistingTest] = []
+    for test in touched.examples:
+        is_own = any(path == test.path and test.node.endswith(f".{name}") for path, name in changed)
+        (own if is_own else beside).append(test)
+    return own, beside
 
 
 def _by_distance(suite: Suite, touched: Touched) -> list[str]:

@@ -87,7 +87,7 @@ class Guard:
         self._engine = engine
         self._lock = Lock()
         self._suite: Suite | None = None
-        self._near: dict[tuple[tuple[str, ...], frozenset[str]], tuple[ExistingTest, ...]] = {}
+        self._near: dict[tuple[object, ...], tuple[ExistingTest, ...]] = {}
         self._base: dict[str, _Known] = {}
         #: What tests do there when they are run a second time.
         self._again: dict[str, Verdict] = {}
@@ -244,7 +244,7 @@ class Guard:
         )
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in found.values()),
-            total=self._read_suite().total,
+            total=self._read_suite().total + sum(test.is_doctest for test in chosen.tests),
             reached=chosen.reaching,
             by="coverage" if chosen.reaching else "names",
             regressions=tuple(item for item in regressions if item.test not in expected),
@@ -266,7 +266,7 @@ class Guard:
 
     def _tests(self, touched: Touched, hints: frozenset[str]) -> tuple[ExistingTest, ...]:
         suite = self._read_suite()
-        key = (touched.places, hints)
+        key = (touched.places, touched.examples, hints)
         with self._lock:
             if key not in self._near:
                 self._near[key] = near_tests(suite, touched, hints)
@@ -275,7 +275,7 @@ class Guard:
     def _lost(self, near: Sequence[ExistingTest]) -> str:
         """Say which file with tests near a patch gave none, for it cannot be imported."""
         with self._lock:
-            paths = dict.fromkeys(test.path for test in near)
+            paths = dict.fromkeys(test.path for test in near if not test.is_doctest)
             lost = [path for path in paths if path in self._uncollected]
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         return f"{lost[0]}{more} cannot be collected on the unpatched tree" if lost else ""
@@ -379,7 +379,7 @@ class Guard:
             of_target = [test for test in of_target if test.node in target.nodes]
             refused = run.verdict is Verdict.BROKEN and not run.reason.startswith(_UNCOLLECTED)
             # pytest refuses all for one that it does not find; those chosen for a patch are there.
-            if refused and len(of_target) > 1 and not changes:
+            if refused and len(of_target) > 1 and not changes and not target.is_doctest:
                 lost += of_target
             else:
                 for test in of_target:
@@ -393,7 +393,12 @@ def _targets(tests: Sequence[ExistingTest], *, alone: bool = False) -> tuple[Tes
     for test in tests:
         files.setdefault(test.name if alone else test.path, []).append(test)
     return tuple(
-        TestTarget(id=name, path=group[0].path, nodes=tuple(test.node for test in group))
+        TestTarget(
+            id=name,
+            path=group[0].path,
+            nodes=tuple(test.node for test in group),
+            is_doctest=group[0].is_doctest,
+        )
         for name, group in files.items()
     )
 

@@ -18,7 +18,7 @@ from pytest_brt.syntax import parse
 
 _TEST = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test", re.MULTILINE)
 _CLASS = re.compile(r"^[ \t]*class[ \t]", re.MULTILINE)
-_WORD = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(r"[A-Za-z_]\w*")
 #: A class with one of these is none of tests, unless it is unittest's.
 _MADE = frozenset({"__init__", "__new__"})
 #: Bytes; a longer test file is generated data.
@@ -36,6 +36,8 @@ class ExistingTest:
     #: Every identifier in its source, and every word in its strings.
     words: frozenset[str]
     source: str
+    #: Whether it is the examples of a docstring, and `path` the module's.
+    is_doctest: bool = False
 
     @property
     def name(self) -> str:
@@ -79,7 +81,7 @@ class Suite:
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
         """Every word of each file."""
-        return {path: frozenset(_WORD.findall(text)) for path, text in self.files.items()}
+        return {path: frozenset(WORD.findall(text)) for path, text in self.files.items()}
 
     def having(self, word: str) -> int:
         """Return how many files have a word."""
@@ -170,5 +172,5 @@ class _Reader:
         return name.startswith("test") if of_unittest else self.collected.has_function(name)
 
     def _test(self, node: str, source: str, settings: str = "") -> ExistingTest:
-        words = frozenset((*_WORD.findall(source), *_WORD.findall(settings)))
+        words = frozenset((*WORD.findall(source), *WORD.findall(settings)))
         return ExistingTest(path=self.path, node=node, words=words, source=source)

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines
+from pytest_brt.guard.doctests import read_doctests
+from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.patches import canonical_diff, touched_lines
 from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch
@@ -29,6 +32,8 @@ class Touched:
     lines: tuple[tuple[str, int], ...] = ()
     #: Whether something outside of functions changes, which importing the module executes.
     outside: bool = False
+    #: The examples in docstrings of the changed modules that are the same before and after.
+    examples: tuple[ExistingTest, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -53,17 +58,26 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
     places: dict[str, None] = {}
     before: list[tuple[str, int]] = []
     outside = False
+    examples: list[ExistingTest] = []
     for change in applied.changes:
         numbers = lines.get(change.path, ())
         for name in _definitions(root / change.path, change.content, numbers):
             places[f"{change.path}::{name}"] = None
         if (root / change.path).is_file():
             text = (root / change.path).read_text("utf-8", "replace")
-            old = changed_lines((change.content or b"").decode("utf-8", "replace"), text)
+            new = (change.content or b"").decode("utf-8", "replace")
+            old = changed_lines(new, text)
             before.append((change.path, sum(1 << number for number in old)))
             outside = outside or not _in_functions(text, old)
+            if change.path.endswith(".py") and not is_test_path(change.path):
+                now = set(read_doctests(change.path, new, root))
+                examples += [t for t in read_doctests(change.path, text, root) if t in now]
     return Touched(
-        places=tuple(sorted(places)), size=_size(diff), lines=tuple(before), outside=outside
+        places=tuple(sorted(places)),
+        size=_size(diff),
+        lines=tuple(before),
+        outside=outside,
+        examples=tuple(examples),
     )
 
 

@@ -309,3 +309,52 @@ def test_a_cell_that_says_nothing_is_no_regression(engine: Engine, root: Path) -
     patch = AppliedPatch(patch=Patch(id="x", name="x", text=""), changes=changes)
     found = Guard(engine).check(patch, touched_by(patch, root), allowance=60.0)
     assert (found.ran, found.regressions) == (0, ())
+
+
+DOCUMENTED = """\
+def double(n):
+    \"\"\"Double a number.
+
+    >>> double(2)
+    4
+    \"\"\"
+    return n + n
+
+
+def half(n):
+    \"\"\"Halve a number.
+
+    >>> half(3)
+    1.0
+    \"\"\"
+    return double(n) / 4
+"""
+
+
+@pytest.fixture(scope="module")
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    root = tmp_path_factory.mktemp("documented") / "project"
+    write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": DOCUMENTED, "pyproject.toml": ""})
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "broken"),
+    [
+        ("return n + n", "return n", ("pkg/core.py::pkg.core.double",)),
+        ("return n + n", "return 2 * n", ()),
+        ("    >>> double(2)\n    4\n", "", ()),
+        ("    4\n", "    5\n", ()),
+    ],
+)
+def test_examples_of_the_changed_module_are_existing_tests(
+    documented: Engine, old: str, new: str, broken: tuple[str, ...]
+) -> None:
+    root = Path(documented.subject.root)
+    # What is changed in a docstring is no test of what was there before.
+    found = check(Guard(documented), root, DOCUMENTED.replace(old, new))
+    assert tuple(item.test for item in found.regressions) == broken
+    assert found.ran == (1 if "return" in new else 0)
+    assert found.failing == 1

@@ -107,7 +107,10 @@ class Cell:
             capture.start_global_capturing()
             capture.suspend_global_capture()
         os.close(self.output)
-        config.args[:] = self.request["args"]
+        args = self.request["args"]
+        # The row's pytest has read its options already, and other cells want no docstrings.
+        config.option.doctestmodules = args[0] == "--doctest-modules"
+        config.args[:] = args[1:] if config.option.doctestmodules else args
         if self.request["deselect"]:
             config.option.deselect = list(self.request["deselect"])
         self.wire = self.row.load("wire").Wire(self.writer)
