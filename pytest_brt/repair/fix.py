@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.errors import FixProblem
+from pytest_brt.code.source import SourceText, read_source
+from pytest_brt.errors import EditProblem, FixProblem
 from pytest_brt.patches.kinds import left_out_reason
 from pytest_brt.types import FileChange
 
@@ -84,42 +83,27 @@ def apply_fix(fix: Fix, read: Read) -> tuple[FileChange, ...]:
 
 def lines_of(content: bytes) -> tuple[str, ...]:
     """Return the lines of a file, without line ends, as their numbers count them."""
-    return tuple(line.removesuffix("\r") for line in _Text.of(content).lines)
+    return tuple(line.removesuffix("\r") for line in _split(_source("", content).text)[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Text:
-    """A file as lines, and what is needed to write it back."""
+def _source(path: str, content: bytes) -> SourceText:
+    """Return a file as text; one that is not in the encoding it declares as Latin-1."""
+    try:
+        return read_source(path, content)
+    except EditProblem:
+        return SourceText(path=path, text=content.decode("latin-1"), encoding="latin-1")
 
-    lines: tuple[str, ...]
-    encoding: str
-    end: str
-    #: Whether the last line has a line end; a carriage return before it is part of the line.
-    ended: bool
 
-    @classmethod
-    def of(cls, content: bytes) -> _Text:
-        try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-            text = content.decode(encoding)
-        except (SyntaxError, UnicodeDecodeError, LookupError):
-            encoding = "latin-1"
-            text = content.decode(encoding)
-        end = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
-        lines = text.split("\n")
-        ended = lines[-1] == ""
-        if ended:
-            lines.pop()
-        return cls(lines=tuple(lines), encoding=encoding, end=end, ended=ended)
-
-    def written(self, lines: Sequence[str]) -> bytes:
-        text = "\n".join(lines) + ("\n" if self.ended and lines else "")
-        return text.encode(self.encoding)
+def _split(text: str) -> tuple[list[str], bool]:
+    """Return lines, carriage returns included, and whether the last one has an end."""
+    lines = text.split("\n")
+    ended = lines[-1] == ""
+    return lines[: len(lines) - ended], ended
 
 
 def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
-    text = _Text.of(before)
-    lines = list(text.lines)
+    source = _source(path, before)
+    lines, ended = _split(source.text)
     _check(path, edits, len(lines))
     # From the end on, so that the numbers of what comes before stay true; of insertions at one
     # place the one written first comes first.
@@ -128,14 +112,11 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
         edit = edits[number]
         start = edit.first - 1
         end = start if edit.kind is EditKind.INSERT else edit.last
-        lines[start:end] = [line + text.end[:-1] for line in edit.lines]
+        lines[start:end] = [line + source.newline[:-1] for line in edit.lines]
     try:
-        return text.written(lines)
-    except UnicodeEncodeError as error:
-        raise FixProblem(
-            f"{path!r} is written in {text.encoding}, which has no {error.object[error.start]!r} "
-            "(use an escape)"
-        ) from error
+        return source.encode("\n".join(lines) + ("\n" if ended and lines else ""))
+    except EditProblem as problem:
+        raise FixProblem(str(problem)) from problem
 
 
 def _starts_later(edit: LineEdit) -> bool:
