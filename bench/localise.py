@@ -38,10 +38,14 @@ from unidiff.patch import PatchSet
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
+from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue import load_issue
-from pytest_brt.localise.suspects import Key
+from pytest_brt.localise.suspects import Key, Suspect, rank_files
+from pytest_brt.model.base import Settings
+from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
+from pytest_brt.reproduce.prompting.choice import chosen
 from pytest_brt.reproduce.prompting.context import functions_run, gather_hints
 from pytest_brt.reproduce.prompting.shown import show_suspects
 from pytest_brt.types import Issue
@@ -79,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", choices=("A", "B"), help="only this half of the projects")
     parser.add_argument("--most", type=int, default=4_000, help="characters of code shown")
     parser.add_argument("--still", action="store_true", help="run nothing of the reports")
+    parser.add_argument("--model", help="let this model choose among the suspects")
     parser.add_argument("--only", nargs="*", default=[], help="only these reports")
     parser.add_argument(
         "--cache",
@@ -121,8 +126,11 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     begin = time.process_time()
     with open_index(Path(bug["base"]), options.cache) as index:
         hints = gather_hints(issue, index, ran=ran)
-        files, suspects = hints.files, hints.suspects
-        texts = dict(show_suspects(hints.suspects, index, options.most, hints.worths))
+        suspects = hints.suspects
+        if options.model:
+            suspects = choose(suspects, issue, options.model)
+        files = rank_files(suspects)
+        texts = dict(show_suspects(suspects, index, options.most, hints.worths))
         seconds = time.process_time() - begin
         functions = {
             (path, name)
@@ -149,6 +157,21 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
         size=sum(map(len, texts.values())),
         seconds=seconds,
     )
+
+
+def choose(suspects: Sequence[Suspect], issue: Issue, spec: str) -> tuple[Suspect, ...]:
+    """Return `suspects` as the model `spec` orders them."""
+    model = open_model(spec, Settings())
+    try:
+        return chosen(
+            suspects,
+            issue,
+            prompts=Prompts(),
+            model=model,
+            ask=lambda prompt: model.complete(prompt)[0].text,
+        )
+    finally:
+        model.close()
 
 
 def functions_of(bug: Bug, issue: Issue, index: Index, cache: Path) -> frozenset[Key]:

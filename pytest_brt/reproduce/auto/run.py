@@ -28,6 +28,7 @@ from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
+from pytest_brt.reproduce.prompting.choice import chosen
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import PromptTooLong
@@ -99,6 +100,7 @@ class _Auto:
             if hints is None:
                 hints = self._hints(first)
                 self._judge(hints)
+                hints = hints if self._enough() else self._narrowed(hints)
             if self._enough():
                 break
             self.bench.say(f"trying {name}")
@@ -133,6 +135,25 @@ class _Auto:
             host=self.bench.host,
             attempt=first,
         )
+
+    def _narrowed(self, hints: Hints) -> Hints:
+        """Let the model say which suspects are the likeliest, as far as it can be asked."""
+        asker = Asker(self.bench.model, deadline=self.bench.deadline)
+        try:
+            suspects = chosen(
+                hints.suspects,
+                self.issue,
+                prompts=self.bench.prompts,
+                model=self.bench.model,
+                ask=lambda prompt: asker.ask(prompt)[0].text,
+            )
+        except (PromptTooLong, OutOfTime):
+            return hints
+        except ModelProblem as problem:
+            self.problem = problem
+            self.notes.append(f"the model was not asked where the bug may be: {problem}")
+            return hints
+        return replace(hints, suspects=suspects)
 
     def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
         """Let one way use its share of the time; its failure leaves the others their chance."""

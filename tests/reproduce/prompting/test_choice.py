@@ -1,0 +1,64 @@
+"""A model puts the likeliest suspects first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.localise.suspects import Suspect
+from pytest_brt.model.base import Prompt, Settings
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.reproduce.prompting.choice import chosen
+from tests.reproduce.golden import check
+from tests.reproduce.test_prompts import ISSUE
+
+
+def suspects(count: int) -> tuple[Suspect, ...]:
+    return tuple(
+        Suspect(
+            path=f"pkg/part{number}.py",
+            function="" if number == 3 else f"Thing.walk{number}",
+            line=1,
+            end_line=0,
+            score=1.0 - number / 100,
+            reasons=(),
+        )
+        for number in range(count)
+    )
+
+
+def asked(folder: Path, answer: str, count: int) -> tuple[list[int], list[Prompt]]:
+    """Return the order of the suspects after the model answered, and what it was asked."""
+    script = folder / "script.txt"
+    script.write_text(f"=== always if: You find the code\n{answer}\n", "utf-8")
+    model = ScriptedModel(str(script), Settings())
+    prompts: list[Prompt] = []
+
+    def ask(prompt: Prompt) -> str:
+        prompts.append(prompt)
+        return model.complete(prompt)[0].text
+
+    every = suspects(count)
+    found = chosen(every, ISSUE, prompts=Prompts(), model=model, ask=ask)
+    return [every.index(one) for one in found], prompts
+
+
+def test_what_the_model_names_comes_first_and_nothing_is_lost(tmp_path: Path) -> None:
+    names = ("pkg/part6.py::Thing.walk6", "pkg/part3.py", "pkg/part6.py::Thing.walk6")
+    answer = json.dumps(dict(zip(("first", "second", "third"), names, strict=True)))
+    order, (prompt,) = asked(tmp_path, answer, 8)
+    assert order == [6, 3, 0, 1, 2, 4, 5, 7]
+    assert prompt.grammar is not None
+    assert "pkg/part7.py::Thing.walk7" in prompt.grammar.gbnf
+    check("places", prompt)
+
+
+def test_an_answer_that_names_nothing_known_changes_nothing(tmp_path: Path) -> None:
+    order, prompts = asked(tmp_path, '{"first": "elsewhere.py", "second": "", "third": ""}', 7)
+    assert order == list(range(7))
+    assert len(prompts) == 1
+
+
+def test_of_a_few_it_is_not_asked(tmp_path: Path) -> None:
+    assert asked(tmp_path, "{}", 5) == ([0, 1, 2, 3, 4], [])
