@@ -89,8 +89,10 @@ class Guard:
         self._suite: Suite | None = None
         self._near: dict[tuple[object, ...], tuple[ExistingTest, ...]] = {}
         self._base: dict[str, _Known] = {}
-        #: What tests do there when they are run a second time.
+        #: What tests do there when they are run a second time, and those that, with that, failed
+        #: twice with some patch: what they do does not depend on chance.
         self._again: dict[str, Verdict] = {}
+        self._steady: frozenset[str] = frozenset()
         self._watched: frozenset[str] = frozenset()
         #: Files that cannot even be imported: a module that only the test-suite needs is missing.
         self._uncollected: set[str] = set()
@@ -321,18 +323,23 @@ class Guard:
     ) -> frozenset[str]:
         """Return those that fail again with the changes and pass again without them.
 
-        Where it is more than a few they are taken as they are: so much does not fail by chance.
+        Where it is more than a few they are taken as they are: so much does not fail by chance. So
+        are those for which that was found out with another patch.
         """
         if len(tests) > _CONFIRMED:
             return frozenset(test.name for test in tests)
-        again = self._runs(changes, tests, seed=1)
-        still = [test for test in tests if _breaks(again.get(test.name))]
+        with self._lock:
+            steady = self._steady.intersection(test.name for test in tests)
+        doubted = [test for test in tests if test.name not in steady]
+        again = self._runs(changes, doubted, seed=1)
+        still = [test for test in doubted if _breaks(again.get(test.name))]
         with self._lock:
             unknown = [test for test in still if test.name not in self._again]
             runs = self._runs((), unknown, seed=1)
             self._again |= {name: run.verdict for name, run in runs.items()}
             passing = {test.name for test in still if self._again.get(test.name) is Verdict.PASS}
-        return frozenset(passing)
+            self._steady |= passing
+        return steady | passing
 
     def _runs(
         self,

@@ -136,7 +136,7 @@ def test_the_budget_bounds_what_runs_and_says_so(engine: Engine, root: Path) -> 
 
 
 class Counting:
-    """The real engine, counting its rows on the unpatched tree."""
+    """The real engine, counting what it runs on the unpatched tree, and rows run again."""
 
     def __init__(self, engine: Engine) -> None:
         self.subject = engine.subject
@@ -144,11 +144,13 @@ class Counting:
         self._engine = engine
         self.plain: list[str] = []
         self.processes = 0
+        self.again = 0
 
     def run(self, row: Row) -> RowResult:
         if not row.changes and not row.hash_seed:
             self.plain += [name for target in row.targets for name in target.arguments]
             self.processes += len(row.targets)
+        self.again += row.hash_seed > 0
         return self._engine.run(row)
 
     def observe(self, program: object) -> object:
@@ -165,6 +167,16 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Engine, root: Pa
         found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING, RIGHT)))
     assert sorted(counting.plain) == sorted(set(counting.plain))
     assert [len(item.regressions) for item in found] == [1, 2, 1]
+
+
+def test_a_failure_that_was_confirmed_is_believed_with_other_patches(
+    engine: Engine, root: Path
+) -> None:
+    counting = Counting(engine)
+    guard = Guard(counting)  # type: ignore[arg-type]
+    found = [check(guard, root, after) for after in (BREAKING, BREAKING + "\n\nMORE = 1\n")]
+    assert [len(item.regressions) for item in found] == [2, 2]
+    assert counting.again == 2  # with the first patch, and without it
 
 
 def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path) -> None:
