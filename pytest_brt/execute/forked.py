@@ -70,7 +70,7 @@ class ForkEngine:
             if run.is_done:
                 break
         if run.modules and not self._slots.modules:
-            self._slots.modules = tuple(sorted(run.modules))
+            self._slots.modules = tuple(run.modules)
         return run
 
     def observe(self, program: Program) -> Observation:

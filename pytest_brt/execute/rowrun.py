@@ -44,8 +44,9 @@ class RowRun:
         self.notes: list[str] = []
         #: Targets that were running when a row or a worker ended.
         self.blamed: set[int] = set()
-        #: Libraries that importing the unpatched project loaded, for the zygote to have.
-        self.modules: set[str] = set()
+        #: Libraries that importing the unpatched project loaded, for the zygote to have, in the
+        #: order in which they were: what a library keeps in C may come out torn in another.
+        self.modules: dict[str, None] = {}
         self.last = time.monotonic() + setting.limits.row_seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
@@ -153,7 +154,7 @@ class RowRun:
                 tests=files,
             )
             if reply.event == "row_ready":
-                self.modules.update(talk.modules)
+                self.modules |= dict.fromkeys(talk.modules)
                 return True
             if reply.event != "not_importable" or not imports:
                 why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event

@@ -35,14 +35,15 @@ _READ_IT = (
     "the report may mean something else; read the test, and accept it with 'pytest-brt review' if "
     "it is right"
 )
+#: What one test does, and what several do.
 _WORDS = {
-    Verdict.PASS: "passes here",
-    Verdict.FAIL: "fails for another reason",
-    Verdict.BROKEN: "cannot run",
-    Verdict.TIMEOUT: "takes too long",
-    Verdict.CRASH: "crashes the interpreter",
-    Verdict.FLAKY: "changes its outcome",
-    Verdict.SKIP: "is skipped",
+    Verdict.PASS: ("passes here", "pass here"),
+    Verdict.FAIL: ("fails for another reason", "fail for another reason"),
+    Verdict.BROKEN: ("cannot run", "cannot run"),
+    Verdict.TIMEOUT: ("takes too long", "take too long"),
+    Verdict.CRASH: ("crashes the interpreter", "crash the interpreter"),
+    Verdict.FLAKY: ("is flaky", "are flaky"),
+    Verdict.SKIP: ("is skipped", "are skipped"),
 }
 
 
@@ -101,7 +102,10 @@ def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
         return f"{passing} on this tree", "check that this is the version the report is about"
     trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
     if total:
-        told = ", ".join(f"{count} {_WORDS.get(v, v)}" for v, count in verdicts.most_common())
+        told = ", ".join(
+            f"{number} {_WORDS.get(verdict, (verdict, verdict))[number > 1]}"
+            for verdict, number in verdicts.most_common()
+        )
         made = "test was" if total == 1 else "tests were"
         return f"{total} {made} made from it, but {told}", advice or trouble or "see -v"
     reasons = (note for note in notes if not note.startswith(("found ", "add to the report")))
