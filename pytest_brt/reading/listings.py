@@ -42,9 +42,7 @@ def read_repl(reading: Reading, block: Block) -> None:
             said = list(_comments(statement))
             if last and exchange.output.strip():
                 said.append(_below(exchange.output, role, wish))
-            added.append(
-                add_step(reading, statement, block.line + exchange.line, tuple(said), session=True)
-            )
+            added.append(add_step(reading, statement, block.line + exchange.line, tuple(said)))
         if not parts and not _is_remark(exchange.source):
             reading.notes.append(
                 f"line {block.line + exchange.line}: not Python: "
@@ -93,7 +91,7 @@ def read_python(reading: Reading, block: Block) -> None:
             say(reading, added[-1], _below(statement.source, role, wish))
             continue
         line = block.line + statement.line
-        added.append(add_step(reading, statement, line, _comments(statement), session=False))
+        added.append(add_step(reading, statement, line, _comments(statement)))
     if role is Role.CONTRAST and added:
         say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=wish))
     close_block(reading, added)

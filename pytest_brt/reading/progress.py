@@ -57,9 +57,7 @@ def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]
     )
 
 
-def add_step(
-    reading: Reading, statement: Statement, line: int, said: tuple[Claim, ...], *, session: bool
-) -> int:
+def add_step(reading: Reading, statement: Statement, line: int, said: tuple[Claim, ...]) -> int:
     """Add the statements of one input and return the index of the last."""
     nodes = parse(statement.source).body
     sources = [ast.unparse(node) for node in nodes] if len(nodes) > 1 else [statement.source]
@@ -70,7 +68,6 @@ def add_step(
                 line=line,
                 block=reading.place.number,
                 claims=said if number == len(sources) - 1 else (),
-                session=session,
             )
         )
     return len(reading.steps) - 1

@@ -64,10 +64,6 @@ class Step:
     claims: tuple[Claim, ...] = ()
     #: Taken from a sentence, so run after all blocks, for its value only.
     inline: bool = False
-    #: An input of an interactive session: its value was displayed.
-    session: bool = False
-    #: Put through a function of the project's that the report does not call.
-    wrapped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

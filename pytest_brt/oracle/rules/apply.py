@@ -17,8 +17,6 @@ from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
-#: The most that is believed of a value put through a function that had to be guessed.
-_WRAPPED = 0.55
 RULES = (
     no_raise,
     must_raise,
@@ -40,18 +38,9 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
     every = tuple(found.values())
     wanted, blamed = view.wanted_exceptions, view.blamed_values
     drafts = (
-        replace(_weighed(view, draft), against=contradiction(view, draft, every, wanted, blamed))
-        for draft in every
+        replace(draft, against=contradiction(view, draft, every, wanted, blamed)) for draft in every
     )
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
-
-
-def _weighed(view: View, draft: Draft) -> Draft:
-    """Take off for a function that the report does not tell of."""
-    if draft.index is None or not view.seen[draft.index].step.wrapped:
-        return draft
-    reason = "the report does not say by which function the value is shown"
-    return replace(draft, score=min(draft.score, _WRAPPED), reasons=(*draft.reasons, reason))
 
 
 def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:

@@ -11,7 +11,6 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed, watch
-from pytest_brt.observe.wrap import wrapped
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.rules import apply_rules
@@ -61,7 +60,7 @@ def replay(
     begin = time.monotonic()
     script = read_script(issue)
     say(f"running {len(script.steps)} statements of the report")
-    replayed = wrapped(watch(script, engine), engine)
+    replayed = watch(script, engine)
     view = View(issue=issue, script=script, replayed=replayed)
     stage = play(issue, engine)
     commands = tool_drafts(issue, stage)

@@ -123,14 +123,6 @@ CASES = {
         OracleKind.NO_RAISE,
         "    test_double()",
     ),
-    "renderer's traceback": Case(
-        "Box cannot be shown\n\n```python\nfrom pkg.core import Box\nb = Box(1)\nb\n```\n"
-        "The notebook says:\n```\n"
-        'Traceback (most recent call last):\n  File "/site/pkg/core.py", line 60, in to_text\n'
-        "TypeError: cannot render 1\n```\n",
-        OracleKind.NO_RAISE,
-        "    to_text(b)",
-    ),
     "command": Case(
         "long lines\n\n`a.txt`:\n```ini\nwords that go on\n```\n\n"
         "```\n$ pkg a.txt\na.txt:1: error: line is long\n```\n\nIt should succeed.\n",
