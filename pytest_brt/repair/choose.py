@@ -59,7 +59,7 @@ def _held(tests: Sequence[JudgedTest], says: Callable[[JudgedTest], bool | None]
         return ours
     candidates.sort(key=lambda judged: -judged.judgement.confidence)
     asked = candidates[:_ASKED] if len(candidates) > 1 else []
-    return frozenset(judged.test.id for judged in asked if says(judged))
+    return frozenset(j.test.id for j in asked if j.judgement.runs and says(j))
 
 
 def _merits(
