@@ -72,8 +72,11 @@ class ActionSpec:
 
     def example(self) -> str:
         """Return the reply that asks for it, with its arguments' descriptions as values."""
-        fields = [(THOUGHT, "why"), (ACTION, self.name)]
-        fields += [(p.name, " or ".join(p.choices) or p.about) for p in self.parameters]
+        fields: list[tuple[str, str | int]] = [(THOUGHT, "why"), (ACTION, self.name)]
+        fields += [
+            (p.name, 1 if p.kind is Kind.NUMBER else " or ".join(p.choices) or p.about)
+            for p in self.parameters
+        ]
         inner = ", ".join(
             f"{msgspec.json.encode(k).decode()}: {msgspec.json.encode(v).decode()}"
             for k, v in fields

@@ -6,6 +6,7 @@ what it knew.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -35,8 +36,10 @@ WORTH: dict[str, int] = {
     Tool.DISCARD: 5,
     Tool.ACCOMPLISHED: 1,
 }
-#: Lines of a fix that later steps are shown.
-_LINES = 24
+#: What a fix that is kept is worth: a better one is written from it.
+_KEPT = 6
+#: Lines of a fix that later steps are shown, and how many more are not worth a cut.
+_LINES, _FEW = 24, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,7 @@ def state_after(steps: Sequence[Step]) -> State:
 def entry_of(step: Step) -> Entry:
     """Return a step as later prompts show it; always the same text for the same step."""
     asked = " ".join([step.action or "no tool", *(value for _, value in step.arguments if value)])
-    title = f"{step.number}. {' '.join(asked.split())[:200]}"
+    title = f"{step.number}. {textwrap.shorten(asked, 200, placeholder=' …')}"
     parts = [f"### {title}"]
     if step.thought:
         parts.append(f"You thought: {' '.join(step.thought.split())[:300]}")
@@ -115,6 +118,8 @@ def entry_of(step: Step) -> Entry:
         parts += _code_of(step)
     parts.append(step.observation)
     worth = 0 if step.problem and step.action != Tool.WRITE_FIX else WORTH.get(step.action, 1)
+    if any(name == PATCH for name, _ in step.facts):
+        worth = _KEPT
     return Entry(number=step.number, title=title, text="\n".join(parts), worth=worth)
 
 
@@ -138,5 +143,6 @@ def _code_of(step: Step) -> list[str]:
     lines = [line for block in blocks for line in block.splitlines()]
     if not lines:
         return []
-    more = [f"[… {len(lines) - _LINES} more lines …]"] if len(lines) > _LINES else []
-    return ["Its new lines:", *lines[:_LINES], *more]
+    if len(lines) <= _LINES + _FEW:
+        return ["Its new lines:", *lines]
+    return ["Its new lines:", *lines[:_LINES], f"[… {len(lines) - _LINES} more lines …]"]

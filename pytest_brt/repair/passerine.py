@@ -207,8 +207,9 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
         lines = lines_of(mended.changes[0].content or b"")
         around = changed_lines(lines_of(space.read(path) or b""), lines)
         spans = ", ".join(edit.span for edit in mended.fix.edits)
+        word = "line" if spans.isdigit() else "lines"
         text = (
-            f"Edited {path}, lines {spans}. Now:\n"
+            f"Edited {path}, {word} {spans}. Now:\n"
             f"{shown_lines(lines, around)}\n{_what_to_run(site, settings, mended.changes)}"
         )
         return Outcome(observation=text, changes=mended.changes, cost=edited.cost)

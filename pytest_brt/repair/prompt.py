@@ -43,8 +43,8 @@ _NOW = {
     State.DONE: "",
 }
 _PASSES = (
-    "A fix passes the tests. If it mends the cause for every input, call goal_accomplished; if "
-    "not, write a better one."
+    "A fix is kept. If it mends the cause for every input, call goal_accomplished. If not, write a "
+    "better one, whole: the code that you read and change is without the fix."
 )
 
 
@@ -166,5 +166,6 @@ def _budget(memory: Memory, left: int) -> str:
         return ""
     wanted = max(0, _FIXES - memory.tried)
     if wanted and left <= 3 * wanted + 2:
-        return f"Try {wanted} more fix{'es' if wanted > 1 else ''} before the steps are used up."
+        more = "more " if memory.tried else ""
+        return f"Try {wanted} {more}fix{'es' if wanted > 1 else ''} before the steps are used up."
     return ""

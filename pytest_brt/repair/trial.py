@@ -116,14 +116,15 @@ class Trials:
     def run_all(self, all_changes: Sequence[tuple[FileChange, ...]]) -> tuple[Trial, ...]:
         """Try several fixes, as many at a time as there are jobs; see `run`.
 
-        Of those that pass the failing tests only the first few are tried on existing ones, which
-        takes far longer; the others are not plausible then.
+        Of those that pass the failing tests, or of all where there are none, only the first few
+        are tried on existing ones, which takes far longer; the others are not plausible then.
         """
         if len(all_changes) <= 1:
             return tuple(self.run(changes) for changes in all_changes)
         with ThreadPoolExecutor(self._jobs, thread_name_prefix="brt-try") as pool:
             tested = list(pool.map(self._tested, all_changes))
-            first = [number for number, trial in enumerate(tested) if trial.passes][:_GUARDED]
+            worth = [n for n, trial in enumerate(tested) if trial.passes or not self.failing]
+            first = worth[:_GUARDED]
             for number, trial in zip(
                 first, pool.map(self._guarded, [tested[n] for n in first]), strict=True
             ):

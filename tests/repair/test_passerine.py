@@ -92,7 +92,7 @@ def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
 def test_an_edit_shows_what_it_changed_and_names_the_nearest_tests(done: Repair) -> None:
     assert done.trajectory is not None
     shown = done.trajectory.steps[5].observation.splitlines()
-    assert shown[0] == f"Edited {MODULE}, lines {LINE}. Now:"
+    assert shown[0] == f"Edited {MODULE}, line {LINE}. Now:"
     assert f"{LINE:5}|     return min(value, high)" in shown
     # Numbered are the lines around it: five on each side, and nothing is left out between.
     numbers = [int(line[:5]) for line in shown if line[5:6] == "|"]

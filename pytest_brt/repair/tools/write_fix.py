@@ -21,6 +21,8 @@ from pytest_brt.types import Cost, Step, Verdict
 
 #: Blocks of code that one fix may have, and lines of one.
 _BLOCKS = 6
+#: Variants that failed, shown to the next step.
+_FAILED = 2
 _LINES = 120
 
 SPEC = ActionSpec(
@@ -86,12 +88,7 @@ def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcom
     if tried and tried.asked:
         lines.append(_told_variants(site, tried))
     if good:
-        all_pass = any(not one.failed for one, _ in good)
-        which = "the tests" if all_pass else "the test that counts most"
-        lines.append(
-            f"A fix passes {which} and is kept. If it mends the cause for every input, call "
-            "goal_accomplished; if not, write a better one."
-        )
+        lines.append(_told_kept([one for one, _ in good]))
     return Outcome(
         observation="\n".join(lines),
         verdict=Verdict.PASS if good else Verdict.FAIL,
@@ -118,13 +115,32 @@ def _told(site: Site, trial: Trial) -> str:
     return text
 
 
+def _told_kept(good: Sequence[Trial]) -> str:
+    if not good[0].runs:
+        return "Nothing here tests the bug itself. The fix breaks no existing test and is kept."
+    all_pass = any(not one.failed for one in good)
+    return f"A fix passes {'the tests' if all_pass else 'the most trusted test'} and is kept."
+
+
 def _told_variants(site: Site, tried: Tried) -> str:
     """Return what came of the variants: the one that works, or how they fail."""
     count = len(tried.trials)
     if tried.good:
         diff = canonical_diff(tried.good[0].changes, site.root)
-        lines = [line for line in diff.splitlines() if line.startswith(("+", "-"))]
-        body = "\n".join(line for line in lines if not line.startswith(("+++ ", "--- ")))
-        which = "all tests" if not tried.good[0].failed else "the test that counts most"
-        return f"Of {count} variants, {len(tried.good)} pass {which}. The first:\n{body}"
-    return f"{count} different variants of it were tried, and none passes."
+        which = "the tests" if not tried.good[0].failed else "the most trusted test"
+        if not tried.good[0].runs:
+            which = "the existing tests"
+        return f"Of {count} variants, {len(tried.good)} pass {which}. The first:\n{diff.strip()}"
+    shown = [
+        f"{canonical_diff(trial.changes, site.root).strip()}\n→ {_first_failure(trial)}"
+        for trial in tried.trials[:_FAILED]
+    ]
+    return "\n".join([f"{count} different variants of it were tried, and none passes.", *shown])
+
+
+def _first_failure(trial: Trial) -> str:
+    """Return in a line why a fix was not kept."""
+    broken = trial.guarded.regressions if trial.guarded else ()
+    if trial.failed and not trial.passes:
+        return trial.failed[0].reason.partition("\n")[0]
+    return f"breaks {broken[0].test}" if broken else "not tried on the existing tests"
