@@ -1,0 +1,214 @@
+"""Reports on a web application, an asyncio library and tests in Django's own style.
+
+FastAPI, httpx, Django and the plugins are the released ones, in environments of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.acceptance.test_django_and_await import APP, SETTING, made, reproduced
+from tests.execute.subjects import environment
+
+pytestmark = pytest.mark.slow
+
+WEB = {
+    "shop/__init__.py": "",
+    "shop/main.py": """
+        from fastapi import FastAPI
+
+        app = FastAPI()
+        PRICES = {1: 3, 2: 9}
+
+
+        @app.get("/total")
+        async def total(numbers: str):
+            return {"total": sum(PRICES[int(number)] for number in set(numbers.split(",")))}
+    """,
+    "tests/test_total.py": """
+        from fastapi.testclient import TestClient
+
+        from shop.main import app
+
+
+        def test_total():
+            assert TestClient(app).get("/total?numbers=1,2").json() == {"total": 12}
+    """,
+}
+TOTAL = """
+    # GET /total counts an item once, however often it is asked for
+
+    ```python
+    from fastapi.testclient import TestClient
+    from shop.main import app
+
+    client = TestClient(app)
+    client.get("/total", params={"numbers": "1,1"}).json()
+    ```
+
+    This gives `{"total": 3}`, but two cups cost 6: I expected `{"total": 6}`.
+"""
+RELAY = {
+    "pyproject.toml": """
+        [tool.pytest.ini_options]
+        asyncio_mode = "auto"
+    """,
+    "relay/__init__.py": """
+        import asyncio
+
+
+        class Relay:
+            def __init__(self, size=2):
+                self.size = size
+                self.listeners = []
+
+            def listen(self):
+                self.listeners.append(asyncio.Queue(self.size))
+                return self.listeners[-1]
+
+            async def send(self, item):
+                for queue in self.listeners:
+                    if not queue.full():
+                        await queue.put(item)
+                return len(self.listeners)
+
+            async def __aenter__(self):
+                return self
+
+            async def __aexit__(self, *exc):
+                self.listeners.clear()
+    """,
+    "tests/test_relay.py": """
+        import pytest
+
+        from relay import Relay
+
+
+        @pytest.fixture
+        async def relay():
+            async with Relay() as relay:
+                yield relay
+
+
+        async def test_send(relay):
+            queue = relay.listen()
+            assert await relay.send(1) == 1
+            assert await queue.get() == 1
+    """,
+}
+SENT = """
+    # send() counts listeners that are full
+
+    ```python
+    >>> from relay import Relay
+    >>> async with Relay(size=1) as relay:
+    ...     queue = relay.listen()
+    ...     await relay.send("a")
+    ...     sent = await relay.send("b")
+    ...
+    >>> sent
+    1
+    ```
+
+    I expected `0`.
+"""
+#: Fixes of `send`: what it returns.
+FIXES = {
+    "counts-room": "sum(not queue.full() for queue in self.listeners)",
+    "breaks": "0",
+}
+DJANGO_STYLE = {
+    **APP,
+    "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n",
+    "cart/tests.py": """
+        from django.test import TestCase
+
+        from cart.models import Item, shipping, total
+
+
+        class CartTest(TestCase):
+            def setUp(self):
+                Item.objects.create(price=2)
+
+            def test_total_of_one(self):
+                self.assertEqual(total(), 2)
+
+            def test_small_orders_pay(self):
+                self.assertEqual(shipping(total()), 5)
+    """,
+}
+
+
+def ranked(root: Path, report: str, python: str) -> dict[str, dict[str, object]]:
+    """Return what is found of the patches beside `root`, by their names."""
+    issue, answer = root.parent / "report.md", root.parent / "answer.json"
+    issue.write_text(dedent(report), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest_brt", "issue", str(issue), "--python", python]
+    done = subprocess.run(
+        [*command, "--rank", str(root.parent / "patches"), f"--report={answer}"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {patch["name"]: patch for patch in json.loads(answer.read_text("utf-8"))["patches"]}
+
+
+def write_patch(root: Path, name: str, path: str, before: str, after: str) -> None:
+    """Write a patch beside `root` that replaces a line."""
+    lines = (root / path).read_text("utf-8").splitlines()
+    at = next(number for number, line in enumerate(lines) if line.strip() == before)
+    indent = lines[at][: -len(before)]
+    made(
+        root.parent,
+        {
+            f"patches/{name}.diff": f"--- a/{path}\n+++ b/{path}\n@@ -{at + 1} +{at + 1} @@\n"
+            f"-{lines[at]}\n+{indent}{after}\n"
+        },
+    )
+
+
+def test_a_route_of_fastapi(tmp_path: Path) -> None:
+    packages = ("pytest==9.0.0", "fastapi==0.121.0", "httpx==0.28.1")
+    python = str(environment("3.11", *packages))
+    root = made(tmp_path / "shop", WEB)
+    source = reproduced(root, TOTAL, "--brt-python", python)
+    assert source.endswith(
+        "    client = TestClient(app)\n"
+        '    assert client.get("/total", params={"numbers": "1,1"}).json() == {"total": 6}\n'
+    ), source
+
+
+def test_an_asyncio_library_with_async_fixtures(tmp_path: Path) -> None:
+    python = str(environment("3.11", "pytest==9.0.0", "pytest-asyncio==1.3.0"))
+    root = made(tmp_path / "relay", RELAY)
+    for name, fix in FIXES.items():
+        before = "return len(self.listeners)"
+        write_patch(root, name, "relay/__init__.py", before, f"return {fix}")
+    found = ranked(root, SENT, python)
+    # The one that only returns 0 passes the bug test, and breaks the test with the async fixture.
+    assert found["breaks.diff"]["regressions"], found
+    assert found["breaks.diff"]["passed"]
+
+
+def test_existing_tests_in_the_style_of_django(tmp_path: Path) -> None:
+    packages = ("pytest==9.0.0", "django==5.2.8", "pytest-django==4.11.1", "pytest-asyncio==1.3.0")
+    python = str(environment("3.11", *packages))
+    root = made(tmp_path / "shop", DJANGO_STYLE)
+    before = "return 0 if amount > settings.FREE_FROM else 5"
+    fixes = {"right": "return 0 if amount >= settings.FREE_FROM else 5", "breaks": "return 0"}
+    for name, after in fixes.items():
+        write_patch(root, name, "cart/models.py", before, after)
+    found = ranked(root, SETTING, python)
+    assert found["right.diff"]["place"] == 1
+    assert found["right.diff"]["regressions"] == []
+    broken = found["breaks.diff"]["regressions"]
+    assert [item["test"] for item in broken] == ["cart/tests.py::CartTest::test_small_orders_pay"]  # type: ignore[attr-defined]
