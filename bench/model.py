@@ -351,6 +351,7 @@ def main() -> None:
         parser.error(f"no such model: {name!r} (of {', '.join(known)})")
     with tempfile.TemporaryDirectory(prefix="brt-bench-") as folder:
         place = arguments.keep or Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
         results = [rereading(place) if name == "mamba" else measure(name, place) for name in names]
     gains = ("parallel", "parallel_grammar", "server", "server_grammar")
     worst = {}

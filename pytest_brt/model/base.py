@@ -110,11 +110,6 @@ class Completion:
     #: Remarks for the record, as in "the model's worker died (SIGKILL); asked again".
     notes: tuple[str, ...] = ()
 
-    @property
-    def complete(self) -> bool:
-        """Whether the answer came to its own end."""
-        return self.finish is Finish.STOP
-
 
 class Model(Protocol):
     """Something that answers prompts; safe to call from many threads."""

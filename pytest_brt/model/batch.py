@@ -54,11 +54,6 @@ class Job:
         """The prompt's tokens."""
         return self.rendered.ids
 
-    @property
-    def late(self) -> bool:
-        """Whether its time is over."""
-        return 0 < self.prompt.seconds <= time.monotonic() - self.started
-
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
@@ -163,7 +158,7 @@ class Engine:
     def step(self) -> None:
         """Do one round: begin what can begin, then evaluate one batch and draw from it."""
         for job in self._jobs():
-            if job.late:
+            if 0 < job.prompt.seconds <= time.monotonic() - job.started:
                 self._cut(job)
         self._seat()
         self._begin()
@@ -244,10 +239,11 @@ class Engine:
         assert job.trunk.logits is not None
         for lane in job.lanes:
             if lane.finish is None and not lane.ids:
-                lane.take(lane.picker.pick_from(job.trunk.logits, free=lane.free))
+                lane.take(lane.picker.pick_from(job.trunk.logits, free=lane.thought is not None))
                 lane.started = job.started
                 self._deliver(job, lane)
-        self.waiting += [(job, lane) for lane in job.lanes if lane.waits]
+        unseated = (lane for lane in job.lanes if lane.finish is None and lane.sequence is None)
+        self.waiting += [(job, lane) for lane in unseated]
 
     # -- a batch ---------------------------------------------------------------------------
 
@@ -286,7 +282,7 @@ class Engine:
         if not turn.last:
             del lane.pending[: len(turn.tokens)]
             return
-        lane.take(lane.picker.pick(self.context, row, free=lane.free))
+        lane.take(lane.picker.pick(self.context, row, free=lane.thought is not None))
         if lane.finish is None:
             return
         self.crowded = False

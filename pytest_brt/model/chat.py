@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -87,7 +86,8 @@ class _Process:
         Raises:
             TemplateRefusal: the source is not valid jinja2.
         """
-        places = {str(Path(str(spec.origin)).parents[1]) for spec in _specs()}
+        specs = filter(None, map(find_spec, ("jinja2", "markupsafe")))
+        places = {str(Path(str(spec.origin)).parents[1]) for spec in specs}
         self._child = subprocess.Popen(
             [sys.executable, "-I", "-S", rendering.__file__, *sorted(places)],
             stdin=subprocess.PIPE,
@@ -120,12 +120,6 @@ class _Process:
         if "problem" in answer:
             raise TemplateRefusal(answer["problem"])
         return answer.get("text", "")
-
-
-def _specs() -> list[ModuleSpec]:
-    """Return where jinja2, and what it needs, is imported from."""
-    found = [find_spec(name) for name in ("jinja2", "markupsafe")]
-    return [spec for spec in found if spec is not None]
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

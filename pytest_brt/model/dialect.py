@@ -44,11 +44,6 @@ class Facts:
     #: Most answers that one request may ask for; 0 where that is not known.
     slots: int = 0
 
-    @property
-    def together(self) -> bool:
-        """Whether one request may ask for several answers."""
-        return self.kind in (Kind.LLAMA, Kind.VLLM)
-
 
 def read_facts(server: Loopback, base: str, listed: Response, chosen: str, seconds: float) -> Facts:
     """Return what the server tells of the model `chosen`, or of its only one.
@@ -223,5 +218,4 @@ def text_of(content: Any) -> str:
 
 def number_of(usage: Any, name: str) -> int:
     """Return a number of the server's account, 0 where it has none."""
-    value = usage.get(name) if isinstance(usage, dict) else 0
-    return value if isinstance(value, int) else 0
+    return _integer(usage.get(name)) if isinstance(usage, dict) else 0

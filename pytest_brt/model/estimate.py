@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pytest_brt.model.base import Prompt
 
 #: Bytes per token of source code and English in current vocabularies, on the low side.
@@ -21,14 +19,7 @@ def estimate(text: str, bytes_per_token: float = _BYTES_PER_TOKEN) -> int:
     return int(-(-len(text.encode("utf-8", "replace")) // bytes_per_token))
 
 
-def estimate_all(
-    texts: Sequence[str], bytes_per_token: float = _BYTES_PER_TOKEN
-) -> tuple[int, ...]:
-    """Return the estimate of each of `texts`."""
-    return tuple(estimate(text, bytes_per_token) for text in texts)
-
-
 def estimate_prompt(prompt: Prompt, bytes_per_token: float = _BYTES_PER_TOKEN) -> int:
     """Return the estimate of a prompt with the template around it."""
-    texts = [message.text for message in prompt.messages]
-    return sum(estimate_all([*texts, prompt.prefill], bytes_per_token)) + _MARKUP * len(texts)
+    texts = [*(message.text for message in prompt.messages), prompt.prefill]
+    return sum(estimate(t, bytes_per_token) + _MARKUP for t in texts) - _MARKUP

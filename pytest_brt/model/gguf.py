@@ -171,7 +171,6 @@ def read_header(path: str | Path) -> Header:
         first,
         size=sum(part.size for part in whole),
         expected=sum(part.expected for part in whole),
-        tensors=sum(part.tensors for part in whole),
         parameters=sum(part.parameters for part in whole),
         expert_bytes=sum(part.expert_bytes for part in whole),
         types=tuple(sorted(types.items(), key=lambda item: -item[1])),
@@ -246,9 +245,7 @@ def _parse(reader: _Reader, path: Path) -> Header:
     return Header(
         path=str(path),
         size=len(reader.data),
-        version=version,
         keys=keys,
-        tensors=tensors,
         parameters=parameters,
         types=tuple(sorted(sizes.items(), key=lambda item: -item[1])),
         expected=start + end if tensors else reader.at,

@@ -126,17 +126,10 @@ def _schema(shapes: Sequence[Shape], heads: Sequence[list[Field]]) -> str:
     """
     if any(shape.most for shape in shapes):
         return ""
-    schemas, parts = msgspec.json.schema_components(
-        [shape.header for shape in shapes], ref_template="#/$defs/{name}"
-    )
-    for part in parts.values():
-        if "properties" in part:
-            part |= {"required": list(part["properties"]), "additionalProperties": False}
-    for (found,), fields in zip(
-        (msgspec.json.schema_components([shape.header])[0] for shape in shapes), heads, strict=True
-    ):
-        part = parts[found["$ref"].rpartition("/")[2]]
-        names = [name for name, _ in fields]
-        part |= {"properties": {n: part["properties"][n] for n in names}, "required": names}
-    schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
-    return json.dumps({**schema, "$defs": parts})
+    schemas = []
+    for shape, fields in zip(shapes, heads, strict=True):
+        (part,) = msgspec.json.schema_components([shape.header])[1].values()
+        known, names = part["properties"], [name for name, _ in fields]
+        part |= {"properties": {name: known[name] for name in names}, "required": names}
+        schemas.append({**part, "additionalProperties": False})
+    return json.dumps(schemas[0] if len(schemas) == 1 else {"anyOf": schemas})

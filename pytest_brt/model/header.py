@@ -19,10 +19,8 @@ class Header:
     path: str
     #: Bytes on disk.
     size: int
-    version: int
     #: Every key but long arrays.
     keys: Mapping[str, Value]
-    tensors: int
     #: Parameters, from the shapes.
     parameters: int
     #: Bytes of weights by quantisation, largest first, as in (("Q4_0", 3_900_000_000), …).
@@ -97,6 +95,10 @@ class Header:
         return int(self.size - self.expert_bytes * (1 - share)) or 1
 
     @property
+    def _every(self) -> int:
+        return self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
+
+    @property
     def recurrent_layers(self) -> int:
         """Number of layers that keep a running state."""
         if not self.recurrent:
@@ -105,9 +107,8 @@ class Header:
         if isinstance(told, tuple):
             return sum(1 for flag in told if flag)
         heads = self.per_layer("attention.head_count_kv")
-        every = self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
-        if every > 1:
-            return self.layers - self.layers // every
+        if self._every > 1:
+            return self.layers - self.layers // self._every
         zeros = heads.count(0)
         inner = self.per_layer("feed_forward_length")
         if zeros < len(heads) and len(set(inner)) > 1:  # layers of experts only have neither
@@ -135,9 +136,8 @@ class Header:
     def kv_bytes_per_token(self) -> int:
         """Bytes of memory each token of context takes, at 16 bits per value."""
         heads = self.per_layer("attention.head_count_kv") or self.per_layer("attention.head_count")
-        every = self.number("full_attention_interval", _FULL_ATTENTION.get(self.architecture, 0))
-        if every > 1:  # hybrids that store one number: only each n-th layer attends
-            heads = tuple(n if (i + 1) % every == 0 else 0 for i, n in enumerate(heads))
+        if self._every > 1:  # hybrids that store one number: only each n-th layer attends
+            heads = tuple(n if (i + 1) % self._every == 0 else 0 for i, n in enumerate(heads))
         heads = heads[: len(heads) - self.number("attention.shared_kv_layers")]
         most = max(self.per_layer("attention.head_count"), default=0)
         head = self.number("embedding_length") // most if most else 0

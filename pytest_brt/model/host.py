@@ -20,7 +20,7 @@ from typing import IO
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Completion
-from pytest_brt.model.wire import Answer, Order, Ready, Start
+from pytest_brt.model.wire import Answer, Order, Start
 
 #: Seconds that an answer may take beyond the time it was given, before the worker counts as hung.
 _GRACE = 60.0
@@ -142,13 +142,11 @@ class _Process:
     """One life of the worker."""
 
     def __init__(self, start: Start) -> None:
-        self.started = Asked(Order(do="start", id=0))
+        self.started = Asked(Order())
         self.waiting: dict[int, Asked] = {0: self.started}
         self.lock = threading.Lock()
         self.child = Child("pytest_brt.model.worker", start)
         self.dead = ""
-        #: It died of an instruction that the CPU did not take.
-        self.illegal = False
         self.reader = threading.Thread(target=self._read, name="model-worker", daemon=True)
         self.reader.start()
 
@@ -176,7 +174,6 @@ class _Process:
         self.child.kill()
         with self.lock:
             self.dead = self.dead or self.child.how()
-            self.illegal = self.child.popen.returncode == -signal.SIGILL
             lost, self.waiting = list(self.waiting.values()), {}
         for asked in lost:
             asked.settle(WorkerDied(self.dead, asked.found))
@@ -204,7 +201,8 @@ class Host:
     def __init__(self, start: Start) -> None:
         self.start = start
         self.process: _Process | None = None
-        self.ready: Ready | None = None
+        #: Whether the model was put on a GPU.
+        self.gpu = False
         self._lock = threading.Lock()
         #: After a crash prompts are asked again one by one, to find the one that kills.
         self._again = threading.Lock()
@@ -218,7 +216,7 @@ class Host:
         """The process id of the worker, 0 when there is none."""
         return self.process.child.pid if self.process and not self.process.dead else 0
 
-    def open(self) -> Ready:
+    def open(self) -> None:
         """Start the worker unless it runs, and wait until it has loaded its model.
 
         Raises:
@@ -227,38 +225,29 @@ class Host:
         with self._lock:
             if self._closed:
                 raise ModelProblem("the model was closed")
-            if self.process is not None and not self.process.dead and self.ready is not None:
-                return self.ready
+            if self.process is not None and not self.process.dead:
+                return
             if self.process is not None:
                 self.process.end("replaced")
-                if self.process.illegal and self.start.rearrange:
+                illegal = self.process.child.popen.returncode == -signal.SIGILL
+                if illegal and self.start.rearrange:
                     self.start = replace(self.start, rearrange=False)
                     self.notes = (*self.notes, _PLAIN_WEIGHTS)
-            self.process = _Process(self.start)
-            answer = self._wait_for_start(self.process)
-            self.ready = answer.ready
-            if answer.ready is None:
-                self.process.end(answer.problem)
+            self.process = process = _Process(self.start)
+            try:
+                answer = process.started.future.result()
+                if not answer.ready:
+                    raise ModelProblem(answer.problem)
+            except BaseException as problem:
+                process.end("start given up")
                 self.process = None
-                raise ModelProblem(answer.problem)
-            return answer.ready
-
-    def _wait_for_start(self, process: _Process) -> Answer:
-        try:
-            return process.started.future.result()
-        except WorkerDied as died:
-            self._abandon(process)
-            raise ModelProblem(
-                f"the model's worker died while it loaded {self.start.path!r}: {died} "
-                "(run 'pytest-brt models doctor')"
-            ) from None
-        except BaseException:
-            self._abandon(process)
-            raise
-
-    def _abandon(self, process: _Process) -> None:
-        process.end("start given up")
-        self.process = None
+                if not isinstance(problem, WorkerDied):
+                    raise
+                raise ModelProblem(
+                    f"the model's worker died while it loaded {self.start.path!r}: {problem} "
+                    "(run 'pytest-brt models doctor')"
+                ) from None
+            self.gpu = answer.gpu
 
     def ask(self, order: Order) -> tuple[Asked, tuple[str, ...]]:
         """Return the order with its answer, and remarks when it took more than one process.

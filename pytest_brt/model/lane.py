@@ -79,16 +79,6 @@ class Lane:
         """Begin the answer with what is given of it."""
         self.answer += self.prompt.prefill.encode("utf-8", "replace")
 
-    @property
-    def free(self) -> bool:
-        """Whether the next token is bound by no grammar."""
-        return self.thought is not None
-
-    @property
-    def waits(self) -> bool:
-        """Whether it goes on and has no place in the batch."""
-        return self.finish is None and self.sequence is None
-
     def take(self, token: int) -> None:
         """Go on with `token`: say what is to be evaluated next, or why the answer ended."""
         if self.thought is None:

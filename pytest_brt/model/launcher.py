@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.model.wire import Answer, Ready, Start
+from pytest_brt.model.wire import Answer, Start
 
 #: The program, and the package that holds the same server.
 PROGRAM, PACKAGE = "llama-server", "xllamacpp"
@@ -89,7 +89,7 @@ def main() -> None:
     start = from_json(sys.stdin.readline(), Start)
     try:
         server = (_serve_program if start.program else serve_in_process)(start)
-        answer = Answer(id=0, ready=Ready())
+        answer = Answer(id=0, ready=True)
     except Exception as error:  # whatever it is, the parent says it in one line
         server, answer = None, Answer(id=0, problem=" ".join(str(error).split())[:400])
     answers.write(to_json(answer) + "\n")

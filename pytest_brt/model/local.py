@@ -51,7 +51,7 @@ class LocalModel:
         """
         if prompt.weighty and not prompt.thinking:
             prompt = replace(prompt, thinking=self.thinking)
-        order = Order(do="ask", prompt=prompt)
+        order = Order(prompt=prompt)
         asked, notes = self.host.ask(order)
         answers = (asked.found[number] for number in sorted(asked.found))
         return tuple(replace(done, notes=(*done.notes, *notes)) for done in answers)
@@ -60,11 +60,11 @@ class LocalModel:
         """Return how many tokens each of `texts` has, by the model's own tokenizer."""
         if not texts:
             return ()
-        return self._counts(Order(do="count", texts=tuple(texts)))
+        return self._counts(Order(texts=tuple(texts)))
 
     def measure(self, prompt: Prompt) -> int:
         """Return how many tokens `prompt` has with the template around it."""
-        return self._counts(Order(do="measure", prompt=prompt))[0]
+        return self._counts(Order(prompt=prompt, count=True))[0]
 
     def _counts(self, order: Order) -> tuple[int, ...]:
         return self.host.ask(order)[0].future.result().counts

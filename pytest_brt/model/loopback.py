@@ -80,7 +80,7 @@ class Loopback:
             self.port = parts.port or 80
         except ValueError as error:
             raise ModelProblem(f"no such port in {url!r}: {error}") from error
-        self.host = _loopback_address(parts.hostname, parts.port or 80, url)
+        self.host = _loopback_address(parts.hostname, url)
         self.url = f"http://{parts.netloc}"
         self.prefix = parts.path.rstrip("/").removesuffix("/chat/completions")
 
@@ -176,17 +176,13 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _loopback_address(host: str, port: int, url: str) -> str:
+def _loopback_address(host: str, url: str) -> str:
     """Return the numeric loopback address of `host`; names other than localhost are not asked."""
     refusal = ModelProblem(
         f"{url!r} is not on this machine, and nothing is ever sent elsewhere "
         "(use http://127.0.0.1:PORT; for another machine, forward its port: ssh -L)"
     )
-    if host == "localhost" or host.endswith(".localhost"):
-        with suppress(OSError):
-            for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-                if family == socket.AF_INET and ipaddress.ip_address(address[0]).is_loopback:
-                    return str(address[0])
+    if host == "localhost":
         return "127.0.0.1"
     try:
         numeric = ipaddress.ip_address(host)

@@ -32,16 +32,14 @@ def cores() -> int:
     Two threads on one core would only wait for each other in a product of matrices, and a
     control group may grant less time than there are cores.
     """
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(_logical())
+    usable = (
+        os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    )
     found = len({_siblings(number) for number in usable})
     quota, _, period = (_lines("/sys/fs/cgroup/cpu.max") or [""])[0].partition(" ")
     if quota.isdigit() and period.isdigit():
         found = min(found, -(-int(quota) // int(period)))
     return max(1, found)
-
-
-def _logical() -> int:
-    return os.cpu_count() or 1
 
 
 def _siblings(number: int) -> str:

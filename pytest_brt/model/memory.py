@@ -125,10 +125,13 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
     wanted = longest + max(lanes * 512, longest)
     fit = _most(needs, wanted, free) if available else wanted
     if fit < (settings.context or min(_LEAST, longest)):
+        advice = "use a smaller model or quantisation, or free some memory"
+        if settings.context and fit >= _LEAST:
+            advice = f"use --brt-context {fit} or a smaller quantisation"
         raise DoesNotFit(
             f"{header.path!r} needs {_gib(needs(settings.context or _LEAST))} for a context of "
             f"{settings.context or _LEAST} tokens and {_gib(free)} can be had "
-            f"({_advice(settings.context, fit)})"
+            f"({advice})"
         )
     if longest > fit:
         longest = fit
@@ -157,9 +160,3 @@ def _most(needs: Callable[[int], int], wanted: int, free: int) -> int:
 
 def _gib(size: int) -> str:
     return f"{size / (1 << 30):.1f} GiB"
-
-
-def _advice(context: int, fit: int) -> str:
-    if context and fit >= _LEAST:
-        return f"use --brt-context {fit} or a smaller quantisation"
-    return "use a smaller model or quantisation, or free some memory"

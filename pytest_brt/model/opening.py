@@ -144,9 +144,4 @@ def open_models(
     if edit_spec in ("", spec):
         model = open_model(spec, settings, factories)
         return model, model
-    model = open_model(spec, settings, factories)
-    try:
-        return model, open_model(edit_spec, settings, factories)
-    except BaseException:
-        model.close()
-        raise
+    return open_model(spec, settings, factories), open_model(edit_spec, settings, factories)

@@ -72,7 +72,7 @@ class PrivateServer:
             answer = from_json(child.output.readline(), Answer)
         except StoreProblem:
             answer = Answer(id=0, problem=child.how())
-        if answer.ready is None:
+        if not answer.ready:
             raise self._refused(f"{answer.problem} (another engine: --brt-engine inprocess)")
         loopback = Loopback(f"unix://{start.socket}")
         end = time.monotonic() + _LOADING

@@ -24,7 +24,7 @@ from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Completion, Finish, Prompt, Settings
-from pytest_brt.model.estimate import estimate_all, estimate_prompt
+from pytest_brt.model.estimate import estimate, estimate_prompt
 from pytest_brt.model.recording import Recorded, prompt_id
 from pytest_brt.model.thoughts import split_thinking
 
@@ -144,7 +144,7 @@ class ScriptedModel:
             text = text[: min(stops)] if stops else text
             if not text.startswith(prompt.prefill):
                 text = prompt.prefill + text
-            made, asked = estimate_all([reply.text])[0], estimate_prompt(prompt)
+            made, asked = estimate(reply.text), estimate_prompt(prompt)
             return Completion(
                 text=text,
                 finish=Finish.STOP,
@@ -161,7 +161,7 @@ class ScriptedModel:
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return an estimate of the tokens of each of `texts`."""
-        return estimate_all(texts)
+        return tuple(estimate(text) for text in texts)
 
     def measure(self, prompt: Prompt) -> int:
         """Return an estimate of the tokens of `prompt`."""

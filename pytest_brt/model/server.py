@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Prompt, Settings
 from pytest_brt.model.dialect import (
     Facts,
+    Kind,
     choices_of,
     finish_of,
     form_of,
@@ -29,7 +31,7 @@ from pytest_brt.model.dialect import (
     text_of,
     told_context,
 )
-from pytest_brt.model.estimate import estimate_all, estimate_prompt
+from pytest_brt.model.estimate import estimate, estimate_prompt
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
 from pytest_brt.model.thoughts import split_thinking
 
@@ -77,14 +79,16 @@ class ServerModel:
     @property
     def context(self) -> int:
         """Tokens that a prompt and its answer can have: chosen, told, or assumed."""
-        facts = self._known()
-        context = self.settings.context or (facts.context if facts else 0)
+        facts = Facts()
+        with suppress(ModelProblem):  # several models leave it open
+            facts = self._ask_facts()
+        context = self.settings.context or facts.context
         if not context:
             context = _CONTEXT
             self._remark(f"context taken as {_CONTEXT} tokens (the server's own: --brt-context N)")
         if self._limit:
             context = min(context, self._limit)
-        return context - (self._budget(facts) if facts else 0)
+        return context - self._budget(facts)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -111,7 +115,8 @@ class ServerModel:
         if prompt.samples == 1:
             return (self._sample(prompt, 0),)
         start = time.monotonic()
-        together = self._together(prompt, facts) if facts.together else []
+        several = facts.kind in (Kind.LLAMA, Kind.VLLM)
+        together = self._together(prompt, facts) if several else []
         pool = ThreadPoolExecutor(min(_AT_ONCE, prompt.samples))
         numbers = range(len(together), prompt.samples)
         try:
@@ -122,7 +127,7 @@ class ServerModel:
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return an estimate of the tokens of each of `texts`."""
-        return estimate_all(texts, self._bytes_per_token)
+        return tuple(estimate(text, self._bytes_per_token) for text in texts)
 
     def measure(self, prompt: Prompt) -> int:
         """Return an estimate of the tokens of `prompt`."""
@@ -240,6 +245,8 @@ class ServerModel:
         if response.status >= 500 and failures < _TRIES:
             return pause
         what = "fails" if response.status >= 500 else "refuses the prompt"
+        if response.status in (401, 403):
+            what = "wants another key (PYTEST_BRT_SERVER_KEY)"
         raise ModelProblem(f"{url!r} {what}: {response.status} {response.text[:200]!r}")
 
     def _fields(self, prompt: Prompt, seed: int, n: int) -> dict[str, object]:
@@ -265,12 +272,17 @@ class ServerModel:
             text, thinking = split_thinking(text_of(message.get("content")))
             reasoning = message.get("reasoning_content") or message.get("reasoning") or thinking
             if not text and reasoning:
-                notes = (*notes, self._silent(str(reasoning)))
+                silent = (
+                    f"the server's model thought {len(reasoning)} characters and gave no answer "
+                    "(switch its thinking off, or allow more: --brt-thinking N)"
+                )
+                self._remark(silent)
+                notes = (*notes, silent)
             if not text.startswith(prompt.prefill):
                 text = prompt.prefill + text
             for stop in prompt.sampling.stop:
                 text = text.partition(stop)[0]
-            guess = estimate_all([text + str(reasoning)])[0]
+            guess = estimate(text + str(reasoning))
             found.append(
                 Completion(
                     text=text,
@@ -283,15 +295,6 @@ class ServerModel:
                 )
             )
         return found
-
-    def _silent(self, reasoning: str) -> str:
-        """Say that the model has only thought."""
-        text = (
-            f"the server's model thought {len(reasoning)} characters and gave no answer (switch "
-            "its thinking off, or allow more: --brt-thinking N)"
-        )
-        self._remark(text)
-        return text
 
     def _judge_size(self, prompt: Prompt, counted: int) -> tuple[str, ...]:
         """Learn from the server's count, or say that it has cut the prompt in silence."""
@@ -334,13 +337,6 @@ class ServerModel:
                 except TooLate:  # nor would it be quicker at once
                     self._ask_from = time.monotonic() + _UNTOLD
             return self._facts or unknown
-
-    def _known(self) -> Facts | None:
-        """Return what is known, None where several models leave it open."""
-        try:
-            return self._ask_facts()
-        except ModelProblem:
-            return None
 
 
 def _left(prompt: Prompt, start: float) -> Prompt:

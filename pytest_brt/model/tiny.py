@@ -61,12 +61,10 @@ def _pack(value: Value) -> bytes:
     return struct.pack("<IIQ", 9, 5, len(value)) + body
 
 
-def write_gguf(
-    path: Path, keys: Mapping[str, Value], tensors: Sequence[Tensor], *, version: int = 3
-) -> Path:
+def write_gguf(path: Path, keys: Mapping[str, Value], tensors: Sequence[Tensor]) -> Path:
     """Write a GGUF file of `keys` and `tensors` to `path` and return it."""
     with path.open("wb") as file:
-        file.write(b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(keys)))
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)))
         for key, value in keys.items():
             file.write(_pack_string(key) + _pack(value))
         offset = 0

@@ -41,20 +41,13 @@ class Start:
 class Order:
     """Something to do."""
 
-    #: ask, count, measure
-    do: str
     id: int = 0
     prompt: Prompt | None = None
+    #: Whether its tokens are to be counted, and nothing else.
+    count: bool = False
     #: Numbers of the samples that are wanted of the prompt; () for all.
     numbers: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """The model is loaded, or a server on its way to load it."""
-
-    gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +57,9 @@ class Answer:
     id: int
     #: One line when it failed, else "".
     problem: str = ""
-    ready: Ready | None = None
+    #: Of `Start`, that it was done; and whether the model is on a GPU.
+    ready: bool = False
+    gpu: bool = False
     #: The answer of one sample, and the sample's number; the others come by themselves.
     completion: Completion | None = None
     sample: int = -1

@@ -21,7 +21,7 @@ from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.llama import Weights
-from pytest_brt.model.wire import Answer, Order, Ready, Start
+from pytest_brt.model.wire import Answer, Order, Start
 
 
 class Worker:
@@ -47,7 +47,7 @@ class Worker:
         except BrtError as problem:
             self.say(Answer(id=0, problem=str(problem)))
             return
-        self.say(Answer(id=0, ready=Ready(gpu=self.engine.weights.gpu)))
+        self.say(Answer(id=0, ready=True, gpu=self.engine.weights.gpu))
         while True:
             self.take(wait=not self.engine.busy)
             self.engine.step()
@@ -68,16 +68,14 @@ class Worker:
         """Carry one order out, or answer why not."""
         engine = self.engine
         try:
-            if order.do == "ask" and order.prompt is not None:
-                self.ask(order.id, order.prompt, order.numbers)
-            elif order.do == "count":
+            if order.prompt is None:
                 sizes = tuple(len(engine.weights.tokenize(text)) for text in order.texts)
                 self.say(Answer(id=order.id, counts=sizes))
-            elif order.do == "measure" and order.prompt is not None:
+            elif order.count:
                 rendered = engine.conversations.render(order.prompt)
                 self.say(Answer(id=order.id, counts=(len(rendered.ids),)))
             else:
-                self.say(Answer(id=order.id, problem=f"unknown order {order.do!r}"))
+                self.ask(order.id, order.prompt, order.numbers)
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
 

@@ -257,9 +257,9 @@ def test_constrained_answers_are_what_was_asked_for(
         samples=6, grammar=grammar, max_tokens=1000, temperature=temperature, top_p=top_p
     )
     answers = ask(make(cells=8_000), question)[0]
-    assert temperature == 0 or sum(done.complete for done in answers) > 2
+    assert temperature == 0 or sum(done.finish is Finish.STOP for done in answers) > 2
     for done in answers:
-        if done.complete:
+        if done.finish is Finish.STOP:
             reply = read_reply(done.text, Cat, Edit, End, Search)
             assert isinstance(reply.header, Edit) == bool(reply.blocks)
 
@@ -275,10 +275,10 @@ def test_a_choice_is_one_of_the_words(make: Make) -> None:
 def test_a_block_never_ends_early(make: Make) -> None:
     question = prompt(samples=6, grammar=block_grammar(lines=2), max_tokens=900)
     done = ask(make(cells=8_000), question)[0]
-    assert any(answer.complete for answer in done)
+    assert any(answer.finish is Finish.STOP for answer in done)
     for answer in done:
         assert answer.text.startswith("```python\n")
-        if answer.complete:
+        if answer.finish is Finish.STOP:
             assert answer.text.endswith("\n```")
             assert "\n```" not in answer.text[:-4]
 

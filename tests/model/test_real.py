@@ -82,7 +82,7 @@ def test_answers_keep_to_a_form(opened: Open, name: str) -> None:
     done = opened(name).complete(
         prompt("Is it?", tokens=400, samples=6, grammar=grammar, temperature=0.8)
     )
-    whole = [answer for answer in done if answer.complete]
+    whole = [answer for answer in done if answer.finish is Finish.STOP]
     assert whole
     assert all(isinstance(read_reply(answer.text, Verdict).header, Verdict) for answer in whole)
 

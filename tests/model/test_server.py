@@ -225,7 +225,7 @@ def test_a_field_that_is_refused_is_left_out(server: Server, field: str) -> None
 
 def test_a_refusal_that_is_not_about_a_field(server: Server) -> None:
     server.plan({"status": 401})
-    with pytest.raises(ModelProblem, match=r"refuses the prompt: 401 .*no, sorry"):
+    with pytest.raises(ModelProblem, match=r"another key \(PYTEST_BRT_SERVER_KEY\): 401 .*no, sor"):
         ServerModel(server.url, settings()).complete(prompt())
     server.plan({"status": 400})
     with pytest.raises(ModelProblem, match="refuses the prompt: 400"):
