@@ -85,6 +85,8 @@ def compare(name: str, path: Path) -> None:
         _, many = ours(path, grammar, LANES)
         want, ahead = theirs(path, ids, grammar)
         for lanes in ((alone,), many):
+            # What repeats itself is ended early.
+            want = want[: min(map(len, lanes))]
             parts = sorted(_part(lane, want) for lane in lanes)
             gap = "" if parts[0] == len(want) else f"; there ahead by {ahead[parts[0]]:.4f}"
             alike = sum(part == len(want) for part in parts)
