@@ -86,9 +86,16 @@ class DynamicPrompt:
                 "brt": source_of(site, site.failing[0]) if site.failing else "",
             }
             report = cut(site.issue.text, max(64, int(self.room * _REPORT)), self.count)
+            most = self.room * 2 // 3 - self.count(system.text)
             bug = site.prompts.render("repair/bug", report=report, **values)
-            if self.count(system.text) + self.count(bug) > self.room * 2 // 3:
-                bug = site.prompts.render("repair/bug", report=report, **{**values, "brt": ""})
+            if self.count(bug) > most:
+                values["brt"] = ""
+                bug = site.prompts.render("repair/bug", report=report, **values)
+            over = self.count(bug) - most
+            if over > 0 and values["tests"]:
+                left = max(64, self.count(values["tests"]) - over)
+                values["tests"] = cut(values["tests"], left, self.count)
+                bug = site.prompts.render("repair/bug", report=report, **values)
             self._opening = (system, bug)
         return self._opening
 

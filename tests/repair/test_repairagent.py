@@ -263,6 +263,22 @@ def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path
     assert "goal_accomplished" in usable
 
 
+def test_what_failing_tests_say_is_cut_where_it_leaves_no_room(
+    scene: Scene, tmp_path: Path
+) -> None:
+    site = scene.site(scripted(tmp_path, READS, context=3600))
+    judged = site.failing[0]
+    run = judged.judgement.runs[0]
+    assert run.raised is not None
+    raised = replace(run.raised, message="\n".join(f"expected line {n} of all" for n in range(400)))
+    judgement = replace(judged.judgement, runs=(replace(run, raised=raised),))
+    long = replace(judged, judgement=judgement)
+    model = Listener(scripted(tmp_path, READS, context=3600))
+    done = repair(replace(site, model=model, failing=(long,) * 3), AgentSettings(steps=3))
+    assert len(done.steps) == 3, done.ending
+    assert "lines left out" in model.texts()[0].partition("# What you did")[0]
+
+
 @pytest.mark.slow
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
     first = Listener(scripted(tmp_path, READS))
