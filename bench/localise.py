@@ -36,10 +36,12 @@ from typing import Any
 from placing import engine_of
 from unidiff.patch import PatchSet
 
+from pytest_brt.code import relevance
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue import load_issue
+from pytest_brt.localise import suspects
 from pytest_brt.localise.suspects import Key, Suspect, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
@@ -53,6 +55,17 @@ from pytest_brt.types import Issue
 #: Hexadecimal digits of the first half.
 _FIRST_HALF = "01234567"
 FIGURES = ("first", "two", "function", "shown", "host")
+#: What `--without` leaves out: where its worth stands, and what it is without.
+SIGNS: Mapping[str, tuple[Any, str, Any]] = {
+    "files": (suspects, "_OF_FILE", 0.0),
+    "tracebacks": (suspects, "_TRACEBACK", 0.0),
+    "named": (suspects, "_NAMED_FILE", 0.0),
+    "calls": (suspects, "_RAN", 0.0),
+    **{
+        field: (relevance, "_FIELDS", {**relevance._FIELDS, field: 1.0})
+        for field in ("name", "doc", "string")
+    },
+}
 
 
 Bug = dict[str, Any]
@@ -84,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=4_000, help="characters of code shown")
     parser.add_argument("--still", action="store_true", help="run nothing of the reports")
     parser.add_argument("--model", help="let this model choose among the suspects")
+    parser.add_argument("--without", choices=sorted(SIGNS), help="leave one sign out")
     parser.add_argument("--only", nargs="*", default=[], help="only these reports")
     parser.add_argument(
         "--cache",
@@ -95,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if len(options.files) % 2:
         parser.error("each INDEX needs its BUGS")
+    if options.without:
+        setattr(*SIGNS[options.without])
     groups: dict[str, list[Found]] = {}
     for index, bugs in zip(options.files[::2], options.files[1::2], strict=True):
         lines = map(json.loads, bugs.read_text(encoding="utf-8").splitlines())
@@ -126,11 +142,11 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     begin = time.process_time()
     with open_index(Path(bug["base"]), options.cache) as index:
         hints = gather_hints(issue, index, ran=ran)
-        suspects = hints.suspects
+        places = hints.suspects
         if options.model:
-            suspects = choose(suspects, issue, options.model)
-        files = rank_files(suspects)
-        texts = dict(show_suspects(suspects, index, options.most, hints.worths))
+            places = choose(places, issue, options.model)
+        files = rank_files(places)
+        texts = dict(show_suspects(places, index, options.most, hints.worths))
         seconds = time.process_time() - begin
         functions = {
             (path, name)
@@ -144,7 +160,7 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
             for line in telling(path, numbers, index)
         )
     file_rank = next((n for n, path in enumerate(files, 1) if path in changed), 0)
-    ranks = (n for n, s in enumerate(suspects, 1) if (s.path, s.function) in functions)
+    ranks = (n for n, s in enumerate(places, 1) if (s.path, s.function) in functions)
     function_rank = next(ranks, 0)
     return Found(
         first=file_rank == 1,
@@ -159,12 +175,12 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     )
 
 
-def choose(suspects: Sequence[Suspect], issue: Issue, spec: str) -> tuple[Suspect, ...]:
-    """Return `suspects` as the model `spec` orders them."""
+def choose(places: Sequence[Suspect], issue: Issue, spec: str) -> tuple[Suspect, ...]:
+    """Return `places` as the model `spec` orders them."""
     model = open_model(spec, Settings())
     try:
         return chosen(
-            suspects,
+            places,
             issue,
             prompts=Prompts(),
             model=model,
