@@ -149,7 +149,7 @@ def _rules(result: StudyResult) -> Table:
         rows.append((rule, len(some), right, right / len(some), reached))
     return Table(
         name="rules",
-        title="candidates by what they tell wrong from right by",
+        title="candidates by kind of oracle",
         columns=("rule", "candidates", "plausible", "precision", "reach the fix"),
         rows=tuple(rows),
         kind="share",

@@ -42,6 +42,7 @@ from pytest_brt.plugin.options import Mode, Options, read_options
 from pytest_brt.plugin.placement import plan_edits
 from pytest_brt.plugin.rerun_command import TYPED, command_again
 from pytest_brt.plugin.summary import Summary
+from pytest_brt.render.answer import count
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import RANKED, LastRun, add_spent, save_last_run, write_bytes
@@ -241,12 +242,12 @@ class Session(OurFiles):
         if self.journal is not None:
             self.journal.close(interrupted=interrupted)
             if self.journal.taken:
-                count = self.journal.taken
-                self.closing.append(f"{count} results taken from the interrupted run")
+                taken = count(self.journal.taken, "result")
+                self.closing.append(f"{taken} taken from the interrupted run")
             if self.journal.changed:
-                count = self.journal.changed
                 self.closing.append(
-                    f"{count} results of the interrupted run were changed since, and not used"
+                    f"{count(self.journal.changed, 'result')} of the interrupted run not used: "
+                    "changed since"
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)

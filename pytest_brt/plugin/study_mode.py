@@ -223,7 +223,7 @@ class StudySession(OurFiles):
         terminalreporter.section("study")
         if self.study.ledger.taken:
             count = self.study.ledger.taken
-            show(terminalreporter, f"{count} results taken from an earlier run")
+            show(terminalreporter, f"{count} result{'s' * (count != 1)} taken from an earlier run")
         for line in self.closing:
             show(terminalreporter, line)
 

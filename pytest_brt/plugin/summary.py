@@ -221,7 +221,7 @@ class Summary:
         parts = {
             "bug tests": sure,
             "tests that fail, perhaps for another reason": possible,
-            "tests that are no use": rest,
+            "other tests that were tried": rest,
         }
         for title, some in parts.items():
             if some:

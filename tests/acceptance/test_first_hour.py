@@ -36,8 +36,8 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "branches/fix/a-right.diff::epr PASSES*",
-            " *1-2 *fix/a-right *4/4 pass*",
-            " *1-2 *fix/c-wrong *3/4 pass*",
+            " *1 *fix/a-right *4/4 pass*",
+            " *2 *fix/c-wrong *3/4 pass*too close to the first to call",
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",
         ]
     )
@@ -52,7 +52,7 @@ def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "again: pytest-brt issue clamp.md -v",
-            "next: 'pytest --rank-fixes DIR' ranks the patches in DIR by these tests; *review*",
+            "next: 'pytest-brt rank DIR' ranks the patches in DIR by these tests; *review*",
         ]
     )
     quiet = project.runpytest_subprocess("-q", "--brt-issue=clamp.md")

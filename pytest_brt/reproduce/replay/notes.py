@@ -42,7 +42,10 @@ def miss_notes(
             "traceback), and what they should give"
         )
         return tuple(notes)
-    notes.append(f"found {len(steps)} statements in {blocks} code blocks and inline")
+    notes.append(
+        f"found {len(steps)} statement{'s' * (len(steps) != 1)} in {blocks} code "
+        f"block{'s' * (blocks != 1)} and inline"
+    )
     missing = sorted({name for seen in steps for name in seen.missing})
     if missing:
         names = ", ".join(missing[:8])
