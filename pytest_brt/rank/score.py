@@ -20,7 +20,7 @@ START = -0.4
 TESTS = 2.3
 #: For making existing tests fail.
 BREAKS = -1.7
-#: For each doubling of the number of changed lines.
+#: For each doubling of the number of changed lines, where no existing test ran.
 LENGTH = -0.2
 
 
@@ -36,7 +36,8 @@ class Facts:
     tests: float
     #: Whether it makes existing tests fail.
     breaks: bool
-    #: Logarithm to base 2 of the lines changed, plus one.
+    #: Logarithm to base 2 of the lines changed, plus one; 0 where existing tests ran: they tell
+    #: better what a long patch may harm.
     length: float
 
     @property
@@ -84,6 +85,8 @@ def length_odds(result: PatchResult) -> float:
 
 
 def _length(result: PatchResult) -> float:
+    if result.guarded is not None and result.guarded.ran:
+        return 0.0
     return math.log2(result.size + 1)
 
 

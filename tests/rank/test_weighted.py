@@ -211,3 +211,16 @@ def test_few_tests_leave_a_wide_interval() -> None:
         return high - low
 
     assert width("p") > width("ppp") > width("pppppp") > 0.15
+
+
+def test_length_counts_only_where_no_existing_test_ran() -> None:
+    def scores(**facts: object) -> list[float | None]:
+        rows = (row("short", "pp", size=2, **facts), row("long", "pp", size=200, **facts))
+        return [rank.score for rank in rank_by_weight(rows, TESTS)]
+
+    short, long = scores(guarded=broken(0, ran=0))
+    assert short is not None
+    assert long is not None
+    assert short > long
+    short, long = scores(guarded=broken(0))
+    assert short == long

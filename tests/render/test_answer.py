@@ -119,7 +119,7 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
     close = rank_by_weight(
         (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
     )
-    assert of_ranking(close).startswith("No patch stands out: b and a are too close to call: b ")
+    assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
     plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
     assert of_ranking(plain) == "No patch stands out: a and b pass the same tests."
 
