@@ -118,11 +118,13 @@ def tree_hash(root: Path) -> str:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Return a pytester in a project with two bugs, two reports and a folder of patches.
 
-    What ranking does beside EPR is switched off: it takes longer than all the rest.
+    What ranking does beside EPR is switched off: it takes longer than all the rest. So is the
+    plugin of Hypothesis, whose import is a tenth of a whole run.
     """
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
     pytester.makeini("[pytest]\nbrt_guard = no\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")

@@ -42,10 +42,12 @@ def commands() -> list[tuple[str, str]]:
         if page.stem in FOLLOWED:
             continue
         for block in BLOCK.finditer(page.read_text("utf-8")):
-            if block["language"] == "sh" and not block["mark"]:
+            if block["language"] in ("sh", "console") and not block["mark"]:
                 lines = block["text"].replace("\\\n", " ").splitlines()
-                found += [(page.name, line) for line in lines if line.startswith("pytest")]
-    return found
+                typed = (line.removeprefix("$ ") for line in lines)
+                found += [(page.name, line) for line in typed if line.startswith("pytest")]
+    # What `test_repair_page` runs, to see what it prints, need not run here too.
+    return [(page, line) for page, line in found if page != "repair.md" or "gguf" in line]
 
 
 def anchors(page: Path) -> set[str]:
@@ -72,7 +74,10 @@ def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -
             (project.path / "fixed.py").write_text(block["text"], "utf-8")
     if "--brt-issue" not in command and "--brt-tests" not in command and "rank" in command:
         project.runpytest_subprocess("--brt-issue=issue.md")
-    if page == "evaluate.md":
+    # Where the reader has a model, a script stands for it.
+    script_of = "replies.txt" if page == "writing-tests.md" else "fixes.txt"
+    typed = command.replace("gguf:MODEL.gguf", f"scripted:{script_of}")
+    if page in ("evaluate.md", "repair.md"):
         make_bugs(project.path, ("clamp",))
         script = re.search(
             r"^````text\n(=== always.*?)^````$",
@@ -87,11 +92,11 @@ def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -
     elif command.startswith("pytest-brt report"):
         record = next(other for where, other in commands() if where == page and "-record" in other)
         project.runpytest_subprocess(*shlex.split(record)[1:])
-    program, *arguments = shlex.split(command)
+    program, *arguments = shlex.split(typed)
     module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
     result = project.run(sys.executable, "-m", module, *arguments)
     assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
-    if page == "writing-tests.md":
+    if page == "writing-tests.md" and typed == command:
         shown = page_text.partition(command)[2].partition("```text\n")[2].partition("```")[0]
         seen = {line.strip() for line in result.stdout.str().splitlines()}
         # How much is read depends on the prompts, how long a path is on the machine.
