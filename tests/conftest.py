@@ -58,7 +58,7 @@ I have interval 1.0.
 0
 ```
 
-The first should be `5`, the second should be `10`.
+`clamp(5, 0, 10)` should be `5`, and `clamp(12, 0, 10)` should be `10`.
 """
 
 MEAN_ISSUE = """\
