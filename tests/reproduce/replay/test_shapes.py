@@ -14,7 +14,6 @@ SHAPES = {
         "```sql\n>>> from pkg import double\n>>> double(2)\n5\n```\n",
         "assert double(2) != 5",
     ),
-    "short prompts": ("```\n>> from pkg import double\n>> double(2)\n5\n```\n", "double(2) != 5"),
     "prompts of PyPy": (
         "```\n>>>> from pkg import double\n>>>> double(2)\n5\n```\n",
         "assert double(2) != 5",
