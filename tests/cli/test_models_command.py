@@ -132,6 +132,7 @@ def test_a_model_in_several_parts(
         call(folder, "info", "big")
 
 
+@needs_llama
 def test_names_default_and_removal(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,6 +158,7 @@ def test_names_default_and_removal(
         call(folder, "remove", str(file))
 
 
+@needs_llama
 def test_the_caches_of_others_are_found_and_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
