@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pytest_brt.execute.layout import LEFT_OUT, is_environment
+from pytest_brt.execute.layout import files_of
 
 #: How names of files end that hold code, or say how it is run.
 CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
@@ -23,9 +23,9 @@ def contents_of(
     without. Files that cannot be read are all alike.
     """
     return {
-        path.relative_to(root).as_posix(): _content(path)
-        for path in files_of(root)
-        if path.name.endswith(endings) and not any(w == path or w in path.parents for w in without)
+        name: _content(root / name)
+        for name in files_of(root)
+        if name.endswith(endings) and {root / name, *(root / name).parents}.isdisjoint(without)
     }
 
 
@@ -41,18 +41,6 @@ def hash_of(contents: Mapping[str, bytes]) -> str:
 def tree_hash(root: Path, *, without: Collection[Path] = ()) -> str:
     """Return the SHA-256 of every path, mode bit and byte below `root`; see `contents_of`."""
     return hash_of(contents_of(root, without=without))
-
-
-def files_of(root: Path) -> Iterator[Path]:
-    """Yield every file and link that a copy of the tree needs, in a fixed order."""
-    for folder, folders, names in os.walk(root):
-        here = Path(folder)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in LEFT_OUT and name != "__pycache__" and not is_environment(here / name)
-        )
-        yield from (here / name for name in sorted(names) if not name.endswith((".pyc", ".pyo")))
 
 
 def _content(path: Path) -> bytes:

@@ -110,5 +110,5 @@ def files_of(root: Path) -> Iterator[str]:
             if name not in LEFT_OUT and name != "__pycache__" and not is_environment(here / name)
         )
         prefix = here.relative_to(root).as_posix()
-        for name in sorted(files):
+        for name in sorted(name for name in files if not name.endswith((".pyc", ".pyo"))):
             yield name if prefix == "." else f"{prefix}/{name}"

@@ -20,8 +20,9 @@ from threading import Lock
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, UsageProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.fingerprint import files_of, tree_hash
+from pytest_brt.execute.fingerprint import tree_hash
 from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.layout import files_of
 from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.scratch import HeldFolder
@@ -140,8 +141,8 @@ def _lost(test: str, node: str) -> TestRun:
 def _archive(root: Path) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
-        for path in files_of(root):
-            archive.add(path, arcname=path.relative_to(root).as_posix(), recursive=False)
+        for name in files_of(root):
+            archive.add(root / name, arcname=name, recursive=False)
     return buffer.getvalue()
 
 
