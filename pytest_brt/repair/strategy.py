@@ -112,7 +112,7 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
 
 
 def run_passerine(index: int, bench: RepairBench) -> Repair:
-    """Carry out one run of Passerine: with a failing test given to it every other time.
+    """Carry out one run of Passerine, with the failing test where the bench has one.
 
     The paper finds that runs with and without one repair different bugs.
 
