@@ -102,6 +102,8 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
 def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
     replies = project.path.parent / "replies.txt"
     replies.write_text(
+        # Which of the tests it is given, rules alone are to say.
+        '=== always if: Copy the words of the report\n{"quote": "", "answer": "no"}\n'
         "=== reply if: What to change\n"
         f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
         "```python\n    return max(low, min(value, high))\n```\n"
