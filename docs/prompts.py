@@ -74,6 +74,29 @@ assert the wrong behaviour" when it was about something else; that a function is
 tests shown are methods; that the words that say what should happen may be those that say what goes
 wrong; and the third question. It also missed code that decides (the operator `isin` of pypika, the
 tokenizer of parso), and found tests of other subjects among those shown. This is still so.
+
+A trial of repairs in the same way, as a study (`--brt-stages repair --brt-strategy replay,libro
+--brt-samples 1 --brt-steps 15 --brt-variants 2`, a context of 4,096 tokens): six bugs drawn by a
+seed, one a project; the hidden tests of one (peewee 1572) could not be run here.
+
+| bug | hidden tests ask for | repairagent, with / without test | passerine, with / without |
+|---|---|---|---|
+| parse 125 | what the report does | right / right | right / right |
+| vulture 413 | what the report does | right / right | right / right |
+| jsonpatch 55 | more than the report | not right / not right | not right / not right |
+| anytree 125 | a new exception class | not right / not right | not right / not right |
+| omegaconf 348 | what the report does | none / wrong | right, not kept / wrong |
+
+A right fix took 2 to 5 steps, the whole trial 122 prompts. The fixes of omegaconf that were right
+broke two existing tests, which the true fix changes. One model answered all runs of a bug one
+after another, so the later ones knew what the earlier ones had found: compare bugs, not columns.
+What it showed to be wrong has been mended: without a failing test no variant of a fix was ever
+kept; long failures left no room for the first step (omegaconf, given the test); how variants
+failed was not told; a kept fix was left out of the next prompt, which did not say that a better
+one starts without it; a fix that nothing tests was said to pass. Still so: with 4,096 tokens code
+that was read is soon left out, and two functions are seldom seen together; places found by
+failing tests put code that formats an error before the code that raises it; the tests that
+passerine names are not always those of the changed code.
 """
 
 #: What each folder's prompts are for, and each file that its name does not explain.
