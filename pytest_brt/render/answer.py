@@ -204,14 +204,24 @@ def _undecided(tried: Sequence[Rank]) -> str:
         if rank.standing is leader.standing and rank.result.patch.name not in leader.copies
     ]
     names = listed([_called(rank) for rank in level])
-    if leader.standing is Standing.TIED:
-        did = f"behave alike in everything that ran: each {does(leader)}"
-    elif len({does(rank) for rank in level}) == 1:
-        did = f"are too close to call: each {does(leader)}"
-    else:
-        each = "; ".join(f"{_called(rank)} {does(rank)}" for rank in level[:3])
-        did = f"are too close to call: {each}"
+    tied = leader.standing is Standing.TIED
+    like = "behave alike in everything that ran" if tied else "are too close to call"
+    did = f"{like}: {_what_each_does(level)}"
     return f"No patch stands out: {names} {did}."
+
+
+def _what_each_does(level: Sequence[Rank]) -> str:
+    """Return what patches do: once where it is the same, but for how many existing tests ran."""
+    if len({does(rank) for rank in level}) == 1:
+        return f"each {does(level[0])}"
+    found = [rank.result.guarded for rank in level if rank.result.guarded]
+    ran = sorted(guarded.ran for guarded in found)
+    passed = {rank.passed for rank in level}
+    broken = len(found) < len(level) or any(guarded.regressions for guarded in found)
+    if len(passed) == 1 and not broken and ran[0]:
+        tests = f"passes {level[0].passed} of {count(level[0].total, 'bug test')}"
+        return f"each {tests} and breaks no existing test ({ran[0]} to {ran[-1]} ran)"
+    return "; ".join(f"{_called(rank)} {does(rank)}" for rank in level[:3])
 
 
 def does(rank: Rank) -> str:

@@ -110,6 +110,18 @@ def test_copies_of_the_best_patch_are_the_same_patch() -> None:
     assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
 
 
+def test_of_patches_alike_it_is_said_how_many_existing_tests_ran_on_each() -> None:
+    rows = (
+        row("a", "pp", guarded=broken(0, ran=28)),
+        row("b", "pp", guarded=broken(0, ran=7)),
+        row("c", "ff", guarded=broken(0)),
+    )
+    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
+        "bug tests and breaks no existing test (7 to 28 ran)."
+    )
+
+
 def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
     tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
     assert of_ranking(tied) == (
