@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
-from pytest_brt.plugin.rerun_command import TYPED
+from pytest_brt.plugin.option_values import TYPED
 
 #: How far the help of an option stands in.
 INDENT = " " * 8

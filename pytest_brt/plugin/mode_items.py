@@ -16,7 +16,7 @@ import pytest
 from _pytest.config.findpaths import determine_setup
 
 from pytest_brt.errors import BrtError
-from pytest_brt.plugin.rerun_command import TYPED
+from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.shown import on_a_line, plain, show
 from pytest_brt.syntax import PARSING
 

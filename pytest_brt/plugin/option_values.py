@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: Set by the front end, which starts pytest with arguments that nobody typed.
+TYPED = "PYTEST_BRT_TYPED"
+
 #: How the names of reports end.
 ENDINGS = (".html", ".md", ".json", ".sarif")
 

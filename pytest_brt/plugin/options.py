@@ -20,8 +20,7 @@ from typing import Any, Literal, TypeVar
 import pytest
 
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
-from pytest_brt.plugin.option_values import Spec, Write
-from pytest_brt.plugin.rerun_command import TYPED
+from pytest_brt.plugin.option_values import TYPED, Spec, Write
 
 N = TypeVar("N", int, float)
 #: The options that say what a run is for.

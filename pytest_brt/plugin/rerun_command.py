@@ -8,8 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-#: Set by the front end, which starts pytest with arguments that nobody typed.
-TYPED = "PYTEST_BRT_TYPED"
+from pytest_brt.plugin.option_values import TYPED
 
 
 def command_again(

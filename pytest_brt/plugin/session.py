@@ -37,10 +37,10 @@ from pytest_brt.plugin.items import (
     Work,
 )
 from pytest_brt.plugin.mode_items import OurFiles
-from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.options import Mode, Options, read_options
 from pytest_brt.plugin.placement import plan_edits
-from pytest_brt.plugin.rerun_command import TYPED, command_again
+from pytest_brt.plugin.rerun_command import command_again
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.render.answer import count
 from pytest_brt.run.futures import Run

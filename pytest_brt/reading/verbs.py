@@ -35,7 +35,7 @@ _EXPECTS = re.compile(
 )
 _RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
 #: Words that name one of several results; of which, only the report's layout could tell.
-_ONE_OF = re.compile(r"\b(?:first|former|second|third|fourth|last|latter)\b", re.IGNORECASE)
+_ONE_OF = re.compile(r"\bthe (?:first|former|second|third|fourth|last|latter)\b", re.IGNORECASE)
 _AND_MORE = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+(?:then\s+)?)", re.IGNORECASE)
 _BUILTIN_TYPES = frozenset(
     {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "complex", "object"}

@@ -414,7 +414,7 @@ def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
         [
             "patches/box.mbox::epr PASSES*",
             "patches/box.mbox::epr-2 FAILS*",
-            "*1-2 *box.mbox *4/4 pass*",
-            "*1-2 *box.mbox#2 *3/4 pass*",
+            "*1 *box.mbox *4/4 pass*",
+            "*2 *box.mbox#2 *3/4 pass*",
         ]
     )

@@ -50,6 +50,8 @@ TABULATE = """\
 {"thought": "Done.", "action": "goal_accomplished", "reason": "the tests pass"}
 """
 SQLPARSE = """\
+=== always if: Copy the words of the report
+{"quote": "", "answer": "no"}
 === reply if: What to change: start after
 {"thought": "t", "action": "change", "changes": "replace 74"}
 ```python

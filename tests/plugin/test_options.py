@@ -8,9 +8,8 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.plugin.option_table import COMMANDS, SPECS
-from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.options import Mode, mode_of, read_options
-from pytest_brt.plugin.rerun_command import TYPED
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:

@@ -5,7 +5,8 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.plugin.rerun_command import TYPED, command_again
+from pytest_brt.plugin.option_values import TYPED
+from pytest_brt.plugin.rerun_command import command_again
 
 
 def test_modules_and_programs() -> None:
