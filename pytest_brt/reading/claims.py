@@ -35,13 +35,6 @@ _FAILS = re.compile(
 )
 
 
-#: What a report calls right is never to be tested as wrong, however seldom that is said.
-_RIGHT = re.compile(
-    r" (?:is|works?|looks?) (?:all |just )?(?:right|correct|fine|ok(?:ay)?|good|as expected)\b",
-    re.IGNORECASE,
-)
-
-
 def claims(
     given: Sentence, known: Collection[str] = (), section: Role = Role.SHOWN
 ) -> tuple[Claim, ...]:
@@ -60,7 +53,7 @@ def claims(
     found += _lone_value(told, codes, section) if not found else []
     runnable = [code for code in codes if is_runnable(code.text)]
     subject = runnable[0].text if runnable else ""
-    found += general_claims(told, subject, found) + _called_right(told, runnable)
+    found += general_claims(told, subject, found)
     return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
 
 
@@ -88,15 +81,6 @@ def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim
             claim = value_claim("", text, role, given)
             found += of_one(claim, given.text, codes, end)
     return found
-
-
-def _called_right(given: Sentence, codes: list[Code]) -> list[Claim]:
-    """Return a claim for each call that is said to be right: "`f(1)` is right, but …"."""
-    return [
-        Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST, sentence=given.text, subject=code.text)
-        for code in codes
-        if _RIGHT.match(given.text, code.end)
-    ]
 
 
 def general_claims(sentence: Sentence, subject: str, found: list[Claim]) -> list[Claim]:

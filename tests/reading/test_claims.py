@@ -99,15 +99,3 @@ def test_english_is_no_value(text: str) -> None:
 def test_any_sentence_is_accepted(text: str) -> None:
     for claim in claims(sentence(text, 1), {"x"}, Role.EXPECTED):
         assert claim.role in Role
-
-
-@pytest.mark.parametrize("said", ["is right", "works fine", "is all right", "looks correct"])
-def test_a_call_that_is_called_right_is(said: str) -> None:
-    assert told(f"`f(1)` {said}, but `f(2)` should return `3`:") == [
-        ("f(2)", "value", "expected", "3"),
-        ("f(1)", "works", "contrast", ""),
-    ]
-
-
-def test_a_call_that_is_not_right_is_not_called_right() -> None:
-    assert not any(role == "contrast" for _, _, role, _ in told("`f(1)` is not right."))
