@@ -97,7 +97,7 @@ def main() -> None:
     with scene(folder, mark, shown) as (words, folders):
         before = [digest(path) for path in (root, *folders)]
         subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
-        limits = Limits(seconds=4.0, start_seconds=20.0)
+        limits = Limits(seconds=7.0, start_seconds=20.0)
         engine = open_engine(subject, sandbox=level, limits=limits)
         targets = [
             TestTarget(
