@@ -9,5 +9,6 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture(autouse=True)
 def nothing_active(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the environment that a developer may have activated: projects would be run with it."""
+    """Hide an activated environment and tox's: a project would run in it, or share its cache."""
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.delenv("TOX_ENV_DIR", raising=False)

@@ -37,9 +37,8 @@ def register(commands: Any) -> None:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    kept, last = find_last_run(arguments.root, RANKED)
+    root, _, last = find_last_run(arguments.root, RANKED)
     one, other = (_named(name, last).result for name in (arguments.one, arguments.other))
-    root = kept.parent.parent.parent
     for line in _text(one.patch, other.patch, root):
         say(line)
     told = [*_bug_tests(one, other, last), *_existing_tests(one, other)]

@@ -93,11 +93,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:
     root = Path(arguments.root).resolve()
+    from pytest_brt.code.ini import cache_dir_of
     from pytest_brt.execute.scratch import HeldFolder
 
     with HeldFolder("pytest-brt-") as scratch:
         ini = scratch / "pytest.ini"
-        ini.write_text(f"[pytest]\ncache_dir = {root}/.pytest_cache\n", encoding="utf-8")
+        ini.write_text(f"[pytest]\ncache_dir = {cache_dir_of(root)}\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
         # What pytest says of itself is about this ini file; our own lines are shown all the same.
         command.append("--no-header")

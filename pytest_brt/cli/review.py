@@ -46,7 +46,7 @@ def register(commands: Any) -> None:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    folder, last = find_last_run(arguments.root, WRITTEN)
+    _, folder, last = find_last_run(arguments.root, WRITTEN)
     tests = [test for some in bug_tests(last.tests) for test in some]
     if not tests:
         raise UsageProblem("the last run found no bug test: there is nothing to review")

@@ -7,6 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import iniconfig
@@ -34,6 +35,8 @@ class PytestIni:
     keys: tuple[str, ...] = ()
     #: The value of the key DJANGO_SETTINGS_MODULE, or "".
     django_settings: str = ""
+    #: The value of the key cache_dir, or "".
+    cache_dir: str = ""
     #: Whether the file cannot be read, so that our runs have to do without it.
     is_broken: bool = False
 
@@ -79,6 +82,22 @@ class PytestIni:
         """
         options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
         return next(filter(None, [*reversed(options), given, self.django_settings]), "")
+
+
+def cache_dir_of(root: Path) -> Path:
+    """Return the folder of pytest's cache for runs of the project at `root`.
+
+    As pytest finds it (https://docs.pytest.org/en/stable/reference/reference.html#confval-cache_dir),
+    but for ``-o cache_dir=…`` on one run's command line, which only that run knows.
+    """
+    ini = read_ini(root)
+    usual = Path(os.environ.get("TOX_ENV_DIR", ""), ".pytest_cache")
+    chosen = str(ini.cache_dir or usual)
+    words = (*ini.addopts, *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")))
+    for before, word in pairwise(words):
+        if before in ("-o", "--override-ini") and word.startswith("cache_dir="):
+            chosen = word.partition("=")[2]
+    return root / os.path.expandvars(Path(chosen).expanduser())
 
 
 def read_ini(root: Path) -> PytestIni:
@@ -129,6 +148,7 @@ def _settings(name: str, section: Mapping[str, object]) -> PytestIni:
         collected=collected,
         keys=tuple(section),
         django_settings=str(section.get("DJANGO_SETTINGS_MODULE", "")).strip(),
+        cache_dir=str(section.get("cache_dir", "")).strip(),
     )
 
 

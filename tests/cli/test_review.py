@@ -30,7 +30,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reviews(folder: Path) -> list[Review]:
-    return [judged.review for judged in find_last_run(str(folder), WRITTEN)[1].tests]
+    return [judged.review for judged in find_last_run(str(folder), WRITTEN)[2].tests]
 
 
 def test_tests_are_listed_with_what_was_said(
@@ -58,6 +58,38 @@ def test_without_an_earlier_run(
     assert main(["diff", "a", "b"]) == 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "text", "variables"),
+    [
+        ("pytest.ini", "[pytest]\ncache_dir = build/cache\n", {}),
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-o cache_dir=build/cache'\n", {}),
+        ("README", "", {"TOX_ENV_DIR": "/", "PYTEST_ADDOPTS": "-o cache_dir=$WHERE/cache"}),
+        ("README", "", {"TOX_ENV_DIR": "{root}/build"}),
+    ],
+)
+@pytest.mark.parametrize("command", ["pytest_brt", "pytest"])
+def test_pytests_cache_is_found_where_the_project_has_it(
+    command: str,
+    file: str,
+    text: str,
+    variables: dict[str, str],
+    project: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project.path.joinpath(file).write_text(text, "utf-8")
+    monkeypatch.setenv("WHERE", "build")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value.replace("{root}", str(project.path)))
+    arguments = ["issue", "clamp.md"] if command == "pytest_brt" else ["--brt-issue=clamp.md"]
+    subprocess.run([sys.executable, "-m", command, *arguments], check=True, stdout=subprocess.PIPE)
+    assert not project.path.joinpath(".pytest_cache").exists()
+    root, folder, last = find_last_run(str(project.path), WRITTEN)
+    assert root == project.path
+    assert project.path / "build" in folder.parents
+    assert last.tests
+
+
 def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text(
@@ -79,7 +111,7 @@ def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> N
     os.close(theirs)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "you accepted 1 and rejected 1, of 2 tests" in done.stdout
-    first, second = find_last_run(".", WRITTEN)[1].tests
+    first, second = find_last_run(".", WRITTEN)[2].tests
     assert (first.review, second.review) == (Review.REJECTED, Review.ACCEPTED)
     assert second.test.name == "test_mine"
     assert second.test.source == "def test_mine():\n    assert 1 == 2\n"
