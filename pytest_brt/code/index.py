@@ -15,13 +15,12 @@ from types import TracebackType
 from typing import Self
 
 from pytest_brt.code.database import connect, refresh
-from pytest_brt.code.entries import Definition, Import, Passage
-from pytest_brt.code.exports import Bindings, Exports, ExportTable
+from pytest_brt.code.entries import Bindings, Definition, Exports, ExportTable, Import, Passage
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.ini import read_ini
+from pytest_brt.code.ini import declared_roots, read_ini
 from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
-from pytest_brt.code.parsing import decode
-from pytest_brt.code.tree import declared_roots, leads_out
+from pytest_brt.code.source import decode
+from pytest_brt.code.tree import leads_out
 from pytest_brt.code.words import stem
 from pytest_brt.errors import StoreProblem
 

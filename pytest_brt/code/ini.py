@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,10 @@ from pytest_brt.code.layout import USUAL, Collected
 #: Options of `addopts` that say how tests are imported and what they need; all others
 #: (selection, parallel runs, coverage, output) are left out of our runs.
 KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
+
+
+#: What reading a file of settings raises.
+_UNREADABLE = (OSError, iniconfig.ParseError, tomllib.TOMLDecodeError, UnicodeDecodeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,40 @@ class PytestIni:
         return next(filter(None, [*reversed(options), given, self.django_settings]), "")
 
 
+def declared_roots(root: Path) -> tuple[str, ...]:
+    """Return the source roots that the settings of pytest and of setuptools name.
+
+    A file that cannot be read as its format declares nothing.
+    """
+    names = [*_roots_of_pyproject(root), *read_ini(root).pythonpath, *_roots_of_setup(root)]
+    roots: dict[str, None] = {}
+    for name in names:
+        clean = os.path.normpath(name.strip()).replace("\\", "/")
+        clean = "" if clean == "." else clean
+        if not clean.startswith(("/", "..")) and (root / clean).is_dir():
+            roots[clean] = None
+    return tuple(roots)
+
+
+def _roots_of_pyproject(root: Path) -> Iterator[str]:
+    keys = ("tool", "setuptools")
+    with contextlib.suppress(*_UNREADABLE):
+        folder = (_toml(root / "pyproject.toml", (*keys, "package-dir")) or {}).get("")
+        yield from [folder] if isinstance(folder, str) else []
+        found = _toml(root / "pyproject.toml", (*keys, "packages", "find")) or {}
+        yield from _words(found.get("where"))
+
+
+def _roots_of_setup(root: Path) -> Iterator[str]:
+    with contextlib.suppress(*_UNREADABLE):
+        options = _cfg(root / "setup.cfg", "options") or {}
+        for line in str(options.get("package_dir", "")).splitlines():
+            package, equals, folder = line.partition("=")
+            if equals and not package.strip():
+                yield folder
+        yield from _words((_cfg(root / "setup.cfg", "options.packages.find") or {}).get("where"))
+
+
 def cache_dir_of(root: Path) -> Path:
     """Return the folder of pytest's cache for runs of the project at `root`.
 
@@ -108,7 +147,7 @@ def read_ini(root: Path) -> PytestIni:
     """
     try:
         return _read(root)
-    except (OSError, iniconfig.ParseError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         return PytestIni(is_broken=True)
 
 

@@ -1,4 +1,4 @@
-"""Finds definitions by words of their names and code: rare words say more than usual ones.
+"""Finds definitions by words of their names and code, and calls by the name of what is called.
 
 Of what is looked for, a whole identifier counts more than its parts, a name more than what stands
 in a body, and words on one line more than words that are far apart. What has all of them comes
@@ -7,6 +7,7 @@ first.
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +16,12 @@ from dataclasses import dataclass, replace
 from rapidfuzz import fuzz
 
 from pytest_brt.code.entries import Definition
-from pytest_brt.code.facts import DefinitionKind, LocalDefinition
+from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_path
-from pytest_brt.code.reading import read_facts
 from pytest_brt.code.relevance import files_about
 from pytest_brt.code.words import split_identifier, stem, terms_of
+from pytest_brt.syntax import called_name, parse
 
 #: Parts of identifiers that are shorter are everywhere.
 _SHORTEST = 3
@@ -260,3 +261,57 @@ def _worth(
     if query.in_names(word, names):
         return _NAME
     return _BODY if word in body else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A place where something of some name is called."""
+
+    path: str
+    line: int
+    #: The source of the call, on one line.
+    text: str
+    #: Qualified name of the function around it, or "".
+    caller: str
+
+
+def find_calls(name: str, index: Index, *, path: str = "", limit: int = 200) -> tuple[Call, ...]:
+    """Return the calls of anything called `name` (``name(…)``, ``x.name(…)``).
+
+    Args:
+        name: a simple name.
+        index: knows which files have the word.
+        path: only within this file.
+        limit: how many at most; the product's come before the tests'.
+    """
+    files = [path] if path else sorted(index.files_with(name), key=lambda p: (is_test_path(p), p))
+    found: list[Call] = []
+    for file in files:
+        found.extend(_calls_in(file, name, index))
+        if len(found) >= limit:
+            break
+    return tuple(found[:limit])
+
+
+def _calls_in(path: str, name: str, index: Index) -> list[Call]:
+    try:
+        text = index.source(path)
+        if f"{name}(" not in text and f"{name} (" not in text:
+            return []
+        tree = parse(text)
+    except (OSError, SyntaxError):
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called_name(node) == name:
+            around = index.definition_at(path, node.lineno)
+            source = ast.get_source_segment(text, node) or ast.unparse(node)
+            found.append(
+                Call(
+                    path=path,
+                    line=node.lineno,
+                    text=" ".join(source.split()),
+                    caller=around.qualname if around else "",
+                )
+            )
+    return sorted(found, key=lambda call: call.line)

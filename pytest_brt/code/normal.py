@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from pytest_brt.code.locals import rename_locals
-from pytest_brt.code.parsing import decode
+from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
 from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import FileChange

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import libcst as cst
 from libcst import matchers
 
-from pytest_brt.code.edits import read_test
 from pytest_brt.code.header import NeededImport, Statement
 from pytest_brt.code.scope import undefined_names
-from pytest_brt.code.source import SourceText, parse_source, read_module
+from pytest_brt.code.source import SourceText, parse_source, read_module, read_test
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
 

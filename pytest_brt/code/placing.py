@@ -1,4 +1,4 @@
-"""Puts a test that stands alone into an existing test file.
+"""Puts a test that stands alone into an existing test file, with what it needs around it.
 
 Nothing that is in the file changes: what is put in can be taken out again and leaves the
 original, byte for byte. Placing the same test twice changes nothing the second time.
@@ -6,19 +6,21 @@ original, byte for byte. Placing the same test twice changes nothing the second 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import libcst as cst
 from libcst import matchers
 
-from pytest_brt.code.edits import Edit, Placement
-from pytest_brt.code.header import BLANK, Statement, add_needed_imports
+from pytest_brt.code.entries import import_statement
+from pytest_brt.code.header import BLANK, NeededImport, Statement, add_needed_imports
 from pytest_brt.code.methods import add_self, camel_case, indented, prepend, to_unittest
-from pytest_brt.code.needs import Needs, is_same, plan_needs
-from pytest_brt.code.pieces import Piece, statements_of, take_apart
+from pytest_brt.code.pieces import Piece, Pieces, statements_of, take_apart
 from pytest_brt.code.scope import bound_names
 from pytest_brt.code.source import (
+    Edit,
+    Placement,
     SourceText,
     is_insertion,
     parse_source,
@@ -27,11 +29,100 @@ from pytest_brt.code.source import (
 )
 from pytest_brt.code.style import HostClass, HostStyle, best_class, style_of
 from pytest_brt.errors import EditProblem
+from pytest_brt.syntax import parse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """The surroundings of a test, divided up."""
+
+    #: Imports for the top of the file.
+    imports: tuple[NeededImport, ...]
+    #: Helpers for the top level of the file.
+    top: tuple[Piece, ...]
+    #: For the body of each test, in order: the names in it, and the code.
+    local: tuple[tuple[frozenset[str], str], ...]
+
+    def local_for(self, piece: Piece) -> tuple[str, ...]:
+        """Return the statements that the test `piece` has to start with."""
+        return tuple(
+            code
+            for names, code in self.local
+            # An import is needed where its name is used, a statement everywhere.
+            if not names or names & self._reach(piece)
+        )
+
+    def _reach(self, piece: Piece) -> frozenset[str]:
+        """Return the names used by `piece` and by the local code that comes with it."""
+        reach = set(piece.names)
+        for names, code in self.local:
+            if not names or names & reach:
+                reach.update(n.id for n in ast.walk(parse(code)) if isinstance(n, ast.Name))
+        return frozenset(reach)
+
+
+def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
+    """Return where imports, helpers and statements of a test module go in the file `text`.
+
+    To the top what is free there, or there already with the same meaning; into the test what
+    is not, what depends on that, and all plain statements.
+    """
+    taken = bound_names(text)
+    present = set(_imports_of(tree))
+    clashing = [i for i in pieces.imports if i[2] in taken and i not in present]
+    moved = {item[2] for item in clashing}
+    local: list[tuple[frozenset[str], str]] = [
+        (frozenset({item[2]}), import_statement(*item) + "\n") for item in clashing
+    ]
+    top: list[Piece] = []
+    for piece in pieces.pieces:
+        if piece.test:
+            continue
+        if not piece.name:
+            local.append((frozenset(), piece.text))
+            moved |= piece.names
+            continue
+        known = [n for n in tree.body if getattr(n, "name", "") == piece.name]
+        if any(ast.dump(n) == ast.dump(parse(piece.text).body[0]) for n in known):
+            continue
+        if piece.name in taken or piece.names & moved:
+            local.append((frozenset({piece.name}), piece.text))
+            moved.add(piece.name)
+        else:
+            top.append(piece)
+    imports = tuple(i for i in pieces.imports if i not in clashing and i not in present)
+    return Needs(imports=imports, top=tuple(top), local=tuple(local))
+
+
+def _imports_of(tree: ast.Module) -> list[NeededImport]:
+    found: list[NeededImport] = []
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found += [(a.name, "", a.asname or a.name.partition(".")[0]) for a in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found += [(node.module or "", a.name, a.asname or a.name) for a in node.names]
+    return found
+
+
+def is_same(known: str, code: str) -> bool:
+    """Return whether `known` is the test `code`, its name and marks of waiting aside."""
+    return _bare(known) == _bare(code)
+
+
+def _bare(code: str) -> tuple[str, ...]:
+    (node,) = parse(code).body
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    decorators = [d for d in node.decorator_list if "mark.xfail" not in ast.unparse(d)]
+    parts: list[ast.AST] = [*decorators, *node.body]
+    if not isinstance(node, ast.ClassDef):
+        parts.append(node.args)
+    return (type(node).__name__, *map(ast.dump, parts))
+
 
 _MAIN = matchers.If(test=matchers.Comparison(left=matchers.Name("__name__")))
 
 
-def place(source: str, path: str, host: bytes, *, style: HostStyle | None = None) -> Placement:
+def place(source: str, path: str, host: bytes) -> Placement:
     """Return the tests of module `source` put into the file `path`, whose content is `host`.
 
     A function joins the functions, or becomes a method of the class that fits best when the
@@ -43,7 +134,6 @@ def place(source: str, path: str, host: bytes, *, style: HostStyle | None = None
         source: a module that stands alone: imports, statements, helpers and tests.
         path: of the file, relative to the project.
         host: its content.
-        style: how its tests are written; read off the file when None.
 
     Raises:
         EditProblem: one of the two is not Python, or they cannot be joined.
@@ -52,8 +142,7 @@ def place(source: str, path: str, host: bytes, *, style: HostStyle | None = None
     tree = parse_source(target)
     module = read_module(target)
     pieces = take_apart(source, target.newline)
-    if style is None:
-        style = style_of(target.text.replace("\r\n", "\n"))
+    style = style_of(target.text.replace("\r\n", "\n"))
     plan = plan_needs(pieces, target.text, tree)
     taken = bound_names(target.text) | {piece.name for piece in plan.top}
     nodes = []

@@ -1,9 +1,10 @@
-"""Python files that are edited: their bytes, and what `ast` and libcst make of them."""
+"""Python files that are read and edited: their bytes, text, syntax and changes."""
 
 from __future__ import annotations
 
 import ast
 import codecs
+import difflib
 import io
 import tokenize
 from dataclasses import dataclass
@@ -11,9 +12,23 @@ from typing import TYPE_CHECKING
 
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
+from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
     import libcst as cst
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a Python file: PEP 263 encoding, newlines normalised.
+
+    Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,3 +120,89 @@ def is_insertion(before: str, after: str) -> bool:
         end += 1
     rest = iter(after[start : len(after) - end])
     return all(letter in rest for letter in before[start : len(before) - end])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A change of one file."""
+
+    path: str
+    #: None when there was no such file.
+    before: bytes | None
+    after: bytes
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """Return the change as git shows it; "" when there is none."""
+        if not self.changes:
+            return ""
+        old = _lines(self.before or b"")
+        new = _lines(self.after)
+        before = "/dev/null" if self.before is None else f"a/{self.path}"
+        head = f"diff --git a/{self.path} b/{self.path}\n"
+        head += "new file mode 100644\n" if self.before is None else ""
+        body = difflib.unified_diff(old, new, before, f"b/{self.path}")
+        return head + "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in body
+        )
+
+    def change(self) -> FileChange:
+        """Return the change as a tree takes it."""
+        return FileChange(path=self.path, content=self.after)
+
+
+def _lines(data: bytes) -> list[str]:
+    text = data.decode("utf-8", "surrogateescape")
+    return [line + "\n" for line in text.split("\n")[:-1]] + (
+        [text.rpartition("\n")[2]] if not text.endswith("\n") and text else []
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A test that was given its place."""
+
+    edit: Edit
+    #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
+    nodes: tuple[str, ...]
+
+
+def new_file(source: str, path: str) -> Placement:
+    """Return the test module `source` as a file of its own.
+
+    Raises:
+        EditProblem: it is not Python, has no test in it, or imports relatively.
+    """
+    nodes = read_test(source)[1]
+    text = source if source.endswith("\n") else f"{source}\n"
+    return Placement(edit=Edit(path=path, before=None, after=text.encode()), nodes=nodes)
+
+
+def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:
+    """Return a test module that stands alone, and the names of its tests.
+
+    Raises:
+        EditProblem: it is not Python, has no test in it, or imports relatively.
+    """
+    module = read_source("the new test", source.encode("utf-8", "surrogatepass"))
+    body = parse_source(module).body
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            raise EditProblem(
+                f"the new test imports from {'.' * node.level + (node.module or '')!r}"
+                " (a test that stands alone needs the whole name)"
+            )
+    tests = tuple(
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and node.name.startswith("Test" if isinstance(node, ast.ClassDef) else "test")
+    )
+    if not tests:
+        raise EditProblem("the new test has no function called test_… (give it one)")
+    return module, tests

@@ -44,16 +44,8 @@ class HostStyle:
 
     form: HostForm
     classes: tuple[HostClass, ...]
-    #: Names of the test functions outside of classes.
-    functions: tuple[str, ...]
-    #: Fixtures that a test of this file can ask for, pytest's own included.
-    fixtures: frozenset[str]
-    #: Test names are testThing rather than test_thing.
-    camel_case: bool
     #: What a plain check looks like: "assert" or "self.assertEqual".
     assertion: str
-    #: How an expected exception is written, as in "pytest.raises" or "raises", or "".
-    raises: str
 
 
 #: Fixtures that come with pytest itself (docs: "Fixtures reference", "Built-in fixtures").
@@ -65,7 +57,7 @@ PYTEST_FIXTURES = frozenset(
 )
 
 
-def style_of(source: str, fixtures: frozenset[str] = PYTEST_FIXTURES) -> HostStyle:
+def style_of(source: str) -> HostStyle:
     """Return the style of a test file with the text `source`.
 
     Raises:
@@ -74,15 +66,8 @@ def style_of(source: str, fixtures: frozenset[str] = PYTEST_FIXTURES) -> HostSty
     tree = parse(source)
     classes = tuple(_classes(tree))
     functions = tuple(n.name for n in _functions(tree.body) if n.name.startswith("test"))
-    return HostStyle(
-        form=_form(classes, functions),
-        classes=classes,
-        functions=functions,
-        fixtures=fixtures,
-        camel_case=_is_camel_case([*functions, *(t for c in classes for t in c.tests)]),
-        assertion=_assertion(source),
-        raises=_raises(tree),
-    )
+    form = _form(classes, functions)
+    return HostStyle(form=form, classes=classes, assertion=_assertion(source))
 
 
 def best_class(style: HostStyle, source: str) -> HostClass | None:
@@ -140,27 +125,12 @@ def _classes(tree: ast.Module) -> Iterator[HostClass]:
             yield HostClass(name=node.name, unittest=is_unittest, line=node.lineno, tests=tests)
 
 
-def _is_camel_case(names: list[str]) -> bool:
-    camel = sum(1 for name in names if re.match(r"test[A-Z]", name))
-    return camel * 2 > len(names)
-
-
 def _assertion(source: str) -> str:
     plain = len(re.findall(r"^\s+assert\b", source, re.M))
     methods = Counter(re.findall(r"\bself\.assert\w+", source))
     if sum(methods.values()) <= plain:
         return "assert"
     return "self.assertEqual" if "self.assertEqual" in methods else methods.most_common(1)[0][0]
-
-
-def _raises(tree: ast.Module) -> str:
-    counts: Counter[str] = Counter()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            if re.search(r"(?:^|\.)(?:raises|assertRaises)$", name):
-                counts[name] += 1
-    return min(counts, key=lambda name: (-counts[name], name), default="")
 
 
 def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:

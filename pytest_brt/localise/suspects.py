@@ -16,7 +16,7 @@ from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.relevance import Relevance, relevance
-from pytest_brt.code.trace.read import place_frames, read_tracebacks
+from pytest_brt.code.traces import place_frames, read_tracebacks
 from pytest_brt.code.words import terms_of
 from pytest_brt.localise.query import query_of
 from pytest_brt.types import Frame, Issue

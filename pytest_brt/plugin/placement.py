@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.code.edits import Edit, Placement, new_file
+from pytest_brt.code.source import Edit, Placement, new_file
 from pytest_brt.errors import EditProblem
 from pytest_brt.plugin.inputs import given_test_file
 from pytest_brt.plugin.option_values import Write

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.code.edits import Edit
+from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder

@@ -11,7 +11,7 @@ from itertools import chain, dropwhile, groupby
 
 import pytest
 
-from pytest_brt.code.edits import Edit
+from pytest_brt.code.source import Edit
 from pytest_brt.execute.launch import weaknesses
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.option_values import Write

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.reading import read_facts
+from pytest_brt.code.facts import DefinitionKind, read_facts
 from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.errors import FixProblem

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_brt.code.parsing import decode
+from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget

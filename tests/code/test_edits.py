@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.code.edits import Edit, new_file
 from pytest_brt.code.placing import place
-from pytest_brt.code.source import is_insertion
+from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.errors import EditProblem
 
 TEST = """\

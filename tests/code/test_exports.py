@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pytest_brt.code.entries import Import
-from pytest_brt.code.exports import Bindings, ExportTable, submodules
+from pytest_brt.code.entries import Bindings, ExportTable, Import, submodules
 from pytest_brt.code.layout import find_layout
 
 

@@ -115,51 +115,38 @@ def test_tokens() -> None:
     assert code_tokens("f(x1, 'a b') + 2.5") == {"f", "x1", "'a b'", "2.5"}
 
 
-def read_style(path: str, index: Index) -> HostStyle:
-    return style_of(index.source(path), fixtures_in_scope(path, index))
-
-
 def test_style_of_functions(index: Index) -> None:
-    style = read_style("tests/test_text.py", index)
-    assert (style.form, style.functions, style.classes) == (
-        HostForm.FUNCTIONS,
-        ("test_render",),
-        (),
-    )
-    assert (style.assertion, style.raises, style.camel_case) == ("assert", "raises", False)
-    assert "shape" in style.fixtures
-    assert "disk" not in style.fixtures
-    assert "tmp_path" in style.fixtures
+    style = style_of(index.source("tests/test_text.py"))
+    assert (style.form, style.classes, style.assertion) == (HostForm.FUNCTIONS, (), "assert")
     assert best_class(style, "def test_render_more(): ...") is None
 
 
 def test_style_of_classes(index: Index) -> None:
-    style = read_style("tests/test_io.py", index)
+    style = style_of(index.source("tests/test_io.py"))
     assert style.form is HostForm.CLASSES
-    assert "disk" in style.fixtures
-    assert "_disk" not in style.fixtures
     assert chosen(style, "def test_save_twice(): save()") == "TestSave"
     assert chosen(style, "def test_load_twice(): load()") == "TestLoad"
 
 
 def test_style_of_unittest(index: Index) -> None:
-    style = read_style("tests/test_old.py", index)
-    assert style.form is HostForm.UNITTEST
+    style = style_of(index.source("tests/test_old.py"))
+    assert (style.form, style.assertion) == (HostForm.UNITTEST, "self.assertEqual")
     assert [(c.name, c.unittest, c.tests) for c in style.classes] == [
         ("ParserTests", True, ("testNumbers",)),
         ("PrinterTests", True, ("testColour",)),
     ]
-    assert (style.camel_case, style.assertion, style.raises) == (
-        True,
-        "self.assertEqual",
-        "self.assertRaises",
-    )
     assert chosen(style, "def test_printer(): show(2)") == "PrinterTests"
 
 
-def test_broken_files_are_told(index: Index) -> None:
-    with pytest.raises(SyntaxError):
-        read_style("tests/broken_test.py", index)
+def test_fixtures_in_scope(index: Index) -> None:
+    in_text = fixtures_in_scope("tests/test_text.py", index)
+    assert {"shape", "tmp_path"} <= in_text
+    assert "disk" not in in_text
+    in_io = fixtures_in_scope("tests/test_io.py", index)
+    assert "disk" in in_io
+    assert "_disk" not in in_io
+    # A file that is no Python is pytest's to tell.
+    assert "shape" in fixtures_in_scope("tests/broken_test.py", index)
     assert "shape" in fixtures_in_scope("tests/new/test_x.py", index)
 
 

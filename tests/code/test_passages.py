@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.passages import FIELDS, LocalPassage, read_passages
-from pytest_brt.code.reading import read_facts
+from pytest_brt.code.database import FIELDS, LocalPassage, read_passages
+from pytest_brt.code.facts import read_facts
 from pytest_brt.code.words import Splitter
 
 MODULE = '''\

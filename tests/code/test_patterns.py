@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.patterns import scan
-from pytest_brt.code.reading import read_facts
+from pytest_brt.code.facts import read_facts, scan
 
 
 def test_other_syntax_is_read_with_patterns() -> None:

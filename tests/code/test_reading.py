@@ -5,8 +5,7 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.reading import read_facts
+from pytest_brt.code.facts import DefinitionKind, read_facts
 
 MODULE = textwrap.dedent(
     '''\

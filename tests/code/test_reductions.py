@@ -5,8 +5,7 @@ import copy
 
 import pytest
 
-from pytest_brt.code.kept import mark
-from pytest_brt.code.reductions import Finder, single_statements, statement_runs, unwrapped
+from pytest_brt.code.shrink import Finder, mark, single_statements, statement_runs, unwrapped
 from pytest_brt.syntax import parse
 
 

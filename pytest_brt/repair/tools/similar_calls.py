@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.code.calls import find_calls
+from pytest_brt.code.lookup import find_calls
 from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.repair.site import Site

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pytest_brt.code.edits import Edit, new_file
 from pytest_brt.code.layout import USUAL
+from pytest_brt.code.source import Edit, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.dialogue.action import Action

@@ -1,11 +1,54 @@
-"""The end of a traceback: the line that names the exception, and the lines of its message."""
+"""The lines of a pasted traceback: what marks its begin and end, and what its last one says."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pytest_brt.code.trace.marks import CHAIN, FRAME, HEADER, PROMPT, without_margin
+from pytest_brt.types import Raised
+
+#: Colours.
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+HEADER = re.compile(r"Traceback \((?:most recent call last|innermost last)\)\s*:?")
+#: Path, line and, where it is told, function.
+FRAME = re.compile(r"""^\s*File ["'](.+?)["'], line (\d+)(?:, in (.+?))?\s*$""")
+#: Between two exceptions of a chain.
+CHAIN = re.compile(
+    r"^\W*(?:The above exception was the direct cause of|During handling of the above exception)"
+)
+#: The reporter goes on with something else.
+PROMPT = re.compile(r"^\s*(?:>>>|\.\.\. |In \[|Out\[|```|~~~\w*\s*$|\$ )")
+
+
+def without_margin(prefix: str, line: str) -> str:
+    """Return `line` without what stood in front of the header: indentation, quote, margin."""
+    margin = re.match(r"[\s>|+-]*", prefix)
+    if prefix and line.startswith(prefix):
+        return line[len(prefix) :]
+    if margin and margin.group() == prefix:
+        # "  + Exception Group Traceback" is followed by "  | ..." lines.
+        other = re.match(rf"[\s>|+-]{{{len(prefix)}}}", line)
+        if other:
+            return line[len(prefix) :]
+        return line.lstrip() if not line.strip(" >|+-") else line
+    group = re.match(r"\s*[|+] ", line)
+    return line[group.end() :] if group and "Group" in prefix else line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastedTrace:
+    """One exception with its stack, as found in a text.
+
+    A chain of exceptions is several of them, in the order of the text: the last one is what
+    the program ended with.
+    """
+
+    raised: Raised
+    #: 1-based first and last line in the text.
+    line: int
+    end_line: int
+
 
 _EXCEPTION = re.compile(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\s*:(?:\s(.*))?)?$")
 _LOWER_EXCEPTION = re.compile(r"^((?:[A-Za-z_]\w*\.)*(?!else|try|finally)[a-z_]\w*): (.+)$")

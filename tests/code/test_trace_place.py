@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from pytest_brt.code.layout import TreePaths, find_layout
-from pytest_brt.code.trace.read import place_frames
-from tests.code.trace.texts import only
+from pytest_brt.code.traces import place_frames
+from tests.code.trace_texts import only
 
 FILES = [
     "pkg/__init__.py",

@@ -5,8 +5,8 @@ import traceback
 
 import pytest
 
-from pytest_brt.code.trace.read import read_tracebacks
-from tests.code.trace.texts import only
+from pytest_brt.code.traces import read_tracebacks
+from tests.code.trace_texts import only
 
 
 def test_plain() -> None:

@@ -6,7 +6,7 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.trace.read import read_tracebacks
+from pytest_brt.code.traces import read_tracebacks
 
 
 def test_chain() -> None:

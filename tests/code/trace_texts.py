@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import textwrap
 
-from pytest_brt.code.trace.pasted import PastedTrace
-from pytest_brt.code.trace.read import read_tracebacks
+from pytest_brt.code.trace_lines import PastedTrace
+from pytest_brt.code.traces import read_tracebacks
 
 
 def only(text: str) -> PastedTrace:

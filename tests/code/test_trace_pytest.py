@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.code.trace.texts import only
+from tests.code.trace_texts import only
 
 
 def test_pytest_long() -> None:
