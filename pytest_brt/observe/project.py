@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.layout import is_ignored_folder, is_test_path
+from pytest_brt.code.scope import names_of
 from pytest_brt.execute.subject import Subject
 from pytest_brt.reading.mend import parses
-from pytest_brt.reading.names import names_of
 from pytest_brt.syntax import parse
 
 _DOCS = (".rst", ".md", ".txt")

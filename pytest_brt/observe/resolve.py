@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from pytest_brt.code.scope import names_of
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Program
 from pytest_brt.observe.project import Bindings, find_bindings, main_packages
-from pytest_brt.reading.names import names_of
 
 #: Modules whose names people use without saying where they are from.
 _COMMON = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from pytest_brt.code.scope import Names, names_of
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.observation import Observed, Program
 from pytest_brt.observe.resolve import Resolver
-from pytest_brt.reading.names import Names, names_of
 from pytest_brt.reading.steps import Script, Step
 from pytest_brt.syntax import parse
 

@@ -1,13 +1,16 @@
-"""A result and what it is compared with → the lines of a test that compare them."""
+"""A result and what it is compared with → the lines of a test that compare them, and its texts."""
 
 from __future__ import annotations
 
 import ast
+import re
+import textwrap
 
 from pytest_brt.observe.display import Display, Form
-from pytest_brt.oracle.write import literal
 from pytest_brt.syntax import parse
 
+#: Of a line of a test.
+WIDTH = 96
 #: Types of what is compared by identity; "" is not known.
 _SINGLETONS = frozenset({"", "bool", "NoneType"})
 
@@ -61,3 +64,54 @@ def _grouped(expression: str) -> str:
         ):
             return f"({expression})"
     return expression
+
+
+def docstring(sentence: str) -> list[str]:
+    """Return the lines of a test's docstring, indented."""
+    # Of characters that cannot be seen, some cannot stand in source at all.
+    seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
+    text = seen.replace("\\", "\\\\").replace('"""', "'''").strip()
+    if text.endswith('"'):
+        text += " "
+    if len(text) > 400:
+        text = text[:400].rsplit(" ", 1)[0].rstrip("\\") + " …"
+    if len(text) <= WIDTH - 10:
+        return [f'    """{text}"""']
+    # Several blanks are part of a value that is quoted, and no place to break a line.
+    whole = re.sub(" {2,}", lambda blanks: "\0" * len(blanks[0]), text)
+    wrapped = textwrap.wrap(whole, WIDTH - 7, break_long_words=False, break_on_hyphens=False)
+    first, *rest = (line.replace("\0", " ") for line in wrapped)
+    return [f'    """{first}', *(f"    {line}" for line in rest), '    """']
+
+
+def one_line(text: str) -> str:
+    r"""Return `text` on one line, with the blanks inside its lines as they are.
+
+    >>> one_line("f(\n    'a  b')\n")
+    "f( 'a  b')"
+    """
+    return re.sub(r"\s*\n\s*", " ", text.strip())
+
+
+def literal(text: str) -> str:
+    """Return a Python string literal for `text`; several lines as adjacent literals.
+
+    >>> literal("a")
+    '"a"'
+    """
+    if "\n" not in text or len(text) <= 60:
+        return quoted(text)
+    return "(\n" + "\n".join(f"    {part}" for part in pieces(text)) + "\n)"
+
+
+def pieces(text: str) -> list[str]:
+    """Return one string literal per line of `text`."""
+    lines = text.split("\n")
+    parts = [quoted(line + "\n") for line in lines[:-1]]
+    return [*parts, quoted(lines[-1])] if lines[-1] else parts
+
+
+def quoted(text: str) -> str:
+    """Return a string literal in double quotes, unless that needs more backslashes."""
+    plain = repr(text)
+    return plain if '"' in text or plain[0] == '"' else f'"{plain[1:-1]}"'

@@ -7,15 +7,46 @@ import io
 import re
 import textwrap
 import tokenize
+from dataclasses import dataclass
 from itertools import pairwise
 
+from pytest_brt.code.scope import names_of, needed
 from pytest_brt.observe.watch import Replayed, Seen
-from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.assertion import WIDTH, docstring
 from pytest_brt.reading.mend import parses
-from pytest_brt.reading.names import names_of, needed
 from pytest_brt.syntax import parse
+from pytest_brt.types import OracleKind, Raised
 
-_WIDTH = 96
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a rule wants tested."""
+
+    kind: OracleKind
+    #: Index of the statement it is about; None when it is about a command.
+    index: int | None
+    #: Lines of the test after its set-up.
+    body: tuple[str, ...]
+    #: One sentence for the docstring.
+    sentence: str
+    #: Probability that it is F→P, by the rule and what the report says, in 0..1.
+    score: float
+    #: Few words each: why the score is what it is.
+    reasons: tuple[str, ...] = ()
+    #: What the failure must look like on the buggy tree; None for a failed assertion.
+    expects: Raised | None = None
+    #: Fixtures the test asks for.
+    fixtures: tuple[str, ...] = ()
+    #: Modules the body needs besides what its names resolve to.
+    imports: tuple[str, ...] = ()
+    #: Run every earlier statement first, not only those it depends on.
+    whole: bool = False
+    #: What the report says to the contrary; such a test is shown to nobody as a candidate.
+    against: str = ""
+    #: Has to do with the name of the test: the function at fault.
+    about: str = ""
+
+
 #: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
 _TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
 _SMALL = frozenset(
@@ -248,7 +279,7 @@ def tidy(source: str) -> str:
         "#" not in source
         and '"""' not in source
         and "'''" not in source
-        and all(len(line) <= _WIDTH for line in source.split("\n"))
+        and all(len(line) <= WIDTH for line in source.split("\n"))
     ):
         return source.strip()
     return plain
@@ -313,58 +344,7 @@ def _imports(lines: list[str], body: str) -> str:
 
 def _from(module_path: str, names: list[str]) -> list[str]:
     line = f"from {module_path} import {', '.join(names)}"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return [line]
-    wrapped = textwrap.wrap(", ".join(names) + ",", _WIDTH - 4)
+    wrapped = textwrap.wrap(", ".join(names) + ",", WIDTH - 4)
     return [f"from {module_path} import (", *(f"    {part}" for part in wrapped), ")"]
-
-
-def docstring(sentence: str) -> list[str]:
-    """Return the lines of a test's docstring, indented."""
-    # Of characters that cannot be seen, some cannot stand in source at all.
-    seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
-    text = seen.replace("\\", "\\\\").replace('"""', "'''").strip()
-    if text.endswith('"'):
-        text += " "
-    if len(text) > 400:
-        text = text[:400].rsplit(" ", 1)[0].rstrip("\\") + " …"
-    if len(text) <= _WIDTH - 10:
-        return [f'    """{text}"""']
-    # Several blanks are part of a value that is quoted, and no place to break a line.
-    whole = re.sub(" {2,}", lambda blanks: "\0" * len(blanks[0]), text)
-    wrapped = textwrap.wrap(whole, _WIDTH - 7, break_long_words=False, break_on_hyphens=False)
-    first, *rest = (line.replace("\0", " ") for line in wrapped)
-    return [f'    """{first}', *(f"    {line}" for line in rest), '    """']
-
-
-def one_line(text: str) -> str:
-    r"""Return `text` on one line, with the blanks inside its lines as they are.
-
-    >>> one_line("f(\n    'a  b')\n")
-    "f( 'a  b')"
-    """
-    return re.sub(r"\s*\n\s*", " ", text.strip())
-
-
-def literal(text: str) -> str:
-    """Return a Python string literal for `text`; several lines as adjacent literals.
-
-    >>> literal("a")
-    '"a"'
-    """
-    if "\n" not in text or len(text) <= 60:
-        return quoted(text)
-    return "(\n" + "\n".join(f"    {part}" for part in pieces(text)) + "\n)"
-
-
-def pieces(text: str) -> list[str]:
-    """Return one string literal per line of `text`."""
-    lines = text.split("\n")
-    parts = [quoted(line + "\n") for line in lines[:-1]]
-    return [*parts, quoted(lines[-1])] if lines[-1] else parts
-
-
-def quoted(text: str) -> str:
-    """Return a string literal in double quotes, unless that needs more backslashes."""
-    plain = repr(text)
-    return plain if '"' in text or plain[0] == '"' else f'"{plain[1:-1]}"'

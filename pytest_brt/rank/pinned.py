@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from pytest_brt.guard.suite import ExistingTest
-from pytest_brt.oracle.polarity import pinned
+from pytest_brt.oracle.asked import pinned
 from pytest_brt.syntax import called_name, called_names, parse
 from pytest_brt.types import JudgedTest, OracleKind, Raised
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from pytest_brt.issue.prose import sentences
 from pytest_brt.issue.sessions import read_shell
+from pytest_brt.reading.lexicon import role_of
 from pytest_brt.reading.mend import parses
-from pytest_brt.reading.roles import role_of
+from pytest_brt.reading.progress import Stretch, walk
 from pytest_brt.reading.steps import Role
-from pytest_brt.reading.walk import Stretch, walk
 from pytest_brt.types import Block, BlockKind, Issue
 
 #: The name of a file that a report may show.

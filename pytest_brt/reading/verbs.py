@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from pytest_brt.issue.prose import Sentence
-from pytest_brt.reading.lexicon import ADVERBS
+from pytest_brt.reading.lexicon import ADVERBS, role_of
 from pytest_brt.reading.mentions import (
     EXCEPTION,
     Code,
@@ -14,7 +14,6 @@ from pytest_brt.reading.mentions import (
     is_runnable,
     object_at,
 )
-from pytest_brt.reading.roles import role_of
 from pytest_brt.reading.steps import Claim, Role, raises_claim, value_claim
 
 _VERB = re.compile(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.oracle.about import is_about_python
+from pytest_brt.oracle.asked import is_about_python
 
 
 def at_the_end(source: str) -> bool:

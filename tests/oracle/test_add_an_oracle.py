@@ -21,7 +21,7 @@ RULE = '''\
 import re
 
 from pytest_brt.observe.display import displays
-from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.write import Draft
 from pytest_brt.types import OracleKind
 
 _TYPE = re.compile(r"should return an? `(?P<type>str|int|float|list)`")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.oracle.polarity import pinned
+from pytest_brt.oracle.asked import pinned
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.reading.names import names_of, needed
+from pytest_brt.code.scope import names_of, needed
 
 
 @pytest.mark.parametrize(

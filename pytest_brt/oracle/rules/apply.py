@@ -1,18 +1,19 @@
-"""All rules on one report."""
+"""All rules on one report, and what the report itself says against their drafts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pytest_brt.oracle.draft import Draft
-from pytest_brt.oracle.rules.against import contradiction
-from pytest_brt.oracle.rules.endings import must_end
-from pytest_brt.oracle.rules.equals import equals
+from pytest_brt.observe.display import displays
+from pytest_brt.oracle.facts import simple
+from pytest_brt.oracle.rules.equals import agree, equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
-from pytest_brt.oracle.rules.raises import must_raise, no_raise
-from pytest_brt.oracle.rules.relations import agree
+from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
 from pytest_brt.oracle.rules.view import View
+from pytest_brt.oracle.write import Draft
+from pytest_brt.reading.compare import Likeness, quoted_in
+from pytest_brt.reading.steps import ClaimKind, Role
 from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
@@ -57,3 +58,108 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
         score = draft.score - (0.35 if crash and in_passing else 0.0)
         if score >= _LEAST:
             yield replace(draft, score=score)
+
+
+_OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.AGREE)
+
+
+def contradiction(
+    view: View, draft: Draft, every: Sequence[Draft], wanted: frozenset[str], blamed: Sequence[str]
+) -> str:
+    """Say what of the report contradicts a draft, "" when nothing does.
+
+    Args:
+        view: the report, run.
+        draft: what a rule wants tested.
+        every: the drafts of all rules.
+        wanted: exceptions that the report asks for, as `View.wanted_exceptions` has them.
+        blamed: values that its sentences complain about, as `View.blamed_values` has them.
+    """
+    if draft.index is None:
+        return ""
+    if draft.kind is OracleKind.NO_RAISE:
+        return _wants_exception(view, draft, wanted)
+    if draft.kind in _OF_VALUES:
+        return (
+            _wants_instead(draft, every, wanted)
+            or _rival(draft, every)
+            or _called_right(view, draft, blamed)
+        )
+    return ""
+
+
+def _wants_exception(view: View, draft: Draft, wanted: frozenset[str]) -> str:
+    """Say that the exception that must not come is one that the report asks for."""
+    name = simple(draft.expects.type) if draft.expects else ""
+    claims = view.seen[draft.index or 0].step.claims
+    complained = any(
+        claim.role is Role.OBSERVED and claim.raised and simple(claim.raised.type) == name
+        for claim in claims
+    )
+    if name in wanted and not complained:
+        return f"the report wants {name} to be raised"
+    return ""
+
+
+def _wants_instead(draft: Draft, every: Sequence[Draft], wanted: frozenset[str]) -> str:
+    """Say that no value is wanted at all: a right fix raises before there is one."""
+    if any(one.kind is OracleKind.MUST_RAISE and one.index == draft.index for one in every):
+        return "the report wants an exception to be raised instead"
+    if not wanted:
+        return ""
+    return f"the report wants {' or '.join(sorted(wanted))} to be raised instead"
+
+
+def _rival(draft: Draft, every: Sequence[Draft]) -> str:
+    """Say that another value is wanted of the same expression: one of them is misread."""
+    if draft.kind is not OracleKind.EQUALS:
+        return ""
+    rivals = [
+        other
+        for other in every
+        if other.kind is OracleKind.EQUALS
+        and other.index == draft.index
+        and other.body != draft.body
+    ]
+    return "the report names two different values for it" if rivals else ""
+
+
+def _called_right(view: View, draft: Draft, blamed: Sequence[str]) -> str:
+    """Say that the result which is to be gone is called right elsewhere, of the same code."""
+    if draft.kind is not OracleKind.GONE:
+        return ""
+    seen = view.seen[draft.index or 0]
+    shown = displays(seen)
+    same = [
+        claim
+        for other in view.seen
+        if other is not seen and other.step.source == seen.step.source
+        for claim in other.step.claims
+        if claim.kind is ClaimKind.VALUE and claim.role in (Role.EXPECTED, Role.CONTRAST)
+    ]
+    right = any(
+        quoted_in(display.text, claim.text) >= Likeness.SQUEEZED
+        for claim in same
+        for display in shown
+    )
+    if right:
+        return "the report calls this result right elsewhere"
+    return _another_is_blamed(view, draft, blamed)
+
+
+def _another_is_blamed(view: View, draft: Draft, blamed: Sequence[str]) -> str:
+    """Say that the prose complains about the result of another statement of the same block."""
+    seen = view.seen[draft.index or 0]
+    spoken = (claim for claim in seen.step.claims if not claim.direct)
+    if not blamed or any(claim.role is Role.OBSERVED for claim in spoken):
+        return ""
+    values = [claim.text for claim in seen.step.claims if claim.kind is ClaimKind.VALUE]
+    if any(quoted_in(value, text) for value in values for text in blamed):
+        return ""
+    for other in view.seen:
+        if other is seen or other.step.block != seen.step.block:
+            continue
+        for claim in other.step.claims:
+            if claim.kind is ClaimKind.VALUE and any(quoted_in(claim.text, t) for t in blamed):
+                return "the report complains about another result of these"
+    return ""

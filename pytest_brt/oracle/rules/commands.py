@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_brt.observe.run_commands import Played, Stage
-from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.assertion import literal, pieces, quoted
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.crashes import (
     CRASH,
@@ -16,7 +16,7 @@ from pytest_brt.oracle.rules.crashes import (
     crash_of,
     raised_by,
 )
-from pytest_brt.oracle.write import literal, pieces, quoted
+from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import squeezed
 from pytest_brt.reading.lexicon import must_work, plain
 from pytest_brt.reading.reported_files import Quote

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from pytest_brt.observe.display import Display, can_compare, displays
 from pytest_brt.observe.watch import Seen
-from pytest_brt.oracle.assertion import assertion
-from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.assertion import assertion, one_line
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, quote, short
-from pytest_brt.oracle.write import one_line
+from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mentions import is_runnable

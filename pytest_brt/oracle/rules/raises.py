@@ -1,4 +1,4 @@
-"""Oracles about exceptions: one that must not be raised, one that must."""
+"""Oracles about how a statement ends: an exception must not come, or must; it must end at all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from dataclasses import replace
 from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.display import printed_argument, ran_expression
 from pytest_brt.observe.watch import Seen
-from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, messages_agree, quote, short
+from pytest_brt.oracle.write import Draft, script
 from pytest_brt.reading.lexicon import must_work, plain
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.types import BlockKind, Issue, OracleKind, Raised
@@ -259,3 +260,51 @@ def is_about_the_message(issue: Issue) -> bool:
     text = plain("\n".join([issue.title, *said]))
     works = _SHOULD_WORK.search(text) or any(map(must_work, (issue.title, *said)))
     return bool(_WORDS_ARE_WRONG.search(text)) and not works
+
+
+_HANGS = re.compile(
+    r"\bhang|\bhung|\bfreez|\bforever\b|\bnever (?:return|finish|end|terminat|complet)|"
+    r"\binfinite(?:ly)? (?:loop|recurs)|\bendless|\bstuck\b|\bdeadlock|\bdoes(?:n['’]t| not) "
+    r"(?:return|finish|terminate)|\b(?:very|extremely|too) slow|\btakes? (?:too|very|so) long",
+    re.IGNORECASE,
+)
+_DIES = re.compile(
+    r"\bseg(?:mentation)? ?fault|\bcore dump|\bcrash|\babort|\bSIG[A-Z]+", re.IGNORECASE
+)
+#: Seconds after which a statement that ought to be quick is held to hang.
+_PATIENCE = 15
+
+
+def must_end(view: View) -> Iterator[Draft]:
+    """What the report says hangs, or kills its process, must come to an end."""
+    text = view.issue.text
+    for index, seen in enumerate(view.seen):
+        if not seen.ended or seen.missing:
+            continue
+        hangs = "timed out" in seen.ended
+        if not (_HANGS if hangs else _DIES).search(text):
+            continue
+        plain = Draft(
+            kind=OracleKind.NO_RAISE, index=index, body=(seen.step.source,), sentence="", score=0.0
+        )
+        code = script(plain, view.replayed)
+        if code is None:
+            continue
+        limit = f", timeout={_PATIENCE}" if hangs else ""
+        what = "hang" if hangs else "kill its process"
+        yield Draft(
+            kind=OracleKind.NO_RAISE,
+            index=index,
+            body=(
+                f"script = {literal(code)}",
+                'command = [sys.executable, "-c", script]',
+                f"subprocess.run(command, check=True{limit})",
+            ),
+            sentence=f"`{' '.join(seen.step.source.split())[:120]}` must not {what}.",
+            score=OracleKind.NO_RAISE.prior - 0.15,
+            reasons=(f"the report says so, and here it ended so: {seen.ended}",),
+            # What subprocess says of it is no message that anybody has seen.
+            expects=Raised(type="TimeoutExpired" if hangs else "CalledProcessError", message=""),
+            imports=("import subprocess", "import sys"),
+            about=called(seen.step.source),
+        )

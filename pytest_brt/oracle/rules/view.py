@@ -9,8 +9,8 @@ from keyword import iskeyword
 
 from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
-from pytest_brt.oracle.write import one_line
 from pytest_brt.reading.claims import claims
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script

@@ -7,10 +7,10 @@ import textwrap
 from dataclasses import dataclass
 
 from pytest_brt.observe.watch import Replayed, Seen
-from pytest_brt.oracle.draft import Draft
+from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation
-from pytest_brt.oracle.write import literal, module
+from pytest_brt.oracle.write import Draft, module
 from pytest_brt.reading.steps import ClaimKind, Role
 from pytest_brt.types import OracleKind
 

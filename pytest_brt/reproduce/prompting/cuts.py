@@ -10,7 +10,7 @@ from enum import StrEnum
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences
-from pytest_brt.reading.roles import role_of
+from pytest_brt.reading.lexicon import role_of
 from pytest_brt.reading.steps import Role
 from pytest_brt.reproduce.prompting.fit import shorten
 from pytest_brt.types import Block, BlockKind, Issue

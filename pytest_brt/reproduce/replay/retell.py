@@ -12,8 +12,8 @@ from dataclasses import replace
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.observe.watch import Replayed
-from pytest_brt.oracle.draft import Draft
-from pytest_brt.oracle.write import literal, module, script
+from pytest_brt.oracle.assertion import literal
+from pytest_brt.oracle.write import Draft, module, script
 from pytest_brt.reading.compare import is_steady, likeness
 from pytest_brt.reading.mend import parses
 from pytest_brt.syntax import parse_expression

@@ -11,13 +11,12 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed, watch
-from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.rules import apply_rules
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
 from pytest_brt.oracle.rules.raises import OWN
 from pytest_brt.oracle.rules.view import View
-from pytest_brt.oracle.write import module, slug
+from pytest_brt.oracle.write import Draft, module, slug
 from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.notes import miss_notes

@@ -5,7 +5,8 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.oracle.write import docstring, literal, pieces, quoted, slug
+from pytest_brt.oracle.assertion import docstring, literal, pieces, quoted
+from pytest_brt.oracle.write import slug
 
 
 @given(st.text())
