@@ -88,11 +88,11 @@ def find_subject(
         found += "; the project's pytest settings cannot be read and are left out"
     inner, outer = _split_path(root, env.get("PYTHONPATH", ""))
     extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
-    settings = ini.django_variable(extra.get(DJANGO, ""))
+    settings = ini.django_variable(extra.get(DJANGO, "")) or _managed_settings(root)
     if settings:
         extra[DJANGO] = settings
         # pytest-django puts the folder of manage.py on the import path.
-        inner += tuple(path.parent.name for path in sorted(root.glob("*/manage.py")))
+        inner += tuple(path.parent.name for path in _managers(root))
     roots = source_roots(root, (*inner, *ini.pythonpath))
     if outer:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
@@ -108,6 +108,8 @@ def find_subject(
         env=tuple(sorted(extra.items())),
     )
     answer = ask(asked, sandbox)
+    if settings and not any(name == "django" for name, _ in answer.plugins):
+        found += "; its tests need pytest-django for Django's settings: install it there"
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
     if answer.user_base:
         extra.setdefault("PYTHONUSERBASE", answer.user_base)
@@ -125,6 +127,21 @@ def find_subject(
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
     )
+
+
+def _managers(root: Path) -> list[Path]:
+    """Return the scripts that start Django's commands, at the root and in its folders."""
+    return [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]
+
+
+def _managed_settings(root: Path) -> str:
+    """Return the module of settings that such a script sets where nothing else does, or ""."""
+    for script in _managers(root):
+        text = script.read_text(encoding="utf-8", errors="replace")
+        match = re.search(rf"""setdefault\(\s*["']{DJANGO}["'],\s*["']([\w.]+)["']""", text)
+        if match:
+            return match[1]
+    return ""
 
 
 def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:

@@ -90,6 +90,11 @@ PLACES = {
     ),
     "setup.cfg": ("setup.cfg", "[tool:pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", ()),
     "addopts": ("pytest.ini", "[pytest]\naddopts = --ds shop.settings\n", ()),
+    "manage.py": (
+        "manage.py",
+        "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n",
+        (),
+    ),
     "option": ("README.md", "A shop.\n", ("--brt-env", "DJANGO_SETTINGS_MODULE=shop.settings")),
 }
 QUEUE = {
@@ -173,6 +178,14 @@ def test_settings_are_found_where_pytest_django_finds_them(
     source = reproduced(root, SETTING, "--brt-python", python, *options)
     assert "assert shipping(50) == 0" in source
     assert "django_db" not in source
+
+
+def test_a_missing_pytest_django_is_named(tmp_path: Path) -> None:
+    python = str(environment("3.11", "pytest==9.0.0", "django==5.2.8"))
+    name, text, _ = PLACES["manage.py"]
+    root = made(tmp_path / "shop", {**APP, name: text})
+    with pytest.raises(AssertionError, match="its tests need pytest-django for Django's settings"):
+        reproduced(root, DATABASE, "--brt-python", python)
 
 
 def test_without_settings_nothing_is_a_bug_test(tmp_path: Path, python: str) -> None:
