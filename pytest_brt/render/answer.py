@@ -37,7 +37,7 @@ _READ_IT = (
 )
 #: What one test does, and what several do.
 _WORDS = {
-    Verdict.PASS: ("passes here", "pass here"),
+    Verdict.PASS: ("passes on this tree", "pass on this tree"),
     Verdict.FAIL: ("fails for another reason", "fail for another reason"),
     Verdict.BROKEN: ("cannot run", "cannot run"),
     Verdict.TIMEOUT: ("takes too long", "take too long"),
@@ -96,20 +96,26 @@ def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
     notes = [note for attempt in attempts for note in attempt.notes]
     advice = next((note for note in notes if note.startswith("add to the report")), "")
     verdicts = Counter(t.judgement.verdict for a in attempts for t in a.tests)
-    total = verdicts.total()
-    if verdicts[Verdict.PASS] and verdicts[Verdict.PASS] == total:
-        passing = "its only test passes" if total == 1 else f"all {total} tests made from it pass"
-        return f"{passing} on this tree", "check that this is the version the report is about"
     trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
-    if total:
-        told = ", ".join(
-            f"{number} {_WORDS.get(verdict, (verdict, verdict))[number > 1]}"
-            for verdict, number in verdicts.most_common()
-        )
-        made = "test was" if total == 1 else "tests were"
-        return f"{total} {made} made from it, but {told}", advice or trouble or "see -v"
+    if set(verdicts) == {Verdict.PASS}:
+        advice = "check that this is the version the report is about"
+    if verdicts:
+        return _what_they_do(verdicts), advice or trouble or "see -v"
     reasons = (note for note in notes if not note.startswith(("found ", "add to the report")))
     return next(reasons, trouble or "no test could be made from it"), advice
+
+
+def _what_they_do(verdicts: Counter[Verdict]) -> str:
+    """Return what tests that are no bug tests do, as in "all 2 tests made from it cannot run"."""
+    total = verdicts.total()
+    does = [
+        (number, _WORDS.get(verdict, (verdict, verdict))[number > 1])
+        for verdict, number in verdicts.most_common()
+    ]
+    if len(does) > 1:
+        return f"of {total} tests made from it, {listed([f'{n} {words}' for n, words in does])}"
+    made = "the only test" if total == 1 else "both tests" if total == 2 else f"all {total} tests"
+    return f"{made} made from it {does[0][1]}"
 
 
 def place_of(run: TestRun) -> str:

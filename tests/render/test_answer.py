@@ -68,12 +68,17 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.PASS)),
-            "Not reproduced: all 2 tests made from it pass on this tree; check that this is the "
+            "Not reproduced: both tests made from it pass on this tree; check that this is the "
             "version the report is about.",
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.BROKEN)),
-            "Not reproduced: 2 tests were made from it, but 1 passes here, 1 cannot run; see -v.",
+            "Not reproduced: of 2 tests made from it, 1 passes on this tree and "
+            "1 cannot run; see -v.",
+        ),
+        (
+            attempt(no_bug_test(0, Verdict.TIMEOUT)),
+            "Not reproduced: the only test made from it takes too long; see -v.",
         ),
         (
             attempt(trouble="no answer from the server"),
