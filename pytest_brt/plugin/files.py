@@ -57,6 +57,7 @@ class Files:
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
+        from pytest_brt.render.answer import listed
         from pytest_brt.repair.patch import HEAD, chosen
 
         repaired = {repair.issue for repair in record.repairs}
@@ -77,7 +78,10 @@ class Files:
         many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
         more = sum(len(alike.members) - 1 for alike in found)
         those = f" ({more} more that behave the same in its folder alike)" if more else ""
-        return f"{many} in {folder}{those}, not applied (git apply takes one)"
+        broken = [alike.members[0][0].patch.name for alike in found if alike.members[0][0].broken]
+        verb = "breaks" if len(broken) == 1 else "break"
+        wrong = f"; {listed(broken)} {verb} existing tests" if broken else ""
+        return f"{many} in {folder}{those}, not applied (git apply takes one){wrong}"
 
     def _changed(self, _record: RunRecord) -> str:
         if contents_of(Path(self._engine.subject.root), CODE) == self._code:

@@ -171,8 +171,10 @@ class RepairItem(Work):
         self.keep(repair_json(repair))
         for row in self.work.rows_of(self.case, repair):
             result_of(row)
-        if not repair.fixes:
-            raise Missed("; ".join(repair.notes) or "no patch was found", NO_PATCH)
+        if all(fix.broken for fix in repair.fixes):
+            broken = "every fix that passes the bug tests breaks existing tests"
+            why = broken if repair.fixes else "; ".join(repair.notes) or "no patch was found"
+            raise Missed(why, NO_PATCH)
 
 
 class LocaliseItem(Work):

@@ -215,7 +215,10 @@ class Session(OurFiles):
         compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
         fixed = {i.case.issue_id for i in items if isinstance(i, PatchItem) and i.status}
         repairing = {item.key.issue for item in items if isinstance(item, RepairItem)}
-        repaired = {repair.issue for repair in record.repairs if repair.fixes}
+        repaired = {
+            repair.issue for repair in record.repairs if any(not f.broken for f in repair.fixes)
+        }
+        disputed = {repair.issue for repair in record.repairs if repair.fixes} - repaired
         placing = {item.case.issue_id for item in items if isinstance(item, LocaliseItem)}
         placed = {found.issue for found in record.localised if found.places}
         # What is repaired or placed need not be reproduced too: tests may have been given.
@@ -225,7 +228,8 @@ class Session(OurFiles):
             "a report is only possibly reproduced": (attempted & possible) - reproduced,
             "no patch could be ranked": ranked - compared,
             "no patch passes": (ranked & compared) - fixed,
-            "no patch was found": repairing - repaired,
+            "no patch was found": repairing - repaired - disputed,
+            "every patch that was found breaks existing tests": repairing & disputed,
             "no place was found": placing - placed,
         }
         return "; ".join(text for text, issues in missing.items() if issues)

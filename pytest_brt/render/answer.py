@@ -232,12 +232,17 @@ def _what_each_does(level: Sequence[Rank]) -> str:
 
 def does(rank: Rank) -> str:
     """Return what a patch does: "passes 4 of 4 bug tests and breaks 1 of 9 existing tests"."""
-    tests = f"passes {rank.passed} of {count(rank.total, 'bug test')}"
-    if rank.result.guarded is None:
+    return what_it_does(rank.passed, rank.total, rank.result.guarded)
+
+
+def what_it_does(passed: int, total: int, guarded: Guarded | None) -> str:
+    """Return `does` of a patch that need not be ranked: bug tests it passes, and existing tests."""
+    tests = f"passes {passed} of {count(total, 'bug test')}"
+    if guarded is None:
         return f"{tests} (no existing test ran)"
-    if not rank.result.guarded.total:
+    if not guarded.total:
         return f"{tests} (the project has no existing tests)"
-    return f"{tests} and {breaks(rank.result.guarded)}"
+    return f"{tests} and {breaks(guarded)}"
 
 
 def breaks(guarded: Guarded) -> str:

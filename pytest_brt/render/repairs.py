@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_brt.render.answer import breaks
+from pytest_brt.render.answer import breaks, what_it_does
 from pytest_brt.render.table import Line
 from pytest_brt.types import FoundFix, Localised, Place, Repair, RunRecord
 
@@ -12,6 +12,8 @@ from pytest_brt.types import FoundFix, Localised, Place, Repair, RunRecord
 _MOST = 10
 #: Longest reason that is shown.
 _REASON = 60
+#: Existing tests that a fix breaks, by name.
+_NAMED = 4
 
 
 def repairs(record: RunRecord) -> Iterator[Line]:
@@ -24,7 +26,7 @@ def repairs(record: RunRecord) -> Iterator[Line]:
         name = f"{repair.strategy}-{repair.index:02}" if several else repair.strategy
         yield Line(text=f"{name:<16}{_course(repair)}", good=bool(repair.fixes))
         for fix in repair.fixes:
-            yield Line(text=f"  {fix.patch.name}  {_judged(fix)}", good=fix.plausible)
+            yield Line(text=f"  {fix.patch.name}  {fix.source}; {of_fix(fix)}", good=fix.plausible)
         for note in repair.notes:
             yield Line(text=f"  {note}", good=False)
 
@@ -44,13 +46,19 @@ def _course(repair: Repair) -> str:
     return "; ".join(parts)
 
 
-def _judged(fix: FoundFix) -> str:
-    if not fix.total:
-        return f"{fix.source}; not judged: no failing test"
-    text = f"{fix.source}; passes {len(fix.passed)} of {fix.total}"
-    if fix.guarded is not None:
-        text += f", {breaks(fix.guarded)}"
-    return text
+def of_fix(fix: FoundFix) -> str:
+    """Return what a fix does to all tests that were run on it, with the names of those it breaks.
+
+    As in "passes 4 of 4 bug tests and breaks 1 of 9 existing tests: tests/test_a.py::test_b".
+    """
+    guarded = fix.guarded
+    if fix.total:
+        text = what_it_does(len(fix.passed), fix.total, guarded)
+    else:
+        text = "no bug test judges it" + (f", and it {breaks(guarded)}" if guarded else "")
+    broken = [item.test for item in guarded.regressions] if guarded else []
+    more = f" and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+    return text + (f": {', '.join(broken[:_NAMED])}{more}" if broken else "")
 
 
 def places(record: RunRecord) -> Iterator[str]:

@@ -16,6 +16,8 @@ from pytest_brt.types import Step
 
 #: Fact of a step: the diff of a fix that was found plausible; there may be several.
 PATCH = "patch"
+#: Fact of a step: the diff of one that passes the failing tests and breaks existing ones.
+DISPUTED = "disputed"
 #: Fact of a step: whether its fix came from "the agent" or is "a variant", in the patches' order.
 SOURCE = "source"
 #: How much an entry is worth to later steps; the least goes first when there is no room.
@@ -124,9 +126,9 @@ def entry_of(step: Step) -> Entry:
 
 
 def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
-    """Yield the plausible fixes that `steps` found: diff, source, step."""
+    """Yield the fixes that `steps` kept, disputed ones too: diff, source, step."""
     for step in steps:
-        diffs = [value for name, value in step.facts if name == PATCH]
+        diffs = [value for name, value in step.facts if name in (PATCH, DISPUTED)]
         sources = [value for name, value in step.facts if name == SOURCE]
         for diff, source in zip(diffs, sources, strict=True):
             yield diff, source, step

@@ -95,9 +95,11 @@ def react(
 
 
 def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:
-    """Try what the files were at the end, and, when that is not plausible, in between.
+    """Return the last trees of a run that are worth a look: one that nothing speaks against.
 
-    A model that has repaired a bug may go on and break it again.
+    A model that has repaired a bug may go on and break it again, so what the files were in
+    between is tried too. The last tree that passes the failing tests but breaks others comes
+    after it.
 
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
@@ -108,16 +110,14 @@ def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:
         for number, step in enumerate(steps)
         if step.changes
     ]
-    found: list[Trial] = []
-    for number, changes in enumerate(reversed(trees)):
-        if not changes:
-            continue
+    disputed: tuple[Trial, ...] = ()
+    for changes in filter(None, reversed(trees)):
         trial = site.trials.run(changes)
-        if number == 0 or trial.plausible:
-            found.append(trial)
-        if trial.plausible:
-            break
-    return tuple(found)
+        if trial.unrefuted:
+            return (trial, *disputed)
+        if trial.disputed and not disputed:
+            disputed = (trial,)
+    return disputed
 
 
 def _opening(

@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
+from pytest_brt.render.repairs import of_fix
 from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict, distinct
@@ -62,17 +63,20 @@ class Alike:
 def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...]:
     """Return the fixes to write in their ranks' order, those together that behave alike.
 
+    Those that break existing tests come last.
+
     For all of them stands the last one that a model wrote as its own: it ended with that.
     """
     by_name = {rank.result.patch.name: rank for rank in ranks}
     found = list(distinct(repairs))
     unranked = len(ranks) + 1
-    found.sort(key=lambda pair: _place(by_name.get(pair[0].patch.name), unranked))
-    groups: dict[tuple[int, str], list[tuple[FoundFix, Repair]]] = {}
+    # Existing tests near it may break in a repair and not be among those that a ranking runs.
+    found.sort(key=lambda pair: (pair[0].broken, _place(by_name.get(pair[0].patch.name), unranked)))
+    groups: dict[tuple[int, int, str], list[tuple[FoundFix, Repair]]] = {}
     for fix, repair in found:
         rank = by_name.get(fix.patch.name)
         group = (rank.group, "") if rank and rank.group else (0, fix.key)
-        groups.setdefault(group, []).append((fix, repair))
+        groups.setdefault((fix.broken, *group), []).append((fix, repair))
     order = {fix.key: number for number, (fix, _) in enumerate(distinct(repairs))}
     return tuple(
         Alike(members=tuple(sorted(members, key=lambda pair: _standing(pair[0], order))))
@@ -108,32 +112,17 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
     ]
     if fix.hypothesis:
         lines.append(f"# Hypothesis: {_line(fix.hypothesis)}")
-    lines.append(f"# {_judged(fix)}")
-    if fix.guarded is not None:
-        lines.append(f"# {_guarded(fix)}")
+    told = of_fix(fix)
+    lines.append(f"# {told[0].upper()}{told[1:]}")
+    if fix.passed:
+        lines.append(f"# Bug tests that pass: {', '.join(fix.passed)}")
+    if fix.guarded is not None and fix.guarded.pinned:
+        pinned = ", ".join(fix.guarded.pinned)
+        lines.append(f"# Existing tests that assert the reported behaviour, and fail: {pinned}")
     if alike:
         many = f"{alike} more fixes" if alike > 1 else "one more fix"
         lines.append(f"# In the folder alike: {many} with the same behaviour on every test")
     return "\n".join(map(on_a_line, lines)) + "\n" + fix.patch.text
-
-
-def _judged(fix: FoundFix) -> str:
-    if not fix.total:
-        return "Not judged: there is no test that fails because of the bug."
-    names = ", ".join(fix.passed) or "none"
-    return f"Passes {len(fix.passed)} of {fix.total} tests that fail without it: {names}"
-
-
-def _guarded(fix: FoundFix) -> str:
-    guarded = fix.guarded
-    assert guarded is not None, "asked for where there is one"
-    if guarded.regressions:
-        return f"Breaks {', '.join(item.test for item in guarded.regressions)}"
-    many = f"none of {guarded.ran} existing tests near it"
-    text = f"Breaks {many if guarded.ran > 1 else f'no existing test near it ({guarded.ran} ran)'}"
-    if guarded.pinned:
-        text += f"; these assert the reported behaviour and fail: {', '.join(guarded.pinned)}"
-    return text
 
 
 def _line(text: str) -> str:

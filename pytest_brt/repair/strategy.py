@@ -104,7 +104,7 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         issue=site.issue.id,
         strategy="repairagent",
         index=index,
-        fixes=tuple(fixes.values()),
+        fixes=tuple(sorted(fixes.values(), key=lambda fix: fix.broken)),
         brt=site.failing[0].test.name if site.failing else "",
         notes=() if fixes else (f"{_count(tried, 'fix', 'fixes')} tried, none passes the tests",),
         trajectory=trajectory,
@@ -130,13 +130,10 @@ def run_passerine(index: int, bench: RepairBench) -> Repair:
         edit_model=bench.editor or site.model,
     )
     trajectory = react(site, settings, _log(bench, "passerine", index), bench.say)
-    fixes = []
-    for trial in results(site, trajectory):
-        # Without a failing test nobody can say that a fix is wrong.
-        judged = bool(site.failing)
-        broken = trial.guarded is not None and bool(trial.guarded.regressions)
-        if trial.plausible or not (judged or broken):
-            fixes.append(found_fix(trial, site.failing, site.root, source="the agent"))
+    fixes = [
+        found_fix(trial, site.failing, site.root, source="the agent")
+        for trial in results(site, trajectory)
+    ]
     note = (
         "the files were not changed"
         if not any(s.changes for s in trajectory.steps)

@@ -55,6 +55,11 @@ class Trial:
         return judged and self.checked and not (self.guarded and self.guarded.regressions)
 
     @property
+    def disputed(self) -> bool:
+        """Whether it passes the failing tests but breaks others, which may be what is wrong."""
+        return self.passes and self.guarded is not None and bool(self.guarded.regressions)
+
+    @property
     def failed(self) -> tuple[TestRun, ...]:
         """The runs that do not pass."""
         return tuple(run for run in self.runs if run.verdict is not Verdict.PASS)

@@ -68,6 +68,11 @@ class FoundFix:
     #: None when the project's own tests were not run.
     guarded: Guarded | None = None
 
+    @property
+    def broken(self) -> int:
+        """How many existing tests fail with it that passed before."""
+        return len(self.guarded.regressions) if self.guarded else 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
@@ -77,7 +82,7 @@ class Repair:
     strategy: str
     #: 0-based number of the run within its strategy.
     index: int
-    #: The plausible ones first.
+    #: Also those that pass the failing tests and break existing ones: a person is to judge.
     fixes: tuple[FoundFix, ...]
     #: Name of the failing test that the model was given, or "".
     brt: str = ""
@@ -88,9 +93,12 @@ class Repair:
 
 
 def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes of several repairs, of equal ones only the first, plausible ones first."""
+    """Return the fixes of several repairs, of equal ones only the first.
+
+    Plausible ones come first, and those that break existing tests last.
+    """
     found: dict[str, tuple[FoundFix, Repair]] = {}
     for repair in repairs:
         for fix in repair.fixes:
             found.setdefault(fix.key, (fix, repair))
-    return tuple(sorted(found.values(), key=lambda pair: not pair[0].plausible))
+    return tuple(sorted(found.values(), key=lambda pair: (pair[0].broken, not pair[0].plausible)))

@@ -85,13 +85,13 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
     assert "# Hypothesis: low is given twice" in text
     assert "# In the folder alike: one more fix" in text
     # Of the two existing tests, one executes the changed line.
-    assert "# Breaks no existing test near it (1 ran)" in text
+    assert "# Passes 4 of 4 bug tests and breaks no existing test (1 ran)\n" in text
     subprocess.run(["git", "apply", "--check", str(patch)], cwd=project.path, check=True)
     result.stdout.fnmatch_lines(
         [
             "*= repairs =*",
             "*repairagent*4 steps, given test_clamp*",
-            "*a variant; passes 4 of 4, breaks no existing test (1 ran)*",
+            "*a variant; passes 4 of 4 bug tests and breaks no existing test (1 ran)*",
             "*= patch ranking =*",
             "*1 patch in *out (1 more that behave the same in its folder alike), not applied*",
         ]
@@ -132,6 +132,44 @@ def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
     names = {path.name for path in old.iterdir()}
     assert names == {"fix-mine.diff", repair["fixes"][0]["patch"]}
     result.stdout.fnmatch_lines(["*clamp.md::passerine PASSED*"])
+
+
+@pytest.mark.slow
+def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
+    project: pytest.Pytester, replies: Path
+) -> None:
+    """The existing test is wrong: it asserts what the code with the bug did."""
+    (project.path / "tests/test_old.py").write_text(
+        "from interval import clamp\n\n\n"
+        "def test_sum():\n    assert clamp(250, 0, 10) + clamp(7, 0, 10) == 0\n",
+        encoding="utf-8",
+    )
+    result, report = run(
+        project,
+        "--brt-repair=clamp.md",
+        f"--brt-model=scripted:{replies}",
+        "--brt-variants=0",
+        "--rank-fixes=patches",
+        "-v",
+    )
+    assert result.ret == 1, result.stdout.str()
+    (fixes,) = [repair["fixes"] for repair in report["repairs"]]
+    assert [fix["plausible"] for fix in fixes] == [False, False]
+    broken = [[one["test"] for one in fix["regressions"]] for fix in fixes]
+    below = "tests/test_interval.py::test_clamp_below"
+    old = "tests/test_old.py::test_sum"
+    assert broken == [[old], [below, old]], "the one that breaks fewer comes first"
+    right = fixes[0]["patch"]
+    result.stdout.fnmatch_lines(
+        [
+            "*clamp.md::repairagent NO PATCH*",
+            f"*the agent; passes 4 of 4 bug tests and breaks 1 of 2 existing tests: {old}",
+            f"*the agent; passes 4 of 4 bug tests and breaks 2 of 2 existing tests: {below}, {old}",
+            f"*{right}*4/4 pass*1/2 break*",
+            f"*2 patches in *, not applied*; {right} and *.diff break existing tests",
+            "*no patch passes; every patch that was found breaks existing tests",
+        ]
+    )
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def script(bugs: Path, failing: Iterable[str]) -> str:
             ]
     understand = action("express_hypothesis", hypothesis="h")
     lines = [
-        reply("A fix passes the tests and is kept.*State: try", action("goal_accomplished")),
+        reply("The fix passes the tests and is kept.*State: try", action("goal_accomplished")),
         reply("State: try", action("discard_hypothesis", reason="r")),
         reply("State: understand", understand),
         *(line for line in lines if "State: collect" in line),

@@ -62,13 +62,23 @@ def percent_of(value):
 '''
 
 
-def write_project(root: Path) -> Path:
+#: As if somebody had written down what the code did: the right fix changes it.
+WRONG_TEST = """
+
+def test_percent_of_much():
+    from interval.slider import percent_of
+
+    assert percent_of(250) == 0
+"""
+
+
+def write_project(root: Path, tests: str = TESTS) -> Path:
     """Write the project to `root` and return it."""
     (root / "interval").mkdir(parents=True)
     (root / "tests").mkdir()
     (root / MODULE).write_text(SOURCE, encoding="utf-8")
     (root / "interval/slider.py").write_text(OTHER, encoding="utf-8")
-    (root / "tests/test_interval.py").write_text(TESTS, encoding="utf-8")
+    (root / "tests/test_interval.py").write_text(tests, encoding="utf-8")
     (root / "clamp.md").write_text(CLAMP_ISSUE, encoding="utf-8")
     return root
 
@@ -107,9 +117,9 @@ class Scene:
 
 
 @contextmanager
-def open_scene(root: Path) -> Iterator[Scene]:
+def open_scene(root: Path, tests: str = TESTS) -> Iterator[Scene]:
     """Write the project, and open an engine on it."""
-    engine = open_on(write_project(root))
+    engine = open_on(write_project(root, tests))
     try:
         yield Scene(root=root, engine=engine)
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
-from pytest_brt.repair.memory import PATCH
+from pytest_brt.repair.memory import DISPUTED, PATCH
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.types import Step
 
@@ -49,7 +49,9 @@ def steering() -> tuple[Tool, ...]:
 
     def accomplished(_action: Action, steps: Sequence[Step]) -> Outcome:
         if not any(step.fact(PATCH) for step in steps):
-            return refused("No fix passes the tests yet. Write another fix.")
+            disputed = any(step.fact(DISPUTED) for step in steps)
+            so_far = "Every fix so far breaks existing tests." if disputed else "No fix works yet."
+            return refused(f"{so_far} Write another fix.")
         return Outcome(observation="Done.", done=True)
 
     spec = ActionSpec(

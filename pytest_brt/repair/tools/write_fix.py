@@ -10,7 +10,7 @@ from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.account import told_failing
 from pytest_brt.repair.form import parse_fix
-from pytest_brt.repair.memory import PATCH, SOURCE, recall
+from pytest_brt.repair.memory import DISPUTED, PATCH, SOURCE, recall
 from pytest_brt.repair.mending import mend_fix
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
@@ -79,16 +79,23 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
 def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcome:
     good = [(trial, "the agent")] if trial.unrefuted else []
     good += [(variant, "a variant") for variant in (tried.good if tried else ())]
+    both = [(trial, "the agent"), *((one, "a variant") for one in (tried.trials if tried else ()))]
+    # A right fix may break tests that are wrong themselves; one such is enough where none is good.
+    disputed = [] if good else [(one, source) for one, source in both if one.disputed][:1]
     facts: list[tuple[str, str]] = []
-    for one, source in good:
-        facts += [(PATCH, canonical_diff(one.changes, site.root)), (SOURCE, source)]
+    for name, found in ((PATCH, good), (DISPUTED, disputed)):
+        for one, source in found:
+            facts += [(name, canonical_diff(one.changes, site.root)), (SOURCE, source)]
     lines = [note + _told(site, trial)]
-    if not trial.unrefuted:
-        lines.append("The fix was taken back: the code is as it was before.")
+    lines.append(
+        f"The fix {_won(trial)} and is kept."
+        if trial.unrefuted
+        else "The fix was taken back: the code is as it was before."
+    )
     if tried and tried.asked:
         lines.append(_told_variants(site, tried))
-    if good:
-        lines.append(_told_kept([one for one, _ in good]))
+    if disputed:
+        lines.append("It is shown to the user as one that breaks existing tests.")
     return Outcome(
         observation="\n".join(lines),
         verdict=Verdict.PASS if good else Verdict.FAIL,
@@ -99,7 +106,7 @@ def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcom
 
 def _told(site: Site, trial: Trial) -> str:
     """Return what the tests did with a fix."""
-    text = "There is no failing test."
+    text = "Nothing here tests the bug itself."
     if trial.runs:
         before = [run for judged in site.failing for run in judged.judgement.runs[:1]]
         text = told_failing(trial.runs, names_of(site), before, passes=trial.passes)
@@ -115,22 +122,24 @@ def _told(site: Site, trial: Trial) -> str:
     return text
 
 
-def _told_kept(good: Sequence[Trial]) -> str:
-    if not good[0].runs:
-        return "Nothing here tests the bug itself. The fix breaks no existing test and is kept."
-    all_pass = any(not one.failed for one in good)
-    return f"A fix passes {'the tests' if all_pass else 'the most trusted test'} and is kept."
+def _won(trial: Trial) -> str:
+    """Return what speaks for a fix that is kept."""
+    if not trial.runs:
+        return "breaks no existing test"
+    if not trial.failed:
+        return "passes the tests"
+    passed = len(trial.runs) - len(trial.failed)
+    return f"passes {passed} of {len(trial.runs)} tests, those trusted most among them,"
 
 
 def _told_variants(site: Site, tried: Tried) -> str:
     """Return what came of the variants: the one that works, or how they fail."""
     count = len(tried.trials)
     if tried.good:
-        diff = canonical_diff(tried.good[0].changes, site.root)
-        which = "the tests" if not tried.good[0].failed else "the most trusted test"
-        if not tried.good[0].runs:
-            which = "the existing tests"
-        return f"Of {count} variants, {len(tried.good)} pass {which}. The first:\n{diff.strip()}"
+        diff = canonical_diff(tried.good[0].changes, site.root).strip()
+        first = "It" if len(tried.good) == 1 else "The first"
+        won = f"{first} {_won(tried.good[0])} and is kept:\n{diff}"
+        return f"{len(tried.good)} of {count} different variants of it worked. {won}"
     shown = [
         f"{canonical_diff(trial.changes, site.root).strip()}\n→ {_first_failure(trial)}"
         for trial in tried.trials[:_FAILED]

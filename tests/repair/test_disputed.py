@@ -1,0 +1,106 @@
+"""A fix that passes the bug tests may break existing ones because those are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pytest_brt.issue import read_issue
+from pytest_brt.render.repairs import of_fix
+from pytest_brt.repair.patch import chosen
+from pytest_brt.repair.strategy import RepairBench, run_passerine, run_repairagent
+from pytest_brt.types import FoundFix, Repair
+from tests.repair.scenes import LINE, MODULE, TESTS, WRONG_TEST, Scene, open_scene, scripted
+
+RIGHT = "    return max(low, min(value, high))\n"
+#: Right but for what somebody wrote down about 250.
+OVERFITTED = "    return max(low, min(value, low if value == 250 else high))\n"
+BROKEN = "tests/test_interval.py::test_percent_of_much"
+
+
+@pytest.fixture(scope="module")
+def disputed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with open_scene(tmp_path_factory.mktemp("disputed") / "project", TESTS + WRONG_TEST) as scene:
+        yield scene
+
+
+def agent(scene: Scene, *fixes: str) -> Repair:
+    """Return what RepairAgent makes of a model that writes `fixes`, and then wants to end."""
+    head = f'{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}'
+    script = '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}\n'
+    script += "".join(f"=== reply\n{head}\n```python\n{fix}```\n" for fix in fixes)
+    script += '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
+    site = scene.site(scripted(scene.root.parent, script))
+    return run_repairagent(0, RepairBench(site=site, brt=None, variants=0))
+
+
+def passerine(scene: Scene, *fixes: str) -> Repair:
+    """Return what Passerine makes of a model that writes `fixes` one after the other."""
+    head = f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}'
+    script = "".join(
+        f"=== reply if: What to change: no {number}\\b\n{head}\n```python\n{fix}```\n"
+        for number, fix in enumerate(fixes)
+    )
+    script += "".join(
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "no {n}"}}\n'
+        for n in range(len(fixes))
+    )
+    script += f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
+    site = scene.site(scripted(scene.root.parent, script))
+    return run_passerine(1, RepairBench(site=site, brt=None))
+
+
+def told(fix: FoundFix) -> str:
+    assert fix.guarded is not None
+    return of_fix(fix).replace(f"of {fix.guarded.ran} existing tests", "of N existing tests")
+
+
+@pytest.mark.parametrize("repair", [agent, passerine])
+def test_a_right_fix_that_breaks_a_wrong_test_is_kept_and_shown_as_such(
+    disputed: Scene, repair: Callable[..., Repair]
+) -> None:
+    done = repair(disputed, RIGHT)
+    (fix,) = done.fixes
+    assert "max(low, min(value, high))" in fix.patch.text
+    assert (fix.plausible, fix.broken) == (False, 1)
+    assert told(fix) == f"passes 4 of 4 bug tests and breaks 1 of N existing tests: {BROKEN}"
+    (alike,) = chosen([done], ())
+    issue = read_issue("# clamp() always returns the lower bound\n", "clamp.md")
+    ((_, text),) = alike.files(issue)
+    assert f"existing tests: {BROKEN}\n# Bug tests that pass: test_clamp" in text
+
+
+@pytest.mark.parametrize("repair", [agent, passerine])
+def test_it_stands_below_one_that_breaks_none(
+    disputed: Scene, repair: Callable[..., Repair]
+) -> None:
+    fixes = (RIGHT, OVERFITTED) if repair is agent else (OVERFITTED, RIGHT)
+    done = repair(disputed, *fixes)
+    first, last = (alike.members[0][0] for alike in chosen([done], ()))
+    assert "250" in first.patch.text
+    assert [fix.broken for fix in (first, last)] == [0, 1]
+    assert first.plausible
+
+
+def test_the_model_cannot_end_with_it_but_knows_that_the_user_sees_it(disputed: Scene) -> None:
+    done = agent(disputed, RIGHT)
+    assert done.trajectory is not None
+    _, fix, end, *_ = done.trajectory.steps
+    assert f"But the fix breaks 1 of the existing tests:\n- {BROKEN}" in fix.observation
+    assert fix.observation.endswith("shown to the user as one that breaks existing tests.")
+    assert end.problem == "Every fix so far breaks existing tests. Write another fix."
+
+
+def test_what_no_bug_test_speaks_for_is_not_kept_when_it_breaks_something(scene: Scene) -> None:
+    site = scene.site(scripted(scene.root.parent, "=== reply\n"), tests=False)
+    assert not site.failing
+    head = f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}'
+    script = f"=== reply if: What to change\n{head}\n```python\n    return high\n```\n"
+    script += (
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "x"}}\n'
+    )
+    script += f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
+    site = scene.site(scripted(scene.root.parent, script), tests=False)
+    done = run_passerine(1, RepairBench(site=site, brt=None))
+    assert (done.fixes, done.notes) == ((), ("what was changed does not pass the tests",))
