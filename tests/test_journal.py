@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pytest_brt.journal import Held, Journal
+from pytest_brt.store import Held, Journal
 from pytest_brt.types import Attempt
 
 

@@ -1,12 +1,35 @@
-"""What the last run in a project left in pytest's cache."""
+"""``pytest-brt review`` and ``diff``: what the last run in a project left, looked at again.
+
+``review`` says which bug tests are right before patches are ranked by them; ``diff A B`` how two
+patches of the last ranking differ, in text and in behaviour.
+"""
 
 from __future__ import annotations
 
+import argparse
+import ast
+import os
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import unified_diff
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pytest_brt.code.ini import cache_dir_of
-from pytest_brt.errors import UsageProblem
-from pytest_brt.store import LastRun, load_last_run
+from pytest_brt.codec import content_id
+from pytest_brt.errors import PatchProblem, UsageProblem
+from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.render.answer import bug_tests, count, reviewed
+from pytest_brt.shown import say
+from pytest_brt.store import RANKED, WRITTEN, LastRun, load_last_run, save_last_run
+from pytest_brt.types import JudgedTest, PatchResult, Rank, Review, Verdict
+
+if TYPE_CHECKING:
+    from pytest_brt.types import Patch
 
 
 def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
@@ -25,3 +48,237 @@ def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
         f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
         "'--rank PATH' to rank patches)"
     )
+
+
+_ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
+
+
+def register(commands: Any) -> None:
+    """Add the commands to `commands`, as `argparse` made it."""
+    _add_review(commands)
+    _add_diff(commands)
+
+
+def _add_review(commands: Any) -> None:
+    parser = commands.add_parser(
+        "review",
+        help="accept, reject or edit the bug tests of the last run",
+        description="Show each bug test of the last run, and ask whether it is right. Patches are "
+        "then ranked by the tests that you accepted, or, where you accepted none, by those that "
+        "you did not reject: 'pytest --rank-fixes PATH'.",
+    )
+    for option, what in (("--accept", "these tests are right"), ("--reject", "these are wrong")):
+        parser.add_argument(
+            option, metavar="TEST", nargs="+", default=[], help=f"{what}: T1, T2, … or names"
+        )
+    parser.add_argument(
+        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+    )
+    parser.set_defaults(command=_review)
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    _, folder, last = find_last_run(arguments.root, WRITTEN)
+    tests = [test for some in bug_tests(last.tests) for test in some]
+    if not tests:
+        raise UsageProblem("the last run found no bug test: there is nothing to review")
+    said = dict.fromkeys(_chosen(arguments.accept, tests), Review.ACCEPTED)
+    said |= dict.fromkeys(_chosen(arguments.reject, tests), Review.REJECTED)
+    asked = not said and sys.stdin.isatty()
+    for number, judged in enumerate(tests):
+        if number in said:
+            tests[number] = replace(judged, review=said[number])
+        else:
+            _show(judged, number, whole=asked)
+        if asked:
+            answer = _ask(judged)
+            if answer is None:
+                break
+            tests[number] = answer
+    _keep(folder, last, tests)
+    say(f"{reviewed(tests) or 'nothing accepted or rejected'}, of {len(tests)} tests")
+    return 0
+
+
+def _keep(folder: Path, last: LastRun, tests: Sequence[JudgedTest]) -> None:
+    rest = (test for test in last.tests if not test.judgement.candidate)
+    save_last_run(folder, replace(last, tests=(*tests, *rest)))
+
+
+def _chosen(names: Sequence[str], tests: Sequence[JudgedTest]) -> list[int]:
+    """Return the places of the tests that were named.
+
+    Raises:
+        UsageProblem: a name is none of theirs.
+    """
+    known = {f"T{number + 1}": number for number in range(len(tests))}
+    known |= {judged.test.name: number for number, judged in enumerate(tests)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageProblem(f"review: no test {unknown[0]!r} (there are T1 to T{len(tests)})")
+    return [known[name] for name in names]
+
+
+def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
+    test, judgement = judged.test, judged.judgement
+    state = "" if judged.review is Review.OPEN else f", {judged.review}"
+    say(f"T{number + 1}  {test.name}  ({judgement.confidence:.0%} sure{state})")
+    say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
+    if judgement.runs:
+        say(f"    now: {judgement.runs[0].reason}")
+    if whole:
+        say(f"\n{textwrap.indent(test.source or '', '    | ')}")
+
+
+def _ask(judged: JudgedTest) -> JudgedTest | None:
+    """Return the test with what the user says about it; None to stop."""
+    while True:
+        try:
+            answer = input(_ASKED).strip().lower()[:1]
+        except EOFError:
+            answer = "q"
+        if answer == "q":
+            return None
+        if answer == "s":
+            return judged
+        if answer in ("a", "r"):
+            return replace(judged, review=Review.ACCEPTED if answer == "a" else Review.REJECTED)
+        if answer == "e":
+            try:
+                return _edited(judged)
+            except UsageProblem as problem:
+                say(str(problem), error=True)
+
+
+def _edited(judged: JudgedTest) -> JudgedTest:
+    """Return the test as the user's editor left it, accepted.
+
+    Raises:
+        UsageProblem: no editor can be started, or what it left holds no test.
+    """
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with HeldFolder("pytest-brt-") as folder:
+        file = folder / "test_edited.py"
+        file.write_text(judged.test.source or "", encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)
+            source = file.read_text(encoding="utf-8")
+            body = ast.parse(source).body
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise UsageProblem(f"review: {editor!r} did not work: {error} (set EDITOR)") from error
+        except (SyntaxError, UnicodeDecodeError) as error:
+            raise UsageProblem(f"review: not Python: {error} (edit it again)") from error
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [node.name for node in body if isinstance(node, kinds) and node.name[:4] == "test"]
+    if "::" not in judged.test.name and judged.test.name not in names:
+        if not names:
+            raise UsageProblem("review: no function is called test_… (edit it again)")
+        judged = replace(judged, test=replace(judged.test, name=names[0]))
+    test = replace(judged.test, source=source, id=content_id(judged.test.path, source))
+    return replace(judged, test=test, review=Review.ACCEPTED)
+
+
+def _add_diff(commands: Any) -> None:
+    parser = commands.add_parser(
+        "diff",
+        help="say how two patches of the last ranking differ",
+        description="Show how the code differs after one patch and after the other, and which bug "
+        "tests and existing tests did not do the same on both. Nothing is run again. "
+        "Exit code 0: no test tells them apart; 1: some do.",
+    )
+    parser.add_argument("one", metavar="A", help="a patch, as the ranking calls it; without .diff")
+    parser.add_argument("other", metavar="B", help="another patch")
+    parser.add_argument(
+        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+    )
+    parser.set_defaults(command=_diff)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    root, _, last = find_last_run(arguments.root, RANKED)
+    one, other = (_named(name, last).result for name in (arguments.one, arguments.other))
+    for line in _text(one.patch, other.patch, root):
+        say(line)
+    told = [*_bug_tests(one, other, last), *_existing_tests(one, other)]
+    say(f"\n{'These tests tell them apart:' if told else _alike(one, other)}")
+    for test, first, second in told:
+        say(f"  {test}\n    {one.patch.name} {first}\n    {other.patch.name} {second}")
+    return 1 if told else 0
+
+
+def _named(name: str, last: LastRun) -> Rank:
+    """Return the one patch of the ranking that is called so, with or without its ending."""
+    names = {rank.result.patch.name: rank for rank in last.ranks}
+    found = [rank for full, rank in names.items() if name in (full, full.rpartition(".")[0])]
+    if len(found) != 1:
+        raise UsageProblem(
+            f"diff: the last ranking has no patch {name!r} (it has: {', '.join(names) or 'none'})"
+        )
+    return found[0]
+
+
+def _text(one: Patch, other: Patch, root: Path) -> Iterator[str]:
+    """Yield the difference between the files that both patches make."""
+    from pytest_brt.patches import apply_patch  # it starts git
+
+    try:
+        made = [
+            {change.path: change.content for change in apply_patch(patch, root).changes}
+            for patch in (one, other)
+        ]
+    except PatchProblem as problem:
+        yield f"not compared as text: {problem}"
+        return
+    paths = sorted({path for files in made for path in files})
+    if all(_lines(made[0], path, root) == _lines(made[1], path, root) for path in paths):
+        yield "They change the code in the same way."
+    for path in paths:
+        before, after = (_lines(files, path, root) for files in made)
+        first, second = (f"{path} ({patch.name})" for patch in (one, other))
+        yield from unified_diff(before, after, first, second, lineterm="")
+
+
+def _lines(files: dict[str, bytes | None], path: str, root: Path) -> list[str]:
+    file = root / path
+    content = files[path] if path in files else file.read_bytes() if file.is_file() else None
+    return (content or b"").decode("utf-8", "replace").splitlines()
+
+
+def _bug_tests(
+    one: PatchResult, other: PatchResult, last: LastRun
+) -> Iterator[tuple[str, str, str]]:
+    names = {judged.test.id: judged.test.name for judged in last.tests}
+    sides = [{cell.test: (cell.verdict, cell.reason) for cell in row.cells} for row in (one, other)]
+    for test in dict.fromkeys((*sides[0], *sides[1])):
+        first, second = (side.get(test, (Verdict.INVALID, "")) for side in sides)
+        if first[0] is not second[0]:
+            yield names.get(test, test), _outcome(*first), _outcome(*second)
+
+
+def _outcome(verdict: Verdict, reason: str) -> str:
+    words = {Verdict.PASS: "passes it", Verdict.INVALID: "could not run it"}
+    return words.get(verdict, _because("fails it", reason))
+
+
+def _because(what: str, reason: str) -> str:
+    return f"{what}: {reason}" if reason else what
+
+
+def _existing_tests(one: PatchResult, other: PatchResult) -> Iterator[tuple[str, str, str]]:
+    sides = [
+        {broken.test: _because("breaks it", broken.reason) for broken in row.guarded.regressions}
+        if row.guarded
+        else {}
+        for row in (one, other)
+    ]
+    for test in dict.fromkeys((*sides[0], *sides[1])):
+        if (test in sides[0]) is not (test in sides[1]):
+            first, second = (side.get(test, "does not break it") for side in sides)
+            yield test, first, second
+
+
+def _alike(one: PatchResult, other: PatchResult) -> str:
+    ran = [row.guarded.ran for row in (one, other) if row.guarded]
+    existing = f" and {count(min(ran), 'existing test')}" if ran else ""
+    tests = count(len(one.cells), "bug test")
+    return f"No test tells them apart: {tests}{existing} ran on both."

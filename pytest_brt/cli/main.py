@@ -8,18 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pytest_brt import __version__
-from pytest_brt.cli import (
-    bisect,
-    bundle,
-    demo,
-    diff,
-    front,
-    models,
-    recheck,
-    report,
-    review,
-    unmark,
-)
+from pytest_brt.cli import bisect, bundle, front, last_run, models, recheck, report, unmark
 from pytest_brt.errors import BrtError
 from pytest_brt.shown import say
 
@@ -40,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for family in (demo, front, review, diff, report, unmark, recheck, models, bundle, bisect):
+    for family in (front, last_run, report, unmark, recheck, models, bundle, bisect):
         family.register(commands)
     known, rest = parser.parse_known_args(arguments)
     known.rest = rest

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.journal import Journal
+from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step, Trajectory
 
 #: Folder of trajectories in the folder of a run (`--brt-record`).

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TypeVar
 
 from pytest_brt.codec import content_id
-from pytest_brt.journal import Journal
+from pytest_brt.store import Journal
 
 T = TypeVar("T")
 

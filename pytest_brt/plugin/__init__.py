@@ -94,4 +94,4 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from pytest_brt.plugin.session import open_session
 
-    config.pluginmanager.register(open_session(config, mode), "brt-session")
+    config.pluginmanager.register(open_session(config), "brt-session")

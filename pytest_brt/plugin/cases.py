@@ -1,4 +1,4 @@
-"""What pytest collects: the reports and patches that the user named, read and paired."""
+"""The files that the user named: reports and patches, which pytest collects, and places."""
 
 from __future__ import annotations
 
@@ -173,3 +173,36 @@ def _files(issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path |
             path = _plain("--rank-fixes", folder / patch.file)
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
     return paths
+
+
+def buggy_places(paths: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """Return the places that the user named, as in "pkg/a.py:3-9", relative to the project."""
+    found = []
+    for text in paths:
+        path, colon, span = text.partition(":")
+        known = _file_of_project("--brt-buggy-file", path, root)
+        if colon and not re.fullmatch(r"\d+(-\d+)?", span):
+            raise UsageProblem(
+                f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {text!r}"
+            )
+        found.append(known + colon + span)
+    return tuple(found)
+
+
+def given_test_file(path: str, root: Path) -> str:
+    """Return the test file that the user named, relative to the project; "" for none."""
+    if not path:
+        return ""
+    known = _file_of_project("--brt-test-file", path, root)
+    if not known.endswith(".py"):
+        raise UsageProblem(f"--brt-test-file: not a Python file: {path!r} (name a test file)")
+    return known
+
+
+def _file_of_project(flag: str, path: str, root: Path) -> str:
+    file, root = (root / path).resolve(), root.resolve()
+    if not file.is_file() or not file.is_relative_to(root):
+        raise UsageProblem(
+            f"{flag}: no such file in the project: {path!r} (give its path from {str(root)!r})"
+        )
+    return file.relative_to(root).as_posix()

@@ -6,7 +6,7 @@ when at least one does and none fails with the change: exit codes 0 yes, 1 no, 5
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
-from pytest_brt.plugin.options import Options, read_options
+from pytest_brt.plugin.options import read_options
 from pytest_brt.revisions.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
 from pytest_brt.revisions.history import History
 from pytest_brt.shown import on_a_line, show
@@ -48,7 +48,7 @@ def open_gate(config: pytest.Config) -> GateSession:
         gate = Gate(history, engine, base, head, repeat=options.repeat)
     except BrtError as error:
         raise pytest.UsageError(str(error)) from None
-    return GateSession(config, options, gate, engine, tests, f"{base.short}..{head.short}")
+    return GateSession(config, gate, engine, tests, f"{base.short}..{head.short}")
 
 
 class NotGreen(Exception):
@@ -99,21 +99,19 @@ class GateSession(OurFiles):
     def __init__(
         self,
         config: pytest.Config,
-        options: Options,
         gate: Gate,
         engine: Engine,
         tests: tuple[ChangedTest, ...],
         about: str,
     ) -> None:
-        self.config = config
-        self.options = options
+        files: dict[Path, tuple[ChangedTest, ...]] = {}
+        for test in tests:
+            path = config.rootpath / test.path
+            files[path] = (*files.get(path, ()), test)
+        super().__init__(config, files)
         self.gate = gate
         self.engine = engine
         self.about = about
-        self.files: dict[Path, tuple[ChangedTest, ...]] = {}
-        for test in tests:
-            path = config.rootpath / test.path
-            self.files[path] = (*self.files.get(path, ()), test)
         self.proofs: list[Proof] = []
 
     def pytest_report_header(self) -> list[str]:
@@ -122,25 +120,9 @@ class GateSession(OurFiles):
         about = on_a_line(self.about)
         return [f"brt: gate {about}; {count} tests changed; sandbox {self.engine.level}"]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> None:
-        """Collect the changed test files and nothing else."""
-        session.config.args[:] = [str(path) for path in self.files] or [str(self.config.rootpath)]
-
-    def our_paths(self) -> Collection[Path]:
-        """Return the changed test files."""
-        return self.files
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(
-        self, file_path: Path, parent: pytest.Collector
-    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-        """Replace what others would collect from the changed test files."""
-        yield
-        tests = self.files.get(file_path)
-        if not tests:
-            return []
-        return [GateFile.from_parent(parent, path=file_path, gate=self.gate, tests=tests)]
+    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> GateFile:
+        """Return what collects the changed tests of one file."""
+        return GateFile.from_parent(parent, gate=self.gate, tests=inside, **node)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

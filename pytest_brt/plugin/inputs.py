@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -19,19 +18,55 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
-from pytest_brt.plugin.cases import Files, read_cases
-from pytest_brt.plugin.extensions import gather, named
+from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
+from pytest_brt.plugin.mode_items import PROGRESS, Progress
 from pytest_brt.plugin.options import Options
-from pytest_brt.plugin.progress import PROGRESS, Progress
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review
+from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review, Step
 
 if TYPE_CHECKING:
+    from pytest_brt.dialogue.tool import Tool
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
+
+
+T = TypeVar("T")
+
+
+def gather(config: pytest.Config, hook: str, built_in: Mapping[str, T]) -> dict[str, T]:
+    """Return `built_in` together with what the implementations of `hook` add.
+
+    Raises:
+        UsageProblem: a name is given twice; it names both plugins.
+    """
+    found = dict(built_in)
+    owners = dict.fromkeys(built_in, "pytest-brt")
+    for implementation in getattr(config.hook, hook).get_hookimpls():
+        added: Any = implementation.function(*(config for _ in implementation.argnames))
+        for name, thing in (added or {}).items():
+            if name in found:
+                raise UsageProblem(
+                    f"{hook}: {name!r} is given by both {owners[name]} and "
+                    f"{implementation.plugin_name} (block one with -p no:NAME)"
+                )
+            found[name] = thing
+            owners[name] = implementation.plugin_name
+    return found
+
+
+def named(option: str, name: str, known: Mapping[str, T]) -> T:
+    """Return the thing called `name`.
+
+    Raises:
+        UsageProblem: nobody gives it; it lists the known names.
+    """
+    if name not in known:
+        raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
+    return known[name]
+
 
 Given = Callable[[], tuple[JudgedTest, ...]]
 
@@ -125,48 +160,59 @@ def _by_epr(results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]) -> 
     return rank_by_epr(results, tests)
 
 
-def buggy_places(paths: tuple[str, ...], root: Path) -> tuple[str, ...]:
-    """Return the places that the user named, as in "pkg/a.py:3-9", relative to the project."""
-    found = []
-    for text in paths:
-        path, colon, span = text.partition(":")
-        known = _file_of_project("--brt-buggy-file", path, root)
-        if colon and not re.fullmatch(r"\d+(-\d+)?", span):
-            raise UsageProblem(
-                f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {text!r}"
-            )
-        found.append(known + colon + span)
-    return tuple(found)
-
-
-def given_test_file(path: str, root: Path) -> str:
-    """Return the test file that the user named, relative to the project; "" for none."""
-    if not path:
-        return ""
-    known = _file_of_project("--brt-test-file", path, root)
-    if not known.endswith(".py"):
-        raise UsageProblem(f"--brt-test-file: not a Python file: {path!r} (name a test file)")
-    return known
-
-
-def _file_of_project(flag: str, path: str, root: Path) -> str:
-    file, root = (root / path).resolve(), root.resolve()
-    if not file.is_file() or not file.is_relative_to(root):
-        raise UsageProblem(
-            f"{flag}: no such file in the project: {path!r} (give its path from {str(root)!r})"
-        )
-    return file.relative_to(root).as_posix()
-
-
 def _repairs(
     config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
 ) -> RepairPlan | None:
     """Return what is to be repaired or localised, None for nothing."""
     if not (options.repair or options.localise):
         return None
-    from pytest_brt.plugin.repair_inputs import repair_plan  # a fifth of the package
+    from pytest_brt.repair.states import Without  # a fifth of the package
+    from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
+    from pytest_brt.run.repairs import RepairPlan
 
-    return repair_plan(config, options, cases, buggy)
+    strategies: dict[str, RepairStrategy] = {}
+    if options.repair and options.model == "none":
+        raise UsageProblem(
+            "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
+            "'pytest-brt models')"
+        )
+    for name in options.repair_strategies if options.repair else ():
+        strategy = named("--brt-repair-strategy", name, BUILT_IN)
+        if options.samples is not None:
+            strategy = replace(strategy, runs=options.samples)
+        strategies[name] = strategy
+    wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
+    return RepairPlan(
+        issues=frozenset(wanted),
+        strategies=strategies,
+        variants=options.variants,
+        without=frozenset(Without(name) for parts in options.without for name in parts),
+        given=buggy,
+        guard=options.guard,
+        jobs=options.jobs,
+        tools=_tools(config, str(config.rootpath)) if options.repair else {},
+    )
+
+
+def _tools(config: pytest.Config, root: str) -> dict[str, Tool]:
+    """Return the tools that plugins give to the repair agent."""
+    added: dict[str, Callable[[str, str], str]] = gather(config, "pytest_brt_tools", {})
+    return {name: _tool(name, answer, root) for name, answer in added.items()}
+
+
+def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
+    from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
+    from pytest_brt.dialogue.tool import Outcome, Tool
+
+    about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
+    spec = ActionSpec(
+        name=name, about=about, parameters=(Parameter(name="question", about="what to look for"),)
+    )
+
+    def run(action: Action, _steps: Sequence[Step]) -> Outcome:
+        return Outcome(observation=str(answer(action["question"], root)))
+
+    return Tool(spec=spec, run=run)
 
 
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:

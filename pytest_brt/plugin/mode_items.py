@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
+import queue
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +22,52 @@ from pytest_brt.errors import BrtError
 from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.shown import on_a_line, plain, show
 from pytest_brt.syntax import PARSING
+
+_LOG = logging.getLogger("pytest_brt")
+
+
+class Progress:
+    """Takes lines from many threads, and gives them to the one that shows them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lines: queue.SimpleQueue[tuple[str, float]] = queue.SimpleQueue()
+        #: The last line that was taken, and when it was said.
+        self._last = ("", 0.0)
+        self._shown = clock()
+
+    def say(self, text: str) -> None:
+        """Take a line; it also goes to the log, which ``--log-cli-level=info`` shows."""
+        text = plain(text)
+        _LOG.info("%s", text)
+        self._lines.put((text, self._clock()))
+
+    def taken(self) -> list[str]:
+        """Return the lines that were said since."""
+        return [text for text, _ in self._said()]
+
+    def sign_of_life(self, apart: float) -> list[str]:
+        """Return the last line and how long ago it was said, at most every `apart` seconds."""
+        now = self._clock()
+        if now < self._shown + apart:
+            return []
+        *_, self._last = (self._last, *self._said())
+        text, when = self._last
+        if text:
+            self._shown = now
+        return [f"{text} ({now - when:.0f} s ago)"] if text else []
+
+    def _said(self) -> Iterator[tuple[str, float]]:
+        while True:
+            try:
+                yield self._lines.get_nowait()
+            except queue.Empty:
+                return
+
+
+#: Where a session keeps its own.
+PROGRESS = pytest.StashKey[Progress]()
+
 
 #: Ini keys of the project that may reach our session; all others are about its tests.
 KEPT = ("brt_", "cache_dir", "console_output_style", "junit_", "log_", "tmp_path_")
@@ -89,11 +138,43 @@ def _defect(error: BaseException) -> str:
 
 
 class OurFiles(ABC):
-    """The base of the plugin of a mode; what is collected from a file is the mode's own."""
+    """The base of the plugin of a mode: collects its files, and nothing else from anywhere."""
+
+    def __init__(self, config: pytest.Config, files: Mapping[Path, Any]) -> None:
+        """Take what there is in each file that is collected."""
+        self.config = config
+        self.files = files
 
     @abstractmethod
-    def our_paths(self) -> Collection[Path]:
-        """Return the files that are collected."""
+    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> pytest.Collector:
+        """Return what collects the items of one file: `inside` is what `files` has of it."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Collect our files and nothing else."""
+        session.config.args[:] = list(map(str, self.files)) or [str(self.config.rootpath)]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        """Replace whatever others would collect from our files."""
+        yield
+        inside = self.files.get(file_path)
+        if inside is None:
+            return []
+        node: dict[str, Any] = {"path": file_path}
+        if not file_path.is_relative_to(self.config.rootpath):
+            # pytest would leave the name of a file outside of its root empty.
+            node["nodeid"] = on_a_line(self.outside_name(file_path))
+        elif not str(file_path).isprintable():
+            # Reports of others write a node's name as it is, into terminals and into XML.
+            node["nodeid"] = on_a_line(file_path.relative_to(self.config.rootpath).as_posix())
+        return [self.collector(inside, parent, **node)]
+
+    def outside_name(self, path: Path) -> str:
+        """Return how a file outside of the project is called in the names of its items."""
+        return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
 
     def pytest_report_header(self) -> list[str]:
         """Say what is about to run."""
@@ -113,7 +194,7 @@ class OurFiles(ABC):
     def pytest_ignore_collect(self, collection_path: Path) -> bool:
         """Look at our files and the folders above them only, whatever their names."""
         path = collection_path
-        return not any(ours == path or path in ours.parents for ours in self.our_paths())
+        return not any(ours == path or path in ours.parents for ours in self.files)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector:

@@ -7,9 +7,11 @@ waits for them, and at the end one writer writes the reports.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import sys
 import threading
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -23,9 +25,8 @@ from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
-from pytest_brt.journal import Held, Journal
 from pytest_brt.plugin.cases import absolutepath, more_patches
-from pytest_brt.plugin.files import Files
+from pytest_brt.plugin.files import Files, plan_edits
 from pytest_brt.plugin.inputs import Inputs, cache_folder, read_inputs
 from pytest_brt.plugin.items import (
     AttemptItem,
@@ -38,21 +39,41 @@ from pytest_brt.plugin.items import (
 )
 from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_values import TYPED, Write
-from pytest_brt.plugin.options import Mode, Options, read_options
-from pytest_brt.plugin.placement import plan_edits
-from pytest_brt.plugin.rerun_command import command_again
+from pytest_brt.plugin.options import Options, read_options
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.render.answer import count
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
-from pytest_brt.store import RANKED, LastRun, add_spent, save_last_run, write_bytes
+from pytest_brt.store import RANKED, Held, Journal, LastRun, add_spent, save_last_run, write_bytes
 from pytest_brt.types import Cost, RunRecord
+
+
+def command_again(
+    arguments: Sequence[str], program: str = sys.argv[0], environ: Mapping[str, str] = os.environ
+) -> str:
+    """Return what to type to run the same again, where this run was started.
+
+    >>> command_again(["--brt-issue", "my issue.md"], "/usr/bin/pytest", {})
+    "pytest --brt-issue 'my issue.md'"
+
+    Args:
+        arguments: pytest's, as it was invoked.
+        program: what was started, as in `sys.argv`.
+        environ: where the front end says what was typed.
+    """
+    if TYPED in environ:
+        return environ[TYPED]
+    path = Path(program)
+    module = path.name == "__main__.py"
+    name = f"python -m {path.parent.name}" if module else path.name
+    return f"{name} {shlex.join(arguments)}"
+
 
 #: Exit code when a model was asked for, none answered, and something was not reached.
 NO_MODEL = 6
 
 
-def open_session(config: pytest.Config, mode: Mode) -> Session:
+def open_session(config: pytest.Config) -> Session:
     """Read what the user gave and return the plugin that runs it.
 
     Raises:
@@ -65,7 +86,7 @@ def open_session(config: pytest.Config, mode: Mode) -> Session:
         files = Files(
             options, inputs.workbench.engine, command_again(config.invocation_params.args)
         )
-        return Session(config, mode, options, scratch, inputs, files)
+        return Session(config, options, scratch, inputs, files)
     except BaseException as error:
         scratch.close()
         if isinstance(error, KeyboardInterrupt):
@@ -81,18 +102,16 @@ class Session(OurFiles):
     def __init__(
         self,
         config: pytest.Config,
-        mode: Mode,
         options: Options,
         scratch: HeldFolder,
         inputs: Inputs,
         files: Files,
     ) -> None:
-        self.config = config
-        self.mode = mode
+        super().__init__(config, inputs.paths)
         self.options = options
         self.inputs = inputs
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
-        self.files = files
+        self.written = files
         self._held: Held | None = None
         self.journal = self._open_journal()
         self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
@@ -120,11 +139,10 @@ class Session(OurFiles):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
         """Collect our files and nothing else."""
-        ours = [str(path) for path in self.inputs.paths]
         asked = self.config.args if self.config.args_source.name == "ARGS" else []
         more = more_patches(self.config, self.options)
         asked = [argument for argument in asked if Path(argument) not in more]
-        session.config.args[:] = self._selected(asked) or ours
+        session.config.args[:] = self._selected(asked) or list(map(str, self.files))
 
     def _selected(self, asked: list[str]) -> list[str]:
         """Return the node ids among the arguments, so that a shown id can be run again."""
@@ -134,7 +152,7 @@ class Session(OurFiles):
             # Node ids start at the root, paths that somebody types where they are.
             starts = (self.config.rootpath, self.config.invocation_params.dir)
             paths = [absolutepath(start / file) for start in starts]
-            path = next((path for path in paths if path in self.inputs.paths), None)
+            path = next((path for path in paths if path in self.files), None)
             if path is None:
                 raise pytest.UsageError(
                     f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
@@ -142,38 +160,23 @@ class Session(OurFiles):
             selected.append(f"{path}{separator}{node}")
         return selected
 
-    def our_paths(self) -> Collection[Path]:
-        """Return the files of the issues and patches."""
-        return self.inputs.paths
+    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> pytest.Collector:
+        """Return what collects the work on a report, or on the patches of a file."""
+        case, patches = inside
+        if patches:
+            return PatchFile.from_parent(parent, run=self.run, case=case, patches=patches, **node)
+        wanted = self.options.localise
+        localise = bool(wanted and case.issue and case.issue.source == wanted)
+        return IssueFile.from_parent(parent, run=self.run, case=case, localise=localise, **node)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(
-        self, file_path: Path, parent: pytest.Collector
-    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-        """Replace whatever others would collect from our files."""
-        yield
-        found = self.inputs.paths.get(file_path)
-        if found is None:
-            return []
-        case, patches = found
-        shared: dict[str, Any] = {"path": file_path, "run": self.run, "case": case}
-        if not file_path.is_relative_to(self.config.rootpath):
-            # pytest would leave the name of a file outside of its root empty.
-            shared["nodeid"] = self._outside_name(file_path)
-        elif not str(file_path).isprintable():
-            # Reports of others write a node's name as it is, into terminals and into XML.
-            shared["nodeid"] = on_a_line(file_path.relative_to(self.config.rootpath).as_posix())
-        if not patches:
-            shared["localise"] = bool(
-                self.options.localise and case.issue and case.issue.source == self.options.localise
-            )
-            return [IssueFile.from_parent(parent, **shared)]
-        return [PatchFile.from_parent(parent, **shared, patches=patches)]
-
-    def _outside_name(self, path: Path) -> str:
-        if path.is_relative_to(self._scratch.path):
-            return on_a_line(path.relative_to(self._scratch.path).as_posix())
-        return on_a_line(Path(os.path.relpath(path, self.config.rootpath)).as_posix())
+    def outside_name(self, path: Path) -> str:
+        """Return its path from the project, or its name where it was written for this run."""
+        made = self._scratch.path
+        return (
+            path.relative_to(made).as_posix()
+            if made in path.parents
+            else super().outside_name(path)
+        )
 
     # -- the loop -----------------------------------------------------------------------
 
@@ -255,7 +258,7 @@ class Session(OurFiles):
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
-        for write in (*self.files.writers(), self._keep_tests, self._keep_spent, self._land):
+        for write in (*self.written.writers(), self._keep_tests, self._keep_spent, self._land):
             try:
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
@@ -307,7 +310,7 @@ class Session(OurFiles):
             budget=0.0,
         )
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
-        facts = (self.files.tree, repr(engine.subject), engine.level, repr(asked), by)
+        facts = (self.written.tree, repr(engine.subject), engine.level, repr(asked), by)
         setting = content_id(__version__, *facts)
         path = folder / "journal.jsonl"
         self._held = Held(path)

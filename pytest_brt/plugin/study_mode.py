@@ -8,7 +8,7 @@ of the results, so that an interrupted study goes on where it was.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,10 @@ from pytest_brt.evaluate.work import carry_out
 from pytest_brt.evaluate.written import write_study
 from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.plugin.cases import absolutepath
-from pytest_brt.plugin.extensions import gather, named
-from pytest_brt.plugin.inputs import chosen_strategies, open_chosen_models
+from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
-from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
+from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress
 from pytest_brt.plugin.options import Options, read_options
-from pytest_brt.plugin.progress import PROGRESS, Progress
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.shown import show
@@ -117,13 +115,11 @@ class StudySession(OurFiles):
     """The plugin of a run with --brt-evaluate."""
 
     def __init__(self, config: pytest.Config, options: Options) -> None:
-        self.config = config
         self.options = options
         path = absolutepath(options.evaluate)
         instances = read_dataset(path)
-        self.files: dict[Path, tuple[Instance, ...]] = {path: instances}
-        if path.is_dir():
-            self.files = {path / one.id / "issue.md": (one,) for one in instances}
+        bugs = {path / one.id / "issue.md": (one,) for one in instances}
+        super().__init__(config, bugs if path.is_dir() else {path: instances})
         self.folder = (options.results or Path("brt-results") / path.stem).absolute()
         strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
         chosen = chosen_strategies(options, strategies)
@@ -164,31 +160,13 @@ class StudySession(OurFiles):
             *(f"brt: {note}" for note in self.options.notes),
         ]
 
-    # -- collection ---------------------------------------------------------------------
+    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> StudyFile:
+        """Return what collects the stages of the bugs in one file."""
+        return StudyFile.from_parent(parent, study=self.study, instances=inside, **node)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> None:
-        """Collect the data set and nothing else."""
-        session.config.args[:] = [str(path) for path in self.files]
-
-    def our_paths(self) -> Collection[Path]:
-        """Return the data set, or the reports of its bugs."""
-        return self.files
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(
-        self, file_path: Path, parent: pytest.Collector
-    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-        """Replace whatever others would collect from the data set."""
-        yield
-        instances = self.files.get(file_path)
-        if not instances:
-            return []
-        shared: dict[str, Any] = {"path": file_path, "study": self.study, "instances": instances}
-        if not file_path.is_relative_to(self.config.rootpath):
-            # pytest would leave the name of a file outside of its root empty.
-            shared["nodeid"] = file_path.name
-        return [StudyFile.from_parent(parent, **shared)]
+    def outside_name(self, path: Path) -> str:
+        """Return the data set's own name."""
+        return path.name
 
     # -- the loop -----------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from pytest_brt.dialogue.tool import Tool
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import PatchProblem
-from pytest_brt.journal import Journal
 from pytest_brt.model.base import Model
 from pytest_brt.patches import apply_patch
 from pytest_brt.repair.memory import patches_in, recall
@@ -19,6 +18,7 @@ from pytest_brt.repair.patch import found_fix
 from pytest_brt.repair.repairagent import AgentSettings, repair
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Without
+from pytest_brt.store import Journal
 from pytest_brt.types import FoundFix, JudgedTest, Patch, Repair, Step
 
 #: Seeds of runs of one strategy are so far apart.

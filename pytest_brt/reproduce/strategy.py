@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
-from pytest_brt.journal import Journal
 from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
 
 

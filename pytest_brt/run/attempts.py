@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 
 from pytest_brt.errors import OutOfTime
-from pytest_brt.journal import Journal
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue, JudgedTest
 
 #: What is noted of an attempt that was not at its end.

@@ -14,7 +14,6 @@ from pytest_brt.codec import content_id
 from pytest_brt.dialogue.tool import Tool
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
-from pytest_brt.journal import Journal
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.rank.pinned import pinned_among
@@ -27,6 +26,7 @@ from pytest_brt.reproduce.opinion import opinion_of
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
 
 #: Seconds that existing tests may take on one fix, unless the user wants less.

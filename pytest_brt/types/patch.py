@@ -1,8 +1,10 @@
-"""Changes of a tree."""
+"""Changes of a tree, and what tests did on a patched tree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from pytest_brt.types.outcome import Raised, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +36,71 @@ class AppliedPatch:
     changes: tuple[FileChange, ...]
     #: Remarks for the report, as in "applied leniently" or "touches tests: left out".
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One test on one patched tree."""
+
+    patch: str
+    test: str
+    verdict: Verdict
+    reason: str
+    raised: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """An existing test that passed on the unpatched tree and does not on a patched one."""
+
+    #: File and node, as in "tests/test_a.py::TestX::test_y".
+    test: str
+    verdict: Verdict
+    #: One line.
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """What the project's existing tests say about a patched tree."""
+
+    #: Tests near the patch that pass on the unpatched tree and were run on the patched one.
+    ran: int
+    #: Test functions in the project's suite.
+    total: int
+    #: How many of the tests chosen execute a changed line on the unpatched tree; None where that
+    #: cannot be seen.
+    reached: int | None = None
+    #: By what the tests were chosen: "coverage" or "names".
+    by: str
+    regressions: tuple[Regression, ...] = ()
+    #: Tests that assert the reported wrong behaviour; failing them is no regression.
+    pinned: tuple[str, ...] = ()
+    #: Tests that were left out because they do not pass on the unpatched tree.
+    failing: int = 0
+    #: Why fewer tests ran than could have, as in "the budget of 5 s was used up"; or "".
+    cut: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchResult:
+    """A row: all tests on one patched tree."""
+
+    patch: Patch
+    #: Id of the issue it is meant to fix; "" when only tests were given.
+    issue: str = ""
+    applies: bool
+    #: Why it does not apply; "" when it does.
+    reason: str = ""
+    cells: tuple[Cell, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    #: Equal for patches that are the same but for comments, layout and local names; or "".
+    normal: str = ""
+    #: Lines added and removed.
+    size: int = 0
+    #: Definitions that it changes, as in "pkg/core.py::Thing.walk".
+    places: tuple[str, ...] = ()
+    #: None when the project's own tests were not run on it.
+    guarded: Guarded | None = None

@@ -20,7 +20,6 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
-from pytest_brt.journal import Journal
 from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.tiny import words, write_llama
@@ -29,6 +28,7 @@ from pytest_brt.reproduce.agent.opening import opening
 from pytest_brt.reproduce.agent.run import AgentSettings, agent, loop_of
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
 from tests.rounds import rounds

@@ -21,7 +21,7 @@ from pytest_brt.dialogue.loops import REPEAT
 from pytest_brt.dialogue.tool import Outcome, Tool, changed_files, refused
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.errors import EditProblem, ModelProblem
-from pytest_brt.journal import Journal
+from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
 from tests.dialogue.scripts import FINISH, SEARCH, TOOLS, header, loop, script
 
@@ -182,7 +182,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from pytest_brt.dialogue.loop import converse
 from pytest_brt.dialogue.trajectory import Log
-from pytest_brt.journal import Journal
+from pytest_brt.store import Journal
 from tests.dialogue.scripts import header, loop, script
 
 folder = Path(sys.argv[1])

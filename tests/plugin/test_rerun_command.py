@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.plugin.option_values import TYPED
-from pytest_brt.plugin.rerun_command import command_again
+from pytest_brt.plugin.session import command_again
 
 
 def test_modules_and_programs() -> None:

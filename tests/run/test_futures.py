@@ -16,7 +16,6 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.journal import Journal
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
@@ -27,6 +26,7 @@ from pytest_brt.render.json import record_json
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case, Plan
+from pytest_brt.store import Journal
 from pytest_brt.types import (
     Attempt,
     CandidateTest,

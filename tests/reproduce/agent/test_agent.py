@@ -9,9 +9,9 @@ import pytest
 
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
-from pytest_brt.journal import Journal
 from pytest_brt.reproduce.agent.run import STEPS, AgentSettings, attempt
 from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, problems, replies

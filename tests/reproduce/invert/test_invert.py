@@ -12,9 +12,9 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.journal import Journal
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, OracleKind, Verdict
 from tests.reproduce.examples import (
     bench_for,

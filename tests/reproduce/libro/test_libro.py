@@ -10,11 +10,11 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
-from pytest_brt.journal import Journal
 from pytest_brt.model.base import Completion, Model, Prompt, Role
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings, libro
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 from tests.reproduce.examples import (
     bench_for,
