@@ -23,7 +23,7 @@ _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
 #: How the exceptions of a failed claim are called; anything else is a crash.
 CLAIMS = frozenset({"AssertionError", "Failed"})
 _CRASH = re.compile(
-    r"exception|crash|throw|outofmemory|overflow|traceback|\brais(?:e|es|ed|ing)\b|[A-Z]\w*Error\b",
+    r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b|[A-Z]\w*Error\b",
     re.IGNORECASE,
 )
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)

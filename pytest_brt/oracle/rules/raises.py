@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.display import printed_argument, ran_expression
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import literal
@@ -15,9 +14,8 @@ from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, messages_agree, quote, short
 from pytest_brt.oracle.write import Draft, script
-from pytest_brt.reading.lexicon import must_work, plain
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
-from pytest_brt.types import BlockKind, Issue, OracleKind, Raised
+from pytest_brt.types import OracleKind, Raised
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
@@ -32,19 +30,6 @@ _OUTSIDE = 0.5
 #: The reason of a test whose assertion the report wrote itself.
 OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
-_BAD = "wrong|misleading|incorrect|confusing|unhelpful|unclear"
-_WORDS_ARE_WRONG = re.compile(
-    rf"\bmessages?\b[^.\n]{{0,40}}\b(?:{_BAD}|should"
-    r"|not (?:very )?(?:helpful|clear|correct|right|accurate))\b"
-    rf"|\b(?:{_BAD}|better|clearer) (?:\w+ ){{0,3}}messages?\b"
-    r"|\bit should (?:say|read|mention|tell)\b",
-    re.IGNORECASE,
-)
-_SHOULD_WORK = re.compile(
-    r"\bshould(?: \w+){0,5} (?:pass|return|give|be parsed)\b"
-    r"|\bno (?:error|exception)\b|\bwithout (?:an? )?(?:error|exception)",
-    re.IGNORECASE,
-)
 
 
 def no_raise(view: View) -> Iterator[Draft]:
@@ -92,7 +77,7 @@ def no_raise_score(
         return 0.6, (OWN,), None
     base = OracleKind.NO_RAISE.prior
     same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
-    if (not same and is_said_to_work(seen)) or is_about_the_message(view.issue):
+    if not same and is_said_to_work(seen):
         return 0.0, (), None
     exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
     named = view.is_named(raised)
@@ -251,15 +236,6 @@ def _sibling_exception(view: View, seen: Seen) -> str:
         if other.did.raised and called(other.step.source) == called(seen.step.source):
             return simple(other.did.raised.type)
     return ""
-
-
-def is_about_the_message(issue: Issue) -> bool:
-    """Say whether a report finds fault with what an exception says, and not with its coming."""
-    blocks = [b for b in issue.blocks if b.kind in (BlockKind.PROSE, BlockKind.HEADING)]
-    said = [sentence.text for block in blocks for sentence in sentences(block)]
-    text = plain("\n".join([issue.title, *said]))
-    works = _SHOULD_WORK.search(text) or any(map(must_work, (issue.title, *said)))
-    return bool(_WORDS_ARE_WRONG.search(text)) and not works
 
 
 _HANGS = re.compile(
