@@ -15,6 +15,7 @@ from pytest_brt.plugin.option_values import (
     names,
     one_of,
     pair,
+    path,
     seconds,
     share,
     some_of,
@@ -152,6 +153,7 @@ SPECS = (
         flag="--brt-test-file",
         group="issue",
         metavar="PATH",
+        default="",
         ini=False,
         help="existing test file that tests are written for: a model is shown it, and "
         "--brt-write into adds to it (default: the one nearest to the report)",
@@ -178,7 +180,6 @@ SPECS = (
         group="repair",
         metavar="NAME[,NAME]",
         read=some_of("search", "states", "memory", "place"),
-        default=(),
         repeat=True,
         help="switch parts of repairagent off, to see what they are worth: search, states, "
         "memory, place; repeatable, and in a study each is tried beside the whole",
@@ -187,6 +188,7 @@ SPECS = (
         flag="--brt-out",
         group="repair",
         metavar="DIR",
+        read=path,
         ini=False,
         help="where --brt-repair puts its patches (default: brt-patches/NAME of the report)",
         outside_studies="a study keeps its patches below --brt-results DIR",
@@ -195,6 +197,7 @@ SPECS = (
         flag="--brt-prompts",
         group="model",
         metavar="DIR",
+        read=path,
         help="folder of prompts that replace ours of the same name",
     ),
     Spec(
@@ -387,7 +390,6 @@ SPECS = (
         group="rank",
         metavar="{auto,no,SECONDS}",
         read=guard,
-        default="auto",
         help="run existing tests that each patch may break: for 2 seconds a patch (auto, default), "
         "not at all, or for SECONDS in all",
     ),
@@ -450,6 +452,7 @@ SPECS = (
         flag="--brt-repos",
         group="study",
         metavar="DIR",
+        read=path,
         help="local clones of the repositories of a data set, as in DIR/owner/name",
         only_in_studies=True,
     ),
@@ -457,6 +460,7 @@ SPECS = (
         flag="--brt-environments",
         group="study",
         metavar="FILE",
+        read=path,
         help="which interpreter, import path and environment each repository, version or bug of a "
         "data set is run with (TOML or JSON)",
         only_in_studies=True,
@@ -475,6 +479,7 @@ SPECS = (
         flag="--brt-results",
         group="study",
         metavar="DIR",
+        read=path,
         ini=False,
         help="where a study keeps what it finds, and finds what it kept (default: "
         "brt-results/NAME of the data set)",
@@ -484,6 +489,7 @@ SPECS = (
         flag="--brt-record",
         group="report",
         metavar="DIR",
+        read=path,
         ini=False,
         help="keep the run in DIR: the evidence, which `pytest-brt recheck DIR` runs again, and "
         "with a model its prompts, replies and dialogues, which `pytest-brt report DIR` shows",
@@ -493,6 +499,7 @@ SPECS = (
         flag="--brt-key",
         group="report",
         metavar="FILE",
+        read=path,
         help="sign the evidence with the key in FILE (HMAC-SHA256)",
         outside_studies="a study records no evidence to sign",
     ),

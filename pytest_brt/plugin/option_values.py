@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
@@ -88,10 +89,15 @@ def one_of(*words: str) -> Callable[[str], object]:
     return read
 
 
+def path(text: str) -> object:
+    """Read the path of a file or folder; None where it is empty."""
+    return Path(text) if text else None
+
+
 def guard(text: str) -> object:
-    """Read how long regressions are looked for."""
+    """Read for how many seconds regressions are looked for; None for "auto"."""
     if text in ("auto", "no"):
-        return text
+        return None if text == "auto" else 0.0
     try:
         return at_least(0, float)(text)
     except ValueError:

@@ -12,17 +12,16 @@ from __future__ import annotations
 import os
 from argparse import SUPPRESS
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import pytest
 
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
 from pytest_brt.plugin.option_values import TYPED, Spec, Write
 
-N = TypeVar("N", int, float)
 #: The options that say what a run is for.
 _MODES = (
     *("--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate"),
@@ -117,7 +116,6 @@ class Options:
     #: Seconds for the existing tests on all patches: 0 for none, None for as long as the
     #: ranking itself takes.
     guard: float | None
-    #: Whether candidates are run with inputs near the reported ones too.
     #: Patches to select: the best so many, or those whose EPR is at least so much.
     top: int | None
     threshold: float | None
@@ -202,69 +200,31 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         pytest.UsageError: a value is not what its option takes, or nothing would look at it.
     """
     _check_together(config)
-    values = {spec.dest: _value(spec, config, environ) for spec in SPECS}
-    patches, branches = _patches(_texts(values["rank_fixes"]))
-    repair, localise = str(values["brt_repair"]), str(values["brt_localise"])
-    issues = (*_texts(values["brt_issue"]), *filter(None, (repair, localise)))
-    model, passed_over = _model(str(values["brt_model"]))
+    said: dict[str, Any] = {
+        spec.dest.removeprefix("brt_"): _value(spec, config, environ) for spec in SPECS
+    }
+    patches, branches = _patches(said["rank_fixes"])
+    model, passed_over = _model(said["model"])
+    issues = (*said["issue"], said["repair"], said["localise"])
+    own = {field.name for field in fields(Options)}
+    as_said = {name: value for name, value in said.items() if name in own}
     return Options(
-        issues=tuple(dict.fromkeys(issues)),
-        repair=repair,
-        localise=localise,
-        repair_strategies=_texts(values["brt_repair_strategy"]),
-        variants=int(str(values["brt_variants"])),
-        without=tuple(_texts(parts) for parts in _several(values["brt_without"])),
-        out=_path(values["brt_out"]),
-        patches=patches,
-        branches=branches,
-        tests=_texts(values["brt_tests"]),
-        strategies=_texts(values["brt_strategy"]),
-        model=model,
-        notes=tuple(filter(None, (passed_over, _moved(config, environ)))),
-        context=int(str(values["brt_context"])),
-        threads=int(str(values["brt_threads"])),
-        thinking=int(str(values["brt_thinking"])),
-        engine=str(values["brt_engine"]),
-        gpu_layers=int(str(values["brt_gpu_layers"])),
-        cpu_experts=int(str(values["brt_cpu_experts"])),
-        cache_type=str(values["brt_cache_type"]),
-        edit_model=str(values["brt_edit_model"]),
-        samples=_number(values["brt_samples"], int),
-        steps=_number(values["brt_steps"], int),
-        budget=float(str(values["brt_budget"])),
-        agree=_number(values["brt_agree"], int),
-        buggy=_texts(values["brt_buggy_file"]),
-        test_file=str(values["brt_test_file"] or ""),
-        prompts=_path(values["brt_prompts"]),
-        seed=int(str(values["brt_seed"])),
-        keep=int(str(values["brt_keep"])),
-        write=Write(str(values["brt_write"])),
-        write_unsure=values["brt_write_unsure"] == "yes",
-        mark=str(values["brt_mark"]),
-        python=str(values["brt_python"]) if values["brt_python"] else None,
-        env=tuple(values["brt_env"] or ()),  # type: ignore[arg-type]  # pairs, by `pair`
-        timeout=float(str(values["brt_timeout"])),
-        memory=int(str(values["brt_memory"])),
-        repeat=int(str(values["brt_repeat"])),
-        sandbox=str(values["brt_sandbox"]),
-        net=str(values["brt_net"]),
-        jobs=int(str(values["brt_jobs"])) or _jobs_of_xdist(config) or os.cpu_count() or 1,
-        executor=str(values["brt_executor"]),
-        ranker=str(values["brt_ranker"]),
-        guard=_guard_seconds(values["brt_guard"]),
-        top=_number(values["brt_top"], int),
-        threshold=_number(values["brt_threshold"], float),
-        gate=str(values["brt_gate"]),
-        evaluate=str(values["brt_evaluate"]),
-        stages=_texts(values["brt_stages"]),
-        given=_texts(values["brt_given"]),
-        repos=_path(values["brt_repos"]),
-        environments=_path(values["brt_environments"]),
-        predictions=_texts(values["brt_predictions"]),
-        results=_path(values["brt_results"]),
-        record=_path(values["brt_record"]),
-        key=_path(values["brt_key"]),
-        reports=_reports(values),
+        **as_said
+        | {
+            "issues": tuple(dict.fromkeys(filter(None, issues))),
+            "patches": patches,
+            "branches": branches,
+            "repair_strategies": said["repair_strategy"],
+            "strategies": said["strategy"],
+            "buggy": said["buggy_file"],
+            "model": model,
+            "notes": tuple(filter(None, (passed_over, _moved(config, environ)))),
+            "write": Write(said["write"]),
+            "write_unsure": said["write_unsure"] == "yes",
+            "python": said["python"] or None,
+            "jobs": said["jobs"] or _jobs_of_xdist(config) or os.cpu_count() or 1,
+            "reports": _reports(said),
+        }
     )
 
 
@@ -298,31 +258,10 @@ def _patches(given: tuple[str, ...]) -> tuple[tuple[Path, ...], str]:
     return tuple(Path(text) for text in given), ""
 
 
-def _reports(values: Mapping[str, object]) -> tuple[tuple[str, Path], ...]:
-    named = [(Path(text).suffix[1:], Path(text)) for text in _texts(values["brt_report"])]
+def _reports(said: Mapping[str, Any]) -> tuple[tuple[str, Path], ...]:
+    named = [(Path(text).suffix[1:], Path(text)) for text in said["report"]]
     kinds = ("json", "html", "sarif")
-    aliases = [(kind, Path(str(values[f"brt_{kind}"]))) for kind in kinds if values[f"brt_{kind}"]]
-    return (*named, *aliases)
-
-
-def _path(value: object) -> Path | None:
-    return Path(str(value)) if value else None
-
-
-def _guard_seconds(value: object) -> float | None:
-    return None if value == "auto" else 0.0 if value == "no" else float(str(value))
-
-
-def _number(value: object, kind: type[N]) -> N | None:
-    return None if value is None else kind(str(value))
-
-
-def _several(value: object) -> tuple[object, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else ()
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(part) for part in _several(value))
+    return (*named, *((kind, Path(said[kind])) for kind in kinds if said[kind]))
 
 
 def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> object:
@@ -333,7 +272,7 @@ def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> obj
     if given is None and spec.ini:
         given, source = config.getini(spec.dest) or None, f"{config.inipath}: {spec.dest}"
     if given is None:
-        return spec.default
+        return () if spec.repeat else spec.default
     try:
         if spec.repeat:
             return tuple(spec.read(text) for text in given)
