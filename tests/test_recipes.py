@@ -1,0 +1,204 @@
+"""The recipes of CONTRIBUTING.md, each followed in a copy of the package: its files, no more."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reproduce.replay.project import make_project
+
+ROOT = Path(__file__).parents[1]
+ROW = """\
+    RESULT_TYPE = (
+        "type-of-result", "returns_the_type", 0.9, "returns another type",
+    )
+"""
+RULE = '''\
+"""Oracle about types: "should return a `str`"."""
+
+import re
+
+from pytest_brt.observe.display import displays
+from pytest_brt.oracle.write import Draft
+from pytest_brt.types import OracleKind
+
+_TYPE = re.compile(r"should return an? `(?P<type>str|int|float|list)`")
+
+
+def result_type(view):
+    """The result must be of the type that the report names."""
+    named = _TYPE.search(view.issue.text)
+    for index, seen in enumerate(view.seen):
+        for shown in displays(seen)[:1] if named else ():
+            yield Draft(
+                kind=OracleKind.RESULT_TYPE,
+                index=index,
+                body=(f"assert isinstance({shown.expression}, {named['type']})",),
+                sentence=f"`{shown.expression}` should return a {named['type']}.",
+                score=OracleKind.RESULT_TYPE.prior,
+            )
+'''
+ASK_REPLAY = """\
+import sys
+from pathlib import Path
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.issue import read_issue
+from pytest_brt.reproduce.replay.run import replay
+
+subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={})
+engine = open_engine(subject, sandbox="process", limits=Limits())
+text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
+try:
+    best = replay(read_issue(text, "issue.md"), engine=engine).tests[0]
+finally:
+    engine.close()
+print(best.judgement.reproduces, best.judgement.reason)
+print(best.test.source)
+"""
+STRATEGY = '''\
+"""The report's own assertions, as they stand in its code."""
+
+import textwrap
+
+from pytest_brt.oracle.facts import read_facts
+from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.types import Attempt, BlockKind, CandidateTest, Oracle, OracleKind, Origin
+
+
+def attempt(issue, index, bench):
+    """Make a test of each block of code that asserts something."""
+    asserting = [b for b in issue.blocks if b.kind is BlockKind.PYTHON and "assert " in b.text]
+    tests = [
+        CandidateTest(
+            id=f"own-{block.line}",
+            name=f"test_line_{block.line}",
+            issue=issue.id,
+            origin=Origin(strategy="own"),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="The report asserts it.", prior=0.7),
+            path=f"tests/test_line_{block.line}.py",
+            source=f"def test_line_{block.line}():\\n{textwrap.indent(block.text, '    ')}\\n",
+        )
+        for block in asserting
+    ]
+    runs, facts = run_tests(tests, bench.engine, bench.repeat), read_facts(issue)
+    likely = Rating(confidence=0.7)
+    judged = [judge(test, runs[test.id], facts, lambda _run: likely) for test in tests]
+    return Attempt(issue=issue.id, strategy="own", index=index, tests=tuple(judged))
+'''
+REPORT = """\
+double
+
+```python
+from pkg.core import double
+
+assert double(2) == 4
+```
+"""
+TOOL = '''\
+"""`list_comments`: what the authors of a file wrote beside its code."""
+
+from pytest_brt.dialogue.action import ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.tool import Outcome, Tool
+from pytest_brt.repair.states import Tool as Name
+
+
+def list_comments(site):
+    """Return the tool."""
+
+    def run(action, _steps):
+        found = [line.strip() for line in site.lines(action["path"]) if "#" in line]
+        return Outcome(observation="\\n".join(found) or "There is none.")
+
+    path = Parameter(name="path", about="a file", kind=Kind.PATH)
+    spec = ActionSpec(name=Name.COMMENTS.value, about="Show comments.", parameters=(path,))
+    return Tool(spec=spec, run=run)
+'''
+USE_TOOL = """\
+import sys
+from pathlib import Path
+from pytest_brt.repair.repairagent import AgentSettings, repair
+from tests.repair.scenes import MODULE, open_scene, scripted
+
+replies = (
+    '=== reply\\n{"thought": "a", "action": "express_hypothesis", "hypothesis": "low"}\\n'
+    '=== reply\\n{"thought": "b", "action": "list_comments", "path": "%s"}\\n' % MODULE
+)
+folder = Path(sys.argv[1])
+with open_scene(folder / "project") as scene:
+    with (scene.root / MODULE).open("a") as file:
+        file.write("# nobody tests this\\n")
+    site = scene.site(scripted(folder, replies))
+    print(repair(site, AgentSettings(steps=2)).steps[-1].observation)
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return a copy of the package."""
+    skip = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(ROOT / "pytest_brt", tmp_path / "copy/pytest_brt", ignore=skip))
+
+
+def put(file: Path, before: str, line: str) -> None:
+    """Add a line above another one of a file."""
+    text = file.read_text("utf-8")
+    assert text.count(before) == 1, f"{before!r} in {file.name}"
+    file.write_text(text.replace(before, f"{line}{before}"), "utf-8")
+
+
+def run(copy: Path, *command: str) -> str:
+    """Return what Python prints with the copy in place of the package."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=copy.parent,
+        env={"PYTHONPATH": f"{copy.parent}:{ROOT}", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
+    put(copy / "types/oracle.py", "    # fmt: on\n", ROW)
+    rules = copy / "oracle/rules"
+    (rules / "result_type.py").write_text(RULE, "utf-8")
+    put(rules / "apply.py", "RULES = (\n", "from .result_type import result_type\n")
+    put(rules / "apply.py", "    no_raise,\n", "    result_type,\n")
+    out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
+    assert "True returns another type" in out
+    assert "def test_double_returns_the_type():" in out
+    assert "assert isinstance(double(2), str)" in out
+
+
+def test_a_strategy_is_a_function_and_its_row(copy: Path, tmp_path: Path) -> None:
+    (copy / "reproduce/own.py").write_text(STRATEGY, "utf-8")
+    known = copy / "reproduce/known.py"
+    put(known, '    "auto": Strategy(', '    "own": Strategy(attempt=attempt),\n')
+    put(known, "#: By name. Replay", "from pytest_brt.reproduce.own import attempt\n\n")
+    project = make_project(tmp_path / "project")
+    (project / "issue.md").write_text(REPORT, "utf-8")
+    options = ("--rootdir", str(project), "--brt-sandbox=process", "--brt-python", sys.executable)
+    asked = ("--brt-issue", str(project / "issue.md"), "--brt-strategy=own", "-v")
+    out = run(copy, "-m", "pytest", *options, *asked)
+    assert "1 reproduced" in out
+    assert "+    assert double(2) == 4" in out
+
+
+def test_a_tool_is_a_name_a_function_and_its_call(copy: Path, tmp_path: Path) -> None:
+    (copy / "repair/tools/list_comments.py").write_text(TOOL, "utf-8")
+    states = copy / "repair/states.py"
+    put(states, '    WRITE_FIX = "write_fix"\n', '    COMMENTS = "list_comments"\n')
+    put(states, "        Tool.WRITE_FIX: State.TRY,\n", "        Tool.COMMENTS: State.COLLECT,\n")
+    agent = copy / "repair/repairagent.py"
+    put(agent, "        search_code_base(site),\n", "        list_comments(site),\n")
+    put(agent, "def _tools(", "from pytest_brt.repair.tools.list_comments import list_comments\n\n")
+    assert run(copy, "-c", USE_TOOL, str(tmp_path)) == "# nobody tests this\n"
