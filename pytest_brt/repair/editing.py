@@ -13,8 +13,7 @@ from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Message, Model, Prompt, Sampling
 from pytest_brt.model.metered import cost_of
 from pytest_brt.repair.fix import lines_of
-from pytest_brt.repair.form import parse_fix
-from pytest_brt.repair.mending import Mended, mend_fix
+from pytest_brt.repair.form import Mended, mend_fix, parse_fix
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.window import shown_lines
 from pytest_brt.types import Cost

@@ -18,13 +18,11 @@ from pytest_brt.patches.kinds import left_out_reason
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import NotEdited, edit_file
 from pytest_brt.repair.fix import lines_of
-from pytest_brt.repair.site import Site
-from pytest_brt.repair.tools.extract_tests import source_of
-from pytest_brt.repair.tools.fault_localization import told_places
-from pytest_brt.repair.tools.search_code_base import search_code_base
+from pytest_brt.repair.site import Site, Workspace
+from pytest_brt.repair.tools.failing import source_of
+from pytest_brt.repair.tools.searching import search_code_base, told_places
 from pytest_brt.repair.trial import Trial
 from pytest_brt.repair.window import Room, changed_lines, shown_lines, window
-from pytest_brt.repair.workspace import Workspace
 from pytest_brt.types import FileChange, JudgedTest, Step, Trajectory
 
 #: Longest reply, in tokens; the code of an edit is written in another one.

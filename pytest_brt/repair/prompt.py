@@ -19,9 +19,8 @@ from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.memory import Entry, Memory, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State, Tool, Without
-from pytest_brt.repair.tools.extract_tests import source_of
-from pytest_brt.repair.tools.fault_localization import told_places
-from pytest_brt.repair.tools.run_tests import names_of
+from pytest_brt.repair.tools.failing import names_of, source_of
+from pytest_brt.repair.tools.searching import told_places
 from pytest_brt.types import Step
 
 #: What is left of the room after something had to go: everything after a change is evaluated

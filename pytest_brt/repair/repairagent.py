@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_brt.dialogue.action import ActionSpec
+from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.budget import Budget, Counter
 from pytest_brt.dialogue.loop import Loop, converse, room
-from pytest_brt.dialogue.tool import Tool
+from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
-from pytest_brt.repair.memory import state_after
+from pytest_brt.repair.memory import DISPUTED, PATCH, state_after
 from pytest_brt.repair.prompt import DynamicPrompt
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import TABLE, Without
 from pytest_brt.repair.states import Tool as Name
-from pytest_brt.repair.tools.classes_and_methods import classes_and_methods
-from pytest_brt.repair.tools.extract_method import extract_method
-from pytest_brt.repair.tools.extract_tests import extract_tests
-from pytest_brt.repair.tools.fault_localization import fault_localization
+from pytest_brt.repair.tools.failing import extract_tests, run_tests
 from pytest_brt.repair.tools.method_body import method_body
-from pytest_brt.repair.tools.read_range import read_range
-from pytest_brt.repair.tools.run_tests import run_tests
-from pytest_brt.repair.tools.search_code_base import search_code_base
-from pytest_brt.repair.tools.similar_calls import similar_calls
-from pytest_brt.repair.tools.steering import steering
+from pytest_brt.repair.tools.reading import classes_and_methods, extract_method, read_range
+from pytest_brt.repair.tools.searching import fault_localization, search_code_base, similar_calls
 from pytest_brt.repair.tools.write_fix import write_fix
 from pytest_brt.repair.window import Room
 from pytest_brt.types import Step, Trajectory
@@ -158,3 +152,59 @@ def _tools(site: Site, settings: AgentSettings, budget: Budget, holds: Room) -> 
     left_out = _SEARCHES if Without.SEARCH in settings.without else frozenset()
     tools = {tool.spec.name: tool for tool in found if tool.spec.name not in left_out}
     return {**tools, **settings.tools}
+
+
+#: Each with what is answered.
+_SAID = (
+    (
+        ActionSpec(
+            name=Name.HYPOTHESIS.value,
+            about="Say what the bug is: where, and why it goes wrong. Then you can fix it.",
+            parameters=(Parameter(name="hypothesis", about="what is wrong, and where", most=400),),
+            weighty=True,
+        ),
+        "Noted. Collect what you need to fix it, then write the fix.",
+    ),
+    (
+        ActionSpec(
+            name=Name.DISCARD.value,
+            about="Give the hypothesis up, as when fixes of it do not work.",
+            parameters=(Parameter(name="reason", about="why it is wrong", most=300),),
+            repeatable=True,
+        ),
+        "Discarded. Look again, then express another hypothesis.",
+    ),
+    (
+        ActionSpec(
+            name=Name.COLLECT_MORE.value,
+            about="Go back to reading and searching before the next fix.",
+            repeatable=True,
+        ),
+        "You can read and search again.",
+    ),
+)
+
+
+def steering() -> tuple[Tool, ...]:
+    """Return the tools; the last one is refused until a fix passes the tests."""
+
+    def answering(text: str) -> Callable[[Action, Sequence[Step]], Outcome]:
+        return lambda _action, _steps: Outcome(observation=text)
+
+    def accomplished(_action: Action, steps: Sequence[Step]) -> Outcome:
+        if not any(step.fact(PATCH) for step in steps):
+            disputed = any(step.fact(DISPUTED) for step in steps)
+            so_far = "Every fix so far breaks existing tests." if disputed else "No fix works yet."
+            return refused(f"{so_far} Write another fix.")
+        return Outcome(observation="Done.", done=True)
+
+    spec = ActionSpec(
+        name=Name.ACCOMPLISHED.value,
+        about="End: a fix passes the tests. Refused before one does.",
+        parameters=(Parameter(name="reason", about="why the fix is right", most=300, default=""),),
+        repeatable=True,
+    )
+    return (
+        *(Tool(spec=spec, run=answering(text)) for spec, text in _SAID),
+        Tool(spec=spec, run=accomplished),
+    )

@@ -1,8 +1,11 @@
-"""All that the tools of a repair look at; frozen, shared by every run on an issue."""
+"""All that the tools of a repair look at: frozen, shared by every run on an issue.
+
+Beside it the private tree of a dialogue that edits files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +13,12 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.tree import leads_out
 from pytest_brt.dialogue.paths import Paths, clean
 from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model
 from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.trial import Trials
-from pytest_brt.types import FileChange, Issue, JudgedTest, Place
+from pytest_brt.types import FileChange, Issue, JudgedTest, Place, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +97,37 @@ def listing(lines: tuple[str, ...], first: int, last: int) -> str:
     """
     shown = enumerate(lines[first - 1 : last], start=first)
     return "\n".join(f"{number:5}| {line}" for number, line in shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The files as they are after some steps; nothing of it is on disk."""
+
+    site: Site
+    changed: dict[str, FileChange]
+
+    @classmethod
+    def after(cls, site: Site, steps: Sequence[Step]) -> Workspace:
+        """Return the files after `steps`."""
+        return cls(site, changed_files(steps))
+
+    @property
+    def changes(self) -> tuple[FileChange, ...]:
+        """What differs from the user's tree."""
+        return tuple(
+            change
+            for path, change in sorted(self.changed.items())
+            if change.content != self.site.read(path)
+        )
+
+    @property
+    def unindexed(self) -> tuple[str, ...]:
+        """The files that are other than the index knows them."""
+        changed = tuple(change.path for change in self.changes)
+        return (*changed, self.site.added.path) if self.site.added else changed
+
+    def read(self, path: str) -> bytes | None:
+        """Return the content of a file; None when there is no such file."""
+        if path in self.changed:
+            return self.changed[path].content
+        return self.site.read(path)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.errors import FixProblem
 from pytest_brt.repair.fix import EditKind, Fix, LineEdit, apply_fix, lines_of
-from pytest_brt.repair.form import parse_fix, parse_paper_fix
-from pytest_brt.repair.mending import mend_fix
+from pytest_brt.repair.form import mend_fix, parse_fix, parse_paper_fix
 
 SOURCE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
 

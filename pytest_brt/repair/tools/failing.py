@@ -1,4 +1,4 @@
-"""`extract_tests`: the source of the tests that fail."""
+"""The tools about the failing tests: their source, and what they do on the code as it is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
 from pytest_brt.dialogue.mend import closest
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.execute.row import Row
 from pytest_brt.guard.suite import read_tests
+from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
-from pytest_brt.types import JudgedTest, Step
+from pytest_brt.repair.trial import target_of
+from pytest_brt.types import JudgedTest, Step, Verdict
 
 
 def extract_tests(site: Site) -> Tool:
@@ -49,3 +52,26 @@ def source_of(site: Site, judged: JudgedTest) -> str:
     bare = test.name.partition("[")[0]
     found = [one.source for one in read_tests(test.path, text) if one.node == bare]
     return found[0] if found else text
+
+
+def run_tests(site: Site) -> Tool:
+    """Return the tool."""
+
+    def run(_action: Action, _steps: Sequence[Step]) -> Outcome:
+        if not site.failing:
+            return refused("There is no failing test to run.")
+        row = Row(targets=tuple(target_of(judged) for judged in site.failing))
+        runs = site.trials.engine.run(row).runs
+        text = told_runs(runs, names_of(site))
+        failed = any(run.verdict is not Verdict.PASS for run in runs)
+        return Outcome(observation=text, verdict=Verdict.FAIL if failed else Verdict.PASS)
+
+    spec = ActionSpec(
+        name=Name.RUN_TESTS.value, about="Run the failing tests on the code as it is, and show how."
+    )
+    return Tool(spec=spec, run=run)
+
+
+def names_of(site: Site) -> dict[str, str]:
+    """Return what the failing tests are called, by their ids."""
+    return {judged.test.id: judged.test.name for judged in site.failing}

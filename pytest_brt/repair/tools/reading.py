@@ -1,4 +1,4 @@
-"""`extract_method`: the source of a function, method or class, with line numbers."""
+"""The tools that read a file: lines of it, what it defines, and the source of a definition."""
 
 from __future__ import annotations
 
@@ -14,8 +14,66 @@ from pytest_brt.repair.states import Tool as Name
 from pytest_brt.repair.window import Room, window
 from pytest_brt.types import Step
 
+
+def read_range(site: Site, room: Room) -> Tool:
+    """Return the tool; `room` is what an observation holds."""
+
+    def run(action: Action, _steps: Sequence[Step]) -> Outcome:
+        path = action["path"]
+        lines = site.lines(path)
+        first = max(1, int(action["first"]))
+        last = min(int(action["last"]), len(lines))
+        if first > len(lines) or last < first:
+            return refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
+
+        def head(end: int) -> str:
+            over = "" if end < len(lines) else ", the end"
+            return f"{path}, lines {first} to {end} of {len(lines)}{over}:"
+
+        def more(start: int) -> str:
+            return f"[… go on with lines {start} to {last} …]"
+
+        return Outcome(observation=window(lines, first, last, room, head=head, more=more))
+
+    spec = ActionSpec(
+        name=Name.READ_RANGE.value,
+        about=f"Show lines of a file, about {room.lines} at a time.",
+        parameters=(
+            Parameter(name="path", about="a file", kind=Kind.PATH),
+            Parameter(name="first", about="first line", kind=Kind.NUMBER),
+            Parameter(name="last", about="last line", kind=Kind.NUMBER),
+        ),
+    )
+    return Tool(spec=spec, run=run)
+
+
+def classes_and_methods(site: Site) -> Tool:
+    """Return the tool."""
+
+    def run(action: Action, _steps: Sequence[Step]) -> Outcome:
+        path = action["path"]
+        shown = []
+        for found in site.index.definitions_in(path):
+            if found.kind is DefinitionKind.VARIABLE:
+                continue
+            word = "class" if found.kind is DefinitionKind.CLASS else "def"
+            margin = "  " * found.qualname.count(".")
+            shown.append(
+                f"{margin}{word} {found.name}{found.signature}  lines {found.line}-{found.end_line}"
+            )
+        text = "\n".join(shown) or "no class and no function"
+        return Outcome(observation=f"{path} defines:\n{text}")
+
+    spec = ActionSpec(
+        name=Name.CLASSES_AND_METHODS.value,
+        about="List the classes and functions of a file with their lines.",
+        parameters=(Parameter(name="path", about="a file", kind=Kind.PATH),),
+    )
+    return Tool(spec=spec, run=run)
+
+
 #: Definitions of one name that are shown.
-_MOST = 4
+_DEFINITIONS = 4
 
 
 def extract_method(site: Site, room: Room) -> Tool:
@@ -26,7 +84,7 @@ def extract_method(site: Site, room: Room) -> Tool:
         found = methods_called(site, path, name)
         if not found:
             return refused(_missing(site, path, name))
-        return Outcome(observation=_shown(site.lines(path), path, found[:_MOST], room))
+        return Outcome(observation=_shown(site.lines(path), path, found[:_DEFINITIONS], room))
 
     spec = ActionSpec(
         name=Name.EXTRACT_METHOD.value,
@@ -76,7 +134,7 @@ def methods_called(site: Site, path: str, name: str) -> tuple[Definition, ...]:
 def _missing(site: Site, path: str, name: str) -> str:
     elsewhere = [one for one in site.index.definitions(name.rpartition(".")[2]) if one.path != path]
     if elsewhere:
-        places = "; ".join(f"{one.path}: {one.qualname}" for one in elsewhere[:_MOST])
+        places = "; ".join(f"{one.path}: {one.qualname}" for one in elsewhere[:_DEFINITIONS])
         return f"{path} has no {name!r}. It is defined in {places}."
     names = [
         one.qualname
