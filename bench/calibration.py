@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
 
-from pytest_brt.evaluate.bootstrap import Gap, mean_interval
-from pytest_brt.evaluate.metrics import COLUMNS, Order
+from pytest_brt.evaluate.metrics import COLUMNS, Gap, Order, mean_interval
 
 
 def paired_gap(better: Sequence[Order], worse: Sequence[Order], column: str) -> Gap:

@@ -81,8 +81,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _compare(folders: list[Path]) -> int:
-    from pytest_brt.evaluate.beside import beside
-    from pytest_brt.evaluate.compare import comparison
+    from pytest_brt.evaluate.compare import beside, comparison
     from pytest_brt.evaluate.table import text_of
     from pytest_brt.evaluate.written import read_study
 

@@ -1,31 +1,34 @@
-"""A job of a study, and what carrying it out begins with: the bug's tree, an engine, a run."""
+"""A job of a study, and what carrying it out begins with: the bug's tree, an engine, prompts."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.evaluate.checkout import make_tree
-from pytest_brt.evaluate.dataset import Instance
-from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.predictions import Prediction
+from pytest_brt.dialogue.prompts import SUFFIX, Prompts
+from pytest_brt.errors import UsageProblem
+from pytest_brt.evaluate.dataset import Instance, Prediction
+from pytest_brt.evaluate.environments import Environment, make_tree
 from pytest_brt.evaluate.record import Settings, Stage
 from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
+from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import Plan
+from pytest_brt.store import write_text
 from pytest_brt.types import JudgedTest
 
 
@@ -112,3 +115,39 @@ def bench_of(job: Job, kit: Kit, engine: Engine) -> Workbench:
         buggy=tuple(dict.fromkeys(place.rpartition(":")[0] for place in places)),
         host=host,
     )
+
+
+def read_wording(folder: Path | None) -> tuple[tuple[str, str], ...]:
+    """Return the prompts in `folder`: the path of each below it, and its text.
+
+    Raises:
+        UsageProblem: one cannot be read.
+    """
+    if folder is None:
+        return ()
+    found = []
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):
+        try:
+            found.append((path.relative_to(folder).as_posix(), path.read_text("utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageProblem(f"--brt-prompts: cannot read {str(path)!r}: {error}") from error
+    return tuple(found)
+
+
+def prompts_of(wording: Sequence[tuple[str, str]]) -> Prompts:
+    """Return prompts with these texts, wherever this process runs.
+
+    Raises:
+        UsageProblem: one replaces no prompt, or is no jinja2.
+    """
+    return Prompts(_folder(tuple(wording)) if wording else None)
+
+
+@cache
+def _folder(wording: tuple[tuple[str, str], ...]) -> Path:
+    """Return a folder with these files, which is there as long as this process."""
+    folder = HeldFolder("pytest-brt-prompts-")
+    atexit.register(folder.close)
+    for name, text in wording:
+        write_text(folder.path / name, text)
+    return folder.path

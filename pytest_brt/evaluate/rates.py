@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-from pytest_brt.evaluate.bootstrap import Gap, mean_interval
-from pytest_brt.evaluate.metrics import Order
+from pytest_brt.evaluate.metrics import Gap, Order, mean_interval
 from pytest_brt.evaluate.record import (
     Covered,
     Ranked,

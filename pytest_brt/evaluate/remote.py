@@ -8,12 +8,9 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
-from pytest_brt.evaluate.job import Job, Kit
-from pytest_brt.evaluate.ledger import Ledger
+from pytest_brt.evaluate.job import Job, Kit, prompts_of
 from pytest_brt.evaluate.record import KINDS, Settings, Studied
-from pytest_brt.evaluate.study import names_of, setting_of
-from pytest_brt.evaluate.wording import prompts_of
-from pytest_brt.evaluate.work import carry_out
+from pytest_brt.evaluate.study import Ledger, carry_out, names_of, setting_of
 from pytest_brt.execute.remote import Cluster
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pytest_brt.evaluate.bootstrap import Gap, mean_interval, paired_p, ratio_interval
+from pytest_brt.evaluate.metrics import Gap, mean_interval, paired_p, ratio_interval
 from pytest_brt.evaluate.record import Repaired, RepairRun, StudyResult
 
 #: Says of the runs of one way on a bug whether something holds.

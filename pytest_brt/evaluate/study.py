@@ -1,21 +1,27 @@
-"""A study: each bug's stages as memoised futures, on threads or on a cluster."""
+"""A study: each bug's stages as memoised futures, on threads or on a cluster.
+
+Finished work is kept in the folder of its results, a journal per process, so that no two processes
+write to the same file; on reading all of them are one. The same study asked for again is read.
+"""
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from pytest_brt import __version__
 from pytest_brt.codec import content_id, to_json
 from pytest_brt.errors import BrtError
-from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Entry, environment_of
-from pytest_brt.evaluate.job import Job
-from pytest_brt.evaluate.ledger import Ledger
-from pytest_brt.evaluate.predictions import Prediction
+from pytest_brt.evaluate.job import Job, Kit
+from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
     KINDS,
     Ranked,
@@ -26,8 +32,11 @@ from pytest_brt.evaluate.record import (
     Studied,
     StudyResult,
 )
+from pytest_brt.evaluate.repairs import repair
+from pytest_brt.evaluate.reproducing import reproduce
 from pytest_brt.evaluate.truth import extent_of
-from pytest_brt.evaluate.work import failed, light
+from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.store import Journal
 
 #: Does a job, here or on another machine.
 Carry = Callable[[Job], Studied]
@@ -149,3 +158,63 @@ def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
         text = str(error) if isinstance(error, BrtError) else f"{type(error).__name__}: {error}"
         return failed(stage, instance, text)
     return light(future.result())
+
+
+_WORK: Mapping[Stage, Callable[[Job, Kit, Path], Studied]] = {
+    Stage.REPRODUCE: reproduce,
+    Stage.RANK: rank,
+    Stage.REPAIR: repair,
+}
+
+
+def carry_out(job: Job, kit: Kit) -> Studied:
+    """Do a job; what the user can understand and act on becomes the result's problem."""
+    try:
+        with HeldFolder("pytest-brt-bug-") as scratch:
+            return _WORK[job.stage](job, kit, scratch)
+    except BrtError as error:
+        return failed(job.stage, job.instance, str(error))
+
+
+def failed(stage: Stage, instance: Instance, problem: str) -> Studied:
+    """Return the result of a job that could not be done."""
+    return KINDS[stage](instance=instance.id, repo=instance.repo, problem=problem)
+
+
+def light(result: Studied) -> Studied:
+    """Return a result without what only the next stage needs."""
+    return replace(result, judged=()) if isinstance(result, Reproduced) else result
+
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """Reads all journals of a folder, and writes one; safe to use from many threads."""
+
+    def __init__(self, folder: Path, setting: str) -> None:
+        """Read what earlier processes finished in `folder`, under the same `setting`."""
+        host = content_id(socket.gethostname())
+        own = folder / f"journal-{host}-{os.getpid()}.jsonl"
+        self.folder = folder
+        self.setting = setting
+        #: Results that were taken instead of made.
+        self.taken = 0
+        self._own = Journal(own, setting)
+        others = sorted(path for path in folder.glob("journal-*.jsonl") if path != own)
+        self._others = tuple(Journal(path, setting) for path in others)
+        self._lock = Lock()
+
+    def get(self, kind: type[T], *names: str) -> T | None:
+        """Return finished work; None when it is to be done."""
+        for journal in (self._own, *self._others):
+            value = journal.get(kind, *names)
+            if value is not None:
+                with self._lock:
+                    self.taken += 1
+                return value
+        return None
+
+    def put(self, value: object, *names: str) -> None:
+        """Keep finished work."""
+        self._own.put(value, *names)

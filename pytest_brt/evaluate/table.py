@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_brt.evaluate.bootstrap import Gap
+from pytest_brt.evaluate.metrics import Gap
 
 Cell = str | int | float | Gap | None
 

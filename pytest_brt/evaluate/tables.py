@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import fmean, median
 
-from pytest_brt.evaluate.bootstrap import mean_interval
 from pytest_brt.evaluate.metrics import (
     COLUMNS,
     acc_at,
     interval,
     mean_columns,
+    mean_interval,
     random_baseline,
     threshold_curve,
     wef_at,

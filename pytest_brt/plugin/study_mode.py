@@ -17,11 +17,9 @@ import pytest
 
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
-from pytest_brt.evaluate.dataset import Instance, read_dataset
+from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
-from pytest_brt.evaluate.job import Kit
-from pytest_brt.evaluate.ledger import Ledger
-from pytest_brt.evaluate.predictions import read_predictions
+from pytest_brt.evaluate.job import Kit, read_wording
 from pytest_brt.evaluate.record import (
     Repaired,
     RepairSettings,
@@ -31,9 +29,7 @@ from pytest_brt.evaluate.record import (
     Studied,
 )
 from pytest_brt.evaluate.remote import Remote, check_strategies
-from pytest_brt.evaluate.study import Carry, Study, StudyPlan, setting_of
-from pytest_brt.evaluate.wording import read_wording
-from pytest_brt.evaluate.work import carry_out
+from pytest_brt.evaluate.study import Carry, Ledger, Study, StudyPlan, carry_out, setting_of
 from pytest_brt.evaluate.written import write_study
 from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.plugin.cases import absolutepath

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import SubjectProblem, UsageProblem
-from pytest_brt.evaluate.checkout import make_tree
-from pytest_brt.evaluate.dataset import Instance, read_dataset
-from pytest_brt.evaluate.environments import Environment, environment_of, read_environments
-from pytest_brt.evaluate.predictions import read_predictions
+from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
+from pytest_brt.evaluate.environments import (
+    Environment,
+    environment_of,
+    make_tree,
+    read_environments,
+)
 
 ROW = {
     "instance_id": "a__b-1",

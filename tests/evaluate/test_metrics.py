@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.evaluate import metrics
-from pytest_brt.evaluate.bootstrap import mean_interval, paired_p
+from pytest_brt.evaluate.metrics import mean_interval, paired_p
 
 orders = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=3).filter(
     lambda order: {right for group in order for right in group} == {True, False}

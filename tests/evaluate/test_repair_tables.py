@@ -9,9 +9,8 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.codec import to_json
-from pytest_brt.evaluate.beside import beside
-from pytest_brt.evaluate.bootstrap import Gap, ratio_interval
-from pytest_brt.evaluate.compare import comparison
+from pytest_brt.evaluate.compare import beside, comparison
+from pytest_brt.evaluate.metrics import Gap, ratio_interval
 from pytest_brt.evaluate.record import (
     FixOutcome,
     Repaired,

@@ -14,11 +14,10 @@ import pytest
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.evaluate.bootstrap import Gap
 from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
-from pytest_brt.evaluate.ledger import Ledger
+from pytest_brt.evaluate.metrics import Gap
 from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
     PatchOutcome,
@@ -31,6 +30,7 @@ from pytest_brt.evaluate.record import (
     TestOutcome,
     Told,
 )
+from pytest_brt.evaluate.study import Ledger
 from pytest_brt.evaluate.table import Table, csv_of, text_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of, places_of_fix
@@ -231,7 +231,7 @@ def valid(engine: object, source: str) -> bool:
 
 def test_a_ledger_reads_what_others_wrote(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from pytest_brt.evaluate.ledger import Ledger;"
+        "import sys; from pathlib import Path; from pytest_brt.evaluate.study import Ledger;"
         "Ledger(Path(sys.argv[1]), 's').put('theirs', 'a')"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

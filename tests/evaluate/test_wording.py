@@ -11,10 +11,9 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job
+from pytest_brt.evaluate.job import Job, prompts_of, read_wording
 from pytest_brt.evaluate.record import Reproduced, Settings, Stage
 from pytest_brt.evaluate.remote import run_job
-from pytest_brt.evaluate.wording import prompts_of, read_wording
 from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_study import TEST_PATCH, fix, make_bugs
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import PatchProblem, UsageProblem
-from pytest_brt.evaluate.checkout import _check_out
+from pytest_brt.evaluate.environments import _check_out
 from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.patches.scan import delta_size, scan_diff
 from pytest_brt.revisions.history import History

@@ -15,8 +15,8 @@ from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.repairagent import AgentSettings, repair
 from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import RepairBench, run_repairagent
-from pytest_brt.store import Journal
 from pytest_brt.repair.tools.failing import run_tests
+from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Repair, Trajectory, Verdict
 from tests.conftest import tree_hash
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
