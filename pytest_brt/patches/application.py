@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.kinds import left_out_reason, needs_build
+from pytest_brt.patches.judges import left_out_reason, needs_build
 from pytest_brt.patches.ladder import climb
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import Target, find_targets

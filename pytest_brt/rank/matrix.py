@@ -13,7 +13,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.testers import REMARK, named_testers
+from pytest_brt.patches.judges import REMARK, named_testers
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.types import (
     CandidateTest,

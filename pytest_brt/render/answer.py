@@ -255,7 +255,7 @@ def breaks(guarded: Guarded) -> str:
 
 def _called(rank: Rank) -> str:
     """Return a patch's name, with a word of warning where its code gives reason for one."""
-    from pytest_brt.patches.testers import REMARK
+    from pytest_brt.patches.judges import REMARK
 
     odd = any(note.startswith(REMARK) for note in rank.result.notes)
     return f"{rank.result.patch.name} ({REMARK}: read it)" if odd else rank.result.patch.name

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from pytest_brt.code.source import SourceText, read_source
 from pytest_brt.errors import EditProblem, FixProblem
-from pytest_brt.patches.kinds import left_out_reason
+from pytest_brt.patches.judges import left_out_reason
 from pytest_brt.types import FileChange
 
 #: Gives a file's content by its path in the tree; None when there is no such file.

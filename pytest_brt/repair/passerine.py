@@ -14,7 +14,7 @@ from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.model.base import Message, Model, Sampling
-from pytest_brt.patches.kinds import left_out_reason
+from pytest_brt.patches.judges import left_out_reason
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import NotEdited, edit_file
 from pytest_brt.repair.fix import lines_of

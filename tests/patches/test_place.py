@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.place import find_places
+from pytest_brt.patches.target import find_places
 from pytest_brt.types import AppliedPatch, Patch
 from tests.patches.conftest import FILES
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.patches.testers import named_testers
+from pytest_brt.patches.judges import named_testers
 from pytest_brt.types import FileChange
 
 OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.patches.testers import REMARK
+from pytest_brt.patches.judges import REMARK
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.patches.kinds import left_out_reason, needs_build
+from pytest_brt.patches.judges import left_out_reason, needs_build
 from pytest_brt.types import FileChange
 
 
