@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
@@ -77,7 +78,16 @@ def index(root: Path) -> Index:
     return open_index(root)
 
 
-@pytest.mark.parametrize("prefer", ["coverage", "trace"])
+@pytest.mark.parametrize(
+    "prefer",
+    [
+        pytest.param(
+            "coverage",
+            marks=pytest.mark.skipif(find_spec("coverage") is None, reason="wants coverage"),
+        ),
+        "trace",
+    ],
+)
 def test_lines_are_seen_test_by_test(engine: Engine, prefer: str) -> None:
     watched = watch_lines(
         engine,

@@ -22,8 +22,11 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.local import LocalModel, open_gguf
 from pytest_brt.model.tiny import Value, write_gguf
+from tests.llama import needs_llama
 from tests.model import outlines
 from tests.rounds import rounds
+
+pytestmark = needs_llama
 
 FAST = Settings(threads=1)
 
@@ -316,9 +319,7 @@ SCRIPT = """
 import signal, sys, threading
 from pytest_brt.model.base import *
 from pytest_brt.model.local import open_gguf
-from tests.llama import needs_llama
 
-pytestmark = needs_llama
 # Processes in the background of a script start with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 model = open_gguf({path!r}, Settings(threads=1, context=4096))
