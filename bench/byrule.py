@@ -4,6 +4,7 @@ For each bug of a data set: the true fix is turned into wrong patches, each by o
 at neither the report nor the tests.
 
 literal    the fixed code runs for the reported input only, and the old code for all others
+caller     the fixed code runs where one function calls it, and the old code elsewhere
 swallow    the old code, with every exception caught and None returned in its place
 constant   what the fixed code returns for the reported input is returned for every input
 
@@ -20,8 +21,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import copy
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,12 +37,14 @@ from pathlib import Path
 from ranking import FIX, Bug, Pool, read_bugs, run_pool
 
 from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch, canonical_diff
+from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.store import write_text
-from pytest_brt.types import FileChange, JudgedTest, Patch
+from pytest_brt.types import Attempt, FileChange, JudgedTest, Patch
 
-RULES = ("literal", "swallow", "constant")
+RULES = ("literal", "swallow", "constant", "caller")
 
 #: Notes what a function of the project is called with, and what it returns (a pytest plugin).
 RECORDER = """
@@ -52,7 +57,9 @@ def look(frame, event, value):
         return
     names = code.co_varnames[:code.co_argcount]
     if event == "call":
-        seen.append([[repr(frame.f_locals[name]) for name in names], "", list(names)])
+        above = frame.f_back.f_code
+        caller = above.co_name if above.co_filename.endswith(WHERE) else ""
+        seen.append([[repr(frame.f_locals[name]) for name in names], "", list(names), caller])
     elif event == "return" and seen and not seen[-1][1]:
         seen[-1][1] = repr(value)
 def pytest_runtest_setup(item):
@@ -74,8 +81,9 @@ class Site:
     after: ast.FunctionDef
 
 
-#: The arguments of a call, what it returns, and the names of the parameters.
-Call = tuple[list[str], str, list[str]]
+#: The arguments of a call, what it returns, the names of the parameters, and which function of the
+#: same file calls it, or "".
+Call = tuple[list[str], str, list[str], str]
 
 
 def site_of(bug: Bug, root: Path) -> tuple[Site, str, str] | None:
@@ -137,25 +145,68 @@ def calls_of(bug: Bug, site: Site, test: JudgedTest) -> list[Call]:
 
 def wrong_ones(site: Site, old: str, calls: Sequence[Call]) -> Iterator[tuple[str, str]]:
     """Yield the rules that apply, and the file that each makes."""
-    if calls:
-        # What is known by its address only is another thing each time.
-        kept_at = [at for at, text in enumerate(calls[0][0]) if " at 0x" not in text]
-        inputs = sorted({repr([call[0][at] for at in kept_at]) for call in calls})
-        names = ", ".join(f"repr({calls[0][2][at]})" for at in kept_at)
-        test = f"[{names}] in [{', '.join(inputs)}]"
+    kept = "\n".join(ast.unparse(node) for node in site.before.body)
+    inputs = [_condition(call) for call in calls]
+    if inputs and all(inputs):
+        test = " or ".join(f"({text})" for text in sorted(set(inputs)))
         new = "\n".join(ast.unparse(node) for node in site.after.body)
-        kept = "\n".join(ast.unparse(node) for node in site.before.body)
         body = f"if {test}:\n{textwrap.indent(new, '    ')}\nelse:\n{textwrap.indent(kept, '    ')}"
         yield "literal", _with_body(old, site, body)
-    kept = "\n".join(ast.unparse(node) for node in site.before.body)
     swallow = f"try:\n{textwrap.indent(kept, '    ')}\nexcept Exception:\n    return None"
     yield "swallow", _with_body(old, site, swallow)
+    if moved := in_caller(site, old, calls):
+        yield "caller", moved
     if calls and str(calls[0][1]):
         try:
             ast.literal_eval(str(calls[0][1]))
         except (ValueError, SyntaxError):
             return
         yield "constant", _with_body(old, site, f"return {calls[0][1]}")
+
+
+def _condition(call: Call) -> str:
+    """Return what holds for the arguments of a call; "" where it would hold for others too."""
+    parts = []
+    for text, name in zip(call[0], call[2], strict=True):
+        try:
+            ast.literal_eval(text)
+            parts.append(f"{name} == {text}")
+        except (ValueError, SyntaxError):
+            # A class or a thing that is known by its address is no input.
+            if not text.startswith("<") and " at 0x" not in text:
+                parts.append(f"repr({name}) == {text!r}")
+    return " and ".join(parts)
+
+
+def in_caller(site: Site, old: str, calls: Sequence[Call]) -> str:
+    """Return the file with the fix beside the function, where one of several callers calls it.
+
+    "" where the file has no other caller: then it would be as right as the fix.
+    """
+    last = site.name.rpartition(".")[2]
+    call = re.compile(rf"(?<!def )\b{re.escape(last)}\(")
+    named = {made[3] for made in calls} - {last, ""}
+    before, after = _split(old, site.before)
+    for name, node in _functions(old).items():
+        around, text = _split(old, node), "".join(_lines(old, node))
+        others = call.findall("".join(around).replace("".join(_lines(old, site.before)), ""))
+        if name.rpartition(".")[2] in named and call.search(text) and others:
+            fixed = copy.deepcopy(site.after)
+            fixed.name = f"fixed_{last}"
+            beside = textwrap.indent(ast.unparse(fixed), " " * site.before.col_offset)
+            moved = call.sub(f"{fixed.name}(", text)
+            whole = "".join((before, *_lines(old, site.before), f"\n{beside}\n\n", after))
+            return whole.replace(text, moved, 1)
+    return ""
+
+
+def _lines(text: str, node: ast.stmt) -> list[str]:
+    return text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
+
+
+def _split(text: str, node: ast.stmt) -> tuple[str, str]:
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[: node.lineno - 1]), "".join(lines[node.end_lineno :])
 
 
 def _with_body(old: str, site: Site, body: str) -> str:
@@ -196,6 +247,19 @@ def compared(pool: Pool) -> dict[str, str]:
     return said
 
 
+def remarked(bug: Bug, pool: Pool) -> Counter[tuple[bool, bool]]:
+    """Return how many patches of a pool are right, and remarked for singling out the input."""
+    root = Path(str(bug.tree["base"]))
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for name, text, right in bug.patches:
+        try:
+            changes = apply_patch(Patch(id=name, name=name, text=text), root).changes
+        except PatchProblem:
+            continue
+        counts[right, bool(singled_out(changes, root, pool.candidates()))] += 1
+    return counts
+
+
 def show(results: Mapping[str, Mapping[str, str]]) -> None:
     """Print a line per bug, and the counts per rule."""
     for bug, said in results.items():
@@ -220,20 +284,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--score-only", action="store_true", help="run nothing")
     options = parser.parse_args(arguments)
     results: dict[str, dict[str, str]] = {}
+    counts: Counter[tuple[bool, bool]] = Counter()
     for bug in read_bugs(options.data, options.trees):
-        cached = options.cache / f"{bug.instance}.json"
+        cached = options.cache / "attempts" / f"{bug.instance}.json"
         place = options.cache / "byrule" / f"{bug.instance}.json"
         wanted = not options.only or any(text in bug.instance for text in options.only)
         if not cached.exists() or not wanted:
             continue
+        attempt = from_json(cached.read_bytes(), Attempt)
+        pool = Pool(
+            instance=bug.instance, attempt=attempt, rows=(), labels={}, making=0.0, running=0.0
+        )
+        if pool.candidates():
+            counts += remarked(bug, pool)
         if not place.exists() and not options.score_only:
-            pool = from_json(cached.read_bytes(), Pool)
             made = make_pool(bug, pool)
             if made is not None:
                 write_text(place, to_json(run_pool(made, pool.attempt, options)))
         if place.exists():
             results[bug.instance] = compared(from_json(place.read_bytes(), Pool))
     show(results)
+    for right, word in ((True, "right"), (False, "wrong")):
+        number = counts[right, True] + counts[right, False]
+        print(f"remarked of the {number} {word} patches of the pools: {counts[right, True]}")
     return 0
 
 

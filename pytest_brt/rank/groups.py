@@ -40,9 +40,10 @@ def _agreement(result: PatchResult, results: Sequence[PatchResult]) -> float:
 def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
     """Number the groups of patches that behave alike on everything that was run.
 
-    Alike means the same verdict on every test with a valid cell, and the same existing tests newly
-    failing. A patch that does not apply, or on which no candidate ran, is in no group: 0. Numbers
-    start at 1, in order of appearance.
+    Alike means the same verdict on every test with a valid cell, the same existing tests newly
+    failing, and code that singles out the reported input in both or in neither. A patch that does
+    not apply, or on which no candidate ran, is in no group: 0. Numbers start at 1, in order of
+    appearance.
     """
     numbers: dict[tuple[object, ...], int] = {(): 0}
     return tuple(numbers.setdefault(_behaviour(result), len(numbers)) for result in results)
@@ -62,4 +63,5 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     return (
         cells,
         tuple(sorted(regression.test for regression in broken)),
+        bool(result.special),
     )

@@ -14,6 +14,8 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.judges import REMARK, named_testers
+from pytest_brt.patches.special import REMARK as SPECIAL
+from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.types import (
     CandidateTest,
@@ -69,7 +71,9 @@ def run_patch(
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
     normal = patch_key(applied.changes, lambda path: _bytes(root / path))
     named = named_testers(applied.changes, root)
-    odd = (f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)",) if named else ()
+    odd = [f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)"] if named else []
+    special = singled_out(applied.changes, root, [t for t in tests if t.judgement.candidate])
+    odd += [f"{SPECIAL}: {special[0]}"] if special else []
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     return PatchResult(
         patch=patch,
@@ -81,6 +85,7 @@ def run_patch(
         normal=normal,
         size=touched.size,
         places=touched.places,
+        special=special,
         guarded=ran.guarded,
     )
 

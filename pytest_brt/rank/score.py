@@ -1,7 +1,7 @@
-"""How likely each patch is right: three facts, weighed as labelled patches of real bugs tell.
+"""How likely each patch is right: four facts, weighed as labelled patches of real bugs tell.
 
-The weights come from ``bench/ranking.py --fit``; docs/ranking.md has the model on one page, and
-what else was tried and left out because it did not help.
+All weights but one come from ``bench/ranking.py --fit``; docs/ranking.md has the model on one page,
+and what else was tried and left out because it did not help.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ TESTS = 2.3
 BREAKS = -1.7
 #: For each doubling of the number of changed lines, where no existing test ran.
 LENGTH = -0.2
-
+#: For singling out the reported input, as much as for breaking existing tests: none of the labelled
+#: patches does, so their labels cannot tell.
+SPECIAL = BREAKS
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,}", re.IGNORECASE)
 
@@ -39,22 +41,28 @@ class Facts:
     #: Logarithm to base 2 of the lines changed, plus one; 0 where existing tests ran: they tell
     #: better what a long patch may harm.
     length: float
+    #: Whether its code singles out the reported input.
+    special: bool
 
     @property
     def odds(self) -> float:
         """The log-odds that the patch is right."""
-        return START + TESTS * self.tests + BREAKS * self.breaks + LENGTH * self.length
+        return START + sum(step for step, _ in self._steps)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """What moved the odds, strongest first, a few words each."""
-        moved = [
+        moved = sorted(self._steps, key=lambda pair: -abs(pair[0]))
+        return tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05)
+
+    @property
+    def _steps(self) -> tuple[tuple[float, str], ...]:
+        return (
             (TESTS * self.tests, "by the bug tests"),
             (BREAKS * self.breaks, "for making existing tests fail"),
+            (SPECIAL * self.special, "for singling out the reported input"),
             (LENGTH * self.length, "for its length"),
-        ]
-        moved.sort(key=lambda pair: -abs(pair[0]))
-        return tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05)
+        )
 
 
 def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
@@ -76,6 +84,7 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
         tests=max(trust, default=0.0) * (2 * share - 1),
         breaks=breaks(result),
         length=_length(result),
+        special=bool(result.special),
     )
 
 

@@ -255,10 +255,11 @@ def breaks(guarded: Guarded) -> str:
 
 def _called(rank: Rank) -> str:
     """Return a patch's name, with a word of warning where its code gives reason for one."""
-    from pytest_brt.patches.judges import REMARK
+    from pytest_brt.patches import judges, special
 
-    odd = any(note.startswith(REMARK) for note in rank.result.notes)
-    return f"{rank.result.patch.name} ({REMARK}: read it)" if odd else rank.result.patch.name
+    notes, marks = rank.result.notes, (judges.REMARK, special.REMARK)
+    odd = [mark for mark in marks if any(note.startswith(mark) for note in notes)]
+    return f"{rank.result.patch.name} ({odd[0]}: read it)" if odd else rank.result.patch.name
 
 
 def listed(names: Sequence[str]) -> str:

@@ -102,5 +102,7 @@ class PatchResult:
     size: int = 0
     #: Definitions that it changes, as in "pkg/core.py::Thing.walk".
     places: tuple[str, ...] = ()
+    #: Its new comparisons that only the reported input meets, as in "word == 'Old technology'".
+    special: tuple[str, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None

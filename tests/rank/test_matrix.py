@@ -111,3 +111,11 @@ def test_a_test_is_run_as_it_was_written() -> None:
     target = target_of(CLAMPS.test)
     assert (target.id, target.path, target.node) == ("t0", "tests/test_brt_0.py", "test_a")
     assert target.source == CLAMPS.test.source
+
+
+def test_a_patch_for_the_reported_input_only_is_remarked(engine: Engine) -> None:
+    literal = SOURCE.replace(CLAMP, "    if value == 5:\n        return 5\n" + CLAMP)
+    found = run(engine, diff_of(literal), CLAMPS)
+    assert found.special == ("value == 5",)
+    assert found.notes == ("may handle only the reported input: value == 5",)
+    assert run(engine, diff_of(RIGHT), CLAMPS).special == ()

@@ -224,3 +224,11 @@ def test_length_counts_only_where_no_existing_test_ran() -> None:
     assert short > long
     short, long = scores(guarded=broken(0))
     assert short == long
+
+
+def test_a_patch_that_singles_out_the_reported_input_does_not_tie_with_one_that_does_not() -> None:
+    literal = row("a", "pp", special=("word == 'Old technology'",))
+    ranks = rank_by_weight((literal, row("b", "pp"), row("c", "ff")), TESTS)
+    assert names(ranks) == ["b", "a", "c"]
+    assert [rank.standing for rank in ranks] == [Standing.SEPARATED, *[Standing.BEHIND] * 2]
+    assert any("singling out" in reason for reason in ranks[1].because)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.patches.judges import REMARK
+from pytest_brt.patches import judges, special
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
@@ -167,10 +167,11 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
     assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
 
 
-def test_a_patch_that_names_the_tools_that_test_it_is_to_be_read() -> None:
-    odd = row("evil.diff", "pp", notes=(f"{REMARK}: pytest",))
+@pytest.mark.parametrize("remark", [judges.REMARK, special.REMARK])
+def test_a_patch_whose_code_gives_reason_is_to_be_read(remark: str) -> None:
+    odd = row("evil.diff", "pp", notes=(f"{remark}: pytest",))
     ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
-    assert of_ranking(ranks).startswith(f"Best: evil.diff ({REMARK}: read it): passes")
+    assert of_ranking(ranks).startswith(f"Best: evil.diff ({remark}: read it): passes")
 
 
 def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> None:

@@ -1,0 +1,79 @@
+"""What a patch's code compares with: values of the report, or others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.patches.special import singled_out
+from pytest_brt.types import FileChange, JudgedTest
+from tests.rank.rows import judged
+
+OLD = (
+    "def plural(word, limit=10):\n    if word == 'mouse':\n        return 'mice'\n    return word\n"
+)
+SOURCE = "def test_a():\n    assert plural('Old technology', 17, -1, 1) == 'Old technologies'\n"
+#: What a patch adds, and the comparison that is remarked.
+LITERAL = {
+    "if word == 'Old technology': return 'x'": "word == 'Old technology'",
+    "x = 'y' if word in ('Old technology', 'b') else word": "word in ('Old technology', 'b')",
+    "x = 'y' if 'Old technology' != word else word": "'Old technology' != word",
+    "if limit == 17: return 'x'": "limit == 17",
+    "if repr(word) == '<Word 3>': return 'x'": "repr(word) == '<Word 3>'",
+    "if [str(word), 1] == ['a word', 1]: return 'x'": "[str(word), 1] == ['a word', 1]",
+    "match word:\n        case 'Old technology': return 'x'": "'Old technology'",
+    "if str(word) == 'no plural of\\n a technology': return 'x'": (
+        "str(word) == 'no plural of\\n a technology'"
+    ),
+}
+OTHERS = (
+    "if not word: return ''",
+    "if word.endswith('gy'): return 'x'",
+    "if 'Old technology' in word: return 'x'",
+    "if limit == 1 or limit == -1: return word",
+    "if limit == 10: return word",
+    "if limit > 17: return word",
+    "if word == 'sheep': return 'sheep'",
+    "if 'Old technology' == 'Old technology': return word",
+    "try: len(word)\n    except TypeError as error:\n        if str(error) == 'odd': raise",
+    "known = {'Old technology': 'Old technologies'}",
+)
+
+
+def reported() -> JudgedTest:
+    found = judged(0, message="no plural of a technology")
+    return replace(found, test=replace(found.test, source=SOURCE))
+
+
+def found_in(tmp_path: Path, added: str) -> tuple[str, ...]:
+    (tmp_path / "words.py").write_text(OLD, encoding="utf-8")
+    new = OLD.replace("    if word", f"    {added}\n    if word", 1)
+    change = FileChange(path="words.py", content=new.encode())
+    return singled_out((change,), tmp_path, [reported()])
+
+
+@pytest.mark.parametrize("added", LITERAL)
+def test_a_comparison_with_what_is_reported_is_remarked(added: str, tmp_path: Path) -> None:
+    assert found_in(tmp_path, added) == (LITERAL[added],)
+
+
+@pytest.mark.parametrize("added", OTHERS)
+def test_other_code_is_not(added: str, tmp_path: Path) -> None:
+    assert found_in(tmp_path, added) == ()
+
+
+def test_what_was_compared_before_is_no_news(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("a = b == 17\n", encoding="utf-8")
+    change = FileChange(path="words.py", content=b"a = b == 17\nc = 1\n")
+    assert singled_out((change,), tmp_path, [reported()]) == ()
+
+
+def test_new_files_and_files_that_are_not_python_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def f(:\n", encoding="utf-8")
+    (tmp_path / "a.txt").write_text("x\n", encoding="utf-8")
+    changes = tuple(
+        FileChange(path=path, content=b"a = b == 17\n") for path in ("bad.py", "a.txt", "new.py")
+    )
+    assert singled_out(changes, tmp_path, [reported()]) == ()
