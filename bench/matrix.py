@@ -11,9 +11,12 @@
 All start from trees with the bytecode that a developer's has: of all but the patched file, and
 the tests, which are new. Who compiles these first may keep what came of it.
 
-With --scale: the engine's cost per cell from 10 to 1,000 cells, and its memory. The projects'
-releases are fetched with pip, by version and sha256, into the user's cache folder. The last
-line is one JSON object.
+With --scale: the engine's cost per cell from 10 to 1,000 cells, and its memory. With --against
+CHECKOUT: the engine alone, beside that of another checkout of this project. Two processes, one of
+each, take turns (A B, B A, ...) on the same tree, so that what else the machine does meanwhile
+weighs on both alike; shown is the median of the ratios of the turns, with its quartiles. The
+projects' releases are fetched with pip, by version and sha256, into the user's cache folder. The
+last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ import venv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -308,6 +311,61 @@ def measure_scale(bench: Bench, sizes: list[int]) -> list[dict[str, float]]:
     return found
 
 
+class Contender:
+    """A process that runs the engine of one checkout whenever it is asked to."""
+
+    def __init__(self, checkout: Path, bench: Bench) -> None:
+        script = str(Path(__file__).resolve())
+        self._process = subprocess.Popen(
+            [sys.executable, script, "--serve", str(bench.base), "--only", bench.project.name],
+            env={**os.environ, "PYTHONPATH": str(checkout.resolve())},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def turn(self) -> float:
+        """Return the CPU seconds of one run."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """Let it end."""
+        self._process.communicate()
+
+
+def serve(bench: Bench) -> None:
+    """Run the engine for each line that comes, and say what it cost."""
+    for _ in sys.stdin:
+        print(spent(bench.run_engine), flush=True)
+
+
+def measure_against(bench: Bench, other: Path, rounds: int) -> dict[str, float | list[float]]:
+    """Return what this checkout's engine costs, as a ratio to the other's, over many turns."""
+    ours, theirs = (Contender(path, bench) for path in (Path(__file__).parents[1], other))
+    found: list[tuple[float, float]] = []
+    for contender in (ours, theirs):
+        contender.turn()  # not counted: imports, and bytecode
+    for number in range(rounds):
+        if number % 2:
+            second = theirs.turn()
+            found.append((ours.turn(), second))
+        else:
+            found.append((ours.turn(), theirs.turn()))
+    ours.close()
+    theirs.close()
+    ratios = [mine / other for mine, other in found]
+    return {
+        "engine_cpu": round(median(mine for mine, _ in found), 3),
+        "other_cpu": round(median(other for _, other in found), 3),
+        "ratio": round(median(ratios), 4),
+        "quartiles": [round(one, 4) for one in quantiles(ratios)],
+        "of_medians": round(median(m for m, _ in found) / median(o for _, o in found), 4),
+    }
+
+
 def living() -> list[int]:
     """Return the processes that stem from this one."""
     parents = {}
@@ -388,8 +446,8 @@ def warm(bench: Bench) -> None:
     subprocess.run(command, capture_output=True, check=False)
 
 
-def main() -> None:
-    """Print what was measured."""
+def parse_arguments() -> argparse.Namespace:
+    """Return the options, as the text at the top has them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -397,33 +455,46 @@ def main() -> None:
     parser.add_argument("--scale", action="store_true", help="10 to 1,000 cells instead")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each way, 3")
     parser.add_argument("--only", metavar="NAME", help="one project")
-    arguments = parser.parse_args()
+    parser.add_argument("--against", metavar="CHECKOUT", type=Path, help="beside another's engine")
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def figures(bench: Bench, arguments: argparse.Namespace, place: Path) -> object:
+    """Return what was asked for, of one project, whose trees may lie at `place`."""
+    quick = arguments.quick
+    if arguments.scale:
+        return measure_scale(bench, [10, 20, 40] if quick else [10, 30, 100, 300, 1000])
+    if arguments.against:
+        return measure_against(bench, arguments.against, arguments.rounds)
+    bench.make_trees(place)
+    found = measure(bench, 1 if quick else arguments.rounds)
+    shutil.rmtree(place)
+    return found
+
+
+def main() -> None:
+    """Print what was measured."""
+    arguments = parse_arguments()
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     python = make_environment(cache)
-    small = arguments.quick or arguments.scale
-    chosen = [
-        p for p in PROJECTS if p.name == (arguments.only or ("humanize" if small else p.name))
-    ]
+    only = arguments.only or ("humanize" if arguments.quick or arguments.scale else "")
     size = (2, 2) if arguments.quick else (10, 8)
     answer: dict[str, object] = {}
     with tempfile.TemporaryDirectory(prefix="brt-matrix-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        for project in chosen:
+        for project in (one for one in PROJECTS if one.name == (only or one.name)):
+            if arguments.serve:
+                serve(Bench(project, python, arguments.serve, size))
+                return
             bench = Bench(project, python, unpack(project, cache, folder), size)
             warm(bench)
             engine = bench.open()
             engine.close()
             answer.setdefault("sandbox", engine.level)
-            if arguments.scale:
-                sizes = [10, 20, 40] if arguments.quick else [10, 30, 100, 300, 1000]
-                answer[project.name] = measure_scale(bench, sizes)
-            else:
-                place = folder / f"{project.name}-trees"
-                bench.make_trees(place)
-                answer[project.name] = measure(bench, 1 if arguments.quick else arguments.rounds)
-                shutil.rmtree(place)
+            answer[project.name] = figures(bench, arguments, folder / f"{project.name}-trees")
             print(f"{project.name}: {json.dumps(answer[project.name])}", flush=True)
     print(json.dumps(answer))
 

@@ -45,7 +45,7 @@ class Canary:
         """Return a module that the row changes and the project has; none that a patch brings."""
         subject = self._subject
         root = Path(subject.root)
-        for file in touched_files(root, subject.source_roots, row.changes):
+        for file in touched_files(root, subject.source_roots, row.changes, lines=False):
             if file.digest is not None and (root / file.path).is_file():
                 return file
         return None

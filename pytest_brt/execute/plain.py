@@ -133,7 +133,9 @@ class PlainEngine:
             )
 
     def _touched(self, row: Row) -> tuple[TouchedFile, ...]:
-        return touched_files(Path(self.subject.root), self.subject.source_roots, row.changes)
+        subject = self.subject
+        lines = subject.sees_lines or bool(row.watch)
+        return touched_files(Path(subject.root), subject.source_roots, row.changes, lines=lines)
 
     def _watched(self, row: Row) -> tuple[TouchedFile, ...]:
         return watched_files(Path(self.subject.root), self.subject.source_roots, row.watch)

@@ -37,7 +37,8 @@ class RowRun:
         self.limits = limits_of(row, setting.limits)
         subject = setting.subject
         root, sources = Path(subject.root), subject.source_roots
-        self.touched = touched_files(root, sources, row.changes)
+        lines = subject.sees_lines or bool(row.watch)
+        self.touched = touched_files(root, sources, row.changes, lines=lines)
         self.watched = self.touched or watched_files(root, sources, row.watch)
         #: What each target did, by its place in the row.
         self.done: dict[int, tuple[TestRun, ...]] = {}

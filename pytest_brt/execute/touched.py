@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,23 +34,26 @@ class TouchedFile:
 
 
 def touched_files(
-    root: Path, source_roots: Sequence[str], changes: Iterable[FileChange]
+    root: Path, source_roots: Sequence[str], changes: Iterable[FileChange], *, lines: bool
 ) -> tuple[TouchedFile, ...]:
-    """Return the modules among `changes`; tests and other files are left out."""
+    """Return the modules among `changes`; tests and other files are left out.
+
+    Without `lines`, for an interpreter that cannot tell which are executed, none are looked for.
+    """
     found: list[TouchedFile] = []
     for change in changes:
         names = module_names(change.path, source_roots)
         if is_test_path(change.path) or not names:
             continue
         before = root / change.path
-        old = before.read_bytes() if before.is_file() else b""
+        old = before.read_bytes() if lines and before.is_file() else b""
         new = change.content
         found.append(
             TouchedFile(
                 path=change.path,
                 names=names,
                 digest=None if new is None else hashlib.sha256(new).hexdigest(),
-                lines=() if new is None else changed_lines(_text(old), _text(new)),
+                lines=changed_lines(_text(old), _text(new)) if lines and new is not None else (),
             )
         )
     return tuple(found)
@@ -124,16 +129,25 @@ def _statement_starts(source: str, lines: set[int]) -> set[int]:
         tree = parse(source)
     except (SyntaxError, ValueError):
         return set()
-    best: dict[int, ast.stmt] = {}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt):
-            continue
-        body = getattr(node, "body", None)
-        last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno
-        for line in lines:
-            if node.lineno <= line <= (last or node.lineno):
-                best[line] = node
-    return {node.lineno for node in best.values()}
+    ordered = sorted(lines)
+    best: dict[int, int] = {}
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:  # which grows meanwhile: a statement comes before those in it
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno
+            own = _between(ordered, node.lineno, last or node.lineno)
+            best.update(dict.fromkeys(own, node.lineno))
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for child in getattr(node, name, ()):
+                first, end = getattr(child, "lineno", 1), getattr(child, "end_lineno", sys.maxsize)
+                if _between(ordered, first, end):
+                    nodes.append(child)
+    return set(best.values())
+
+
+def _between(ordered: Sequence[int], first: int, last: int) -> Sequence[int]:
+    return ordered[bisect_left(ordered, first) : bisect_right(ordered, last)]
 
 
 def _text(content: bytes) -> str:

@@ -48,7 +48,9 @@ def test_tests_and_data_are_not_modules_of_the_project(tmp_path: Path) -> None:
         FileChange(path="tests/test_x.py", content=b""),
         FileChange(path="README", content=b""),
     )
-    assert [file.path for file in touched_files(tmp_path, (".",), changes)] == ["pkg/core.py"]
+    assert [file.path for file in touched_files(tmp_path, (".",), changes, lines=True)] == [
+        "pkg/core.py"
+    ]
 
 
 def test_a_patch_that_is_not_imported_is_said_to_be_so(engine: Engine) -> None:

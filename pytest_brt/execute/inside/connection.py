@@ -35,20 +35,17 @@ class Connection:
         """Return the descriptor that came with the last message."""
         return self.passed.pop(0)
 
-    def send(self, event, **fields):
-        """Tell the tool something of our own."""
+    def send(self, event, after=b"", **fields):
+        """Tell the tool something of our own, `after` what a test's process told."""
         fields["event"] = event
-        self._write(b"r" + json.dumps(fields).encode("ascii") + b"\n")
-
-    def forward(self, line):
-        """Pass on what a test's process told, as it is."""
-        self._write(b"e" + line + b"\n")
+        self.write(after + b"r" + json.dumps(fields).encode("ascii") + b"\n")
 
     def close(self):
         """Let go of it, in a process that has no business with it."""
         self.socket.close()
 
-    def _write(self, data):
+    def write(self, data):
+        """Pass on lines that are marked already."""
         view = memoryview(data)
         while view:
             view = view[os.write(self.socket.fileno(), view) :]

@@ -128,6 +128,7 @@ class Row:
             os.close(descriptor)
         self.control.send(
             "cell_end",
+            after=watch.kept,
             status=int(said) if said else _signed(status),
             timed_out=watch.timed_out,
             tail=tail,

@@ -10,6 +10,8 @@ import time
 EVENTS_LIMIT = 64 * 1024 * 1024
 #: Events that one test may tell.
 EVENTS_MOST = 100000
+#: Bytes that are kept, to be passed on together: each message would wake the tool.
+KEPT = 65536
 
 
 class Watch:
@@ -24,13 +26,15 @@ class Watch:
         self.pending = bytearray()
         self.received = 0
         self.told = 0
+        #: What is to be passed on.
+        self.kept = bytearray()
         now = time.monotonic()
         self.last = now + allow["total"]
         self.deadline = now + allow["start"]
         os.set_blocking(reader, False)
 
     def follow(self):
-        """Pass on events until the process ends or the deadline passes."""
+        """Take in events until the process ends or the deadline passes."""
         poll = select.poll()
         poll.register(self.reader, select.POLLIN)
         ending = self._ending()
@@ -76,7 +80,7 @@ class Watch:
         return status
 
     def read(self):
-        """Pass on what there is to read; return whether there may be more."""
+        """Take in what there is to read; return whether there may be more."""
         try:
             data = os.read(self.reader, 65536)
         except BlockingIOError:
@@ -94,8 +98,11 @@ class Watch:
         self.pending = bytearray(rest)
         self.told += len(lines)
         for line in lines:
-            self.row.control.forward(line)
+            self.kept += b"e%s\n" % line
             self.extend(line)
+        if len(self.kept) > KEPT:
+            self.row.control.write(self.kept)
+            self.kept = bytearray()
         return True
 
     def _gone(self):
