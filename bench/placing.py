@@ -33,7 +33,6 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
-from pytest_brt.localise.suspects import find_suspects, rank_files
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.reproduce.model_tests.confidence import Signs
@@ -97,7 +96,6 @@ def try_bug(bug: Mapping[str, Any], data: Mapping[str, Any], most: int) -> Itera
                 issue=issue,
                 index=index,
                 test_root=base.subject.test_root,
-                suspects=rank_files(find_suspects(issue, index)),
             )
             facts = read_facts(issue)
             for path, name, code in tests:

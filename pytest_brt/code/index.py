@@ -17,8 +17,9 @@ from typing import Self
 from pytest_brt.code.database import connect, refresh
 from pytest_brt.code.entries import Bindings, Definition, Exports, ExportTable, Import, Passage
 from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
-from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_test_path
+from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_beside, is_test_path
 from pytest_brt.code.source import decode
 from pytest_brt.code.tree import leads_out
 from pytest_brt.code.words import stem
@@ -98,6 +99,18 @@ class Index:
     def packages(self) -> tuple[str, ...]:
         """The names of the product's own top-level packages and modules, largest first."""
         return self.layout.packages()
+
+    @cached_property
+    def test_tokens(self) -> Mapping[str, frozenset[str]]:
+        """The tokens of each file that takes tests, by its path; one of base classes does not."""
+        collected = self.layout.collected
+        texts = {
+            path: self.source(path)
+            for path in self.layout.files
+            if collected.has_file(path) and not is_beside(path)
+            if any(collected.has_function(one.name) for one in self.definitions_in(path))
+        }
+        return {path: code_tokens(text) for path, text in texts.items() if takes_tests(text)}
 
     def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
         with self._lock:

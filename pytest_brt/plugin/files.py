@@ -95,10 +95,10 @@ def _into_host(
         from pytest_brt.code.hosts import rank_hosts
         from pytest_brt.code.index import open_index
 
-        hosts = rank_hosts(test.source or "", open_index(root, cache), limit=1)
+        hosts = rank_hosts(test.source or "", open_index(root, cache).test_tokens)
         if not hosts:
             return _as_file([test], issue, options, root)
-        host = hosts[0].path
+        host = hosts[0]
     before = (root / host).read_bytes()
     try:
         placement: Placement = place(test.source or "", host, before)

@@ -105,6 +105,11 @@ def test_comments_are_nothing() -> None:
     assert not any("Thanks" in text for _, text in found)
 
 
+def test_tags_are_taken_off_prose_and_not_off_code() -> None:
+    found = kinds("Title\n\n<p>It is &lt;1&gt;,<br> <b>not</b> 2.</p>\n\n```\nf('<b>')\n```\n")
+    assert found[1:] == [("prose", "It is <1>, not 2."), ("python", "f('<b>')")]
+
+
 def test_html_between_ticks_is_code() -> None:
     found = kinds("Title\n\n<b>It</b> gives `<p>x &lt; y</p>` and ``<i>`</i>`` now&amp;then\n")
     assert found[1] == ("prose", "It gives `<p>x &lt; y</p>` and ``<i>`</i>`` now&then")

@@ -179,7 +179,6 @@ def _made(answer: str, origin: Origin, path: str, kit: Kit) -> tuple[Written, ..
         index=kit.index,
         test_root=kit.bench.engine.subject.test_root,
         host=path if kit.original(path) is not None else "",
-        suspects=kit.hints.files,
     )
     return maker.make(answer, origin)
 

@@ -136,7 +136,6 @@ class _Inversion:
             index=index,
             test_root=bench.engine.subject.test_root,
             host=bench.host,
-            suspects=self.hints.files,
         )
         self.tries = Tries(
             maker,

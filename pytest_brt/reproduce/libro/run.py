@@ -99,7 +99,6 @@ class Libro:
             index=index,
             test_root=bench.engine.subject.test_root,
             host=self.hints.host if self.form is Form.FILES else bench.host,
-            suspects=self.hints.files,
         )
         self.pool = Pool(
             maker,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
 
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.hosts import rank_hosts
@@ -25,7 +24,7 @@ _MOST_ADOPTED = 12
 _MOST_HOSTS = 10
 
 
-def choose_host(source: str, index: Index, *, host: str, suspects: Sequence[str]) -> str:
+def choose_host(source: str, index: Index, *, host: str) -> str:
     """Return the test file that a test is to be added to, "" when there is none.
 
     It is `host`, or without one the file that is most like the test; but where these do not
@@ -37,8 +36,8 @@ def choose_host(source: str, index: Index, *, host: str, suspects: Sequence[str]
     asked = _fixtures_asked(source) - PYTEST_FIXTURES
     if host and not asked:
         return host
-    ranked = rank_hosts(source, index, suspects=suspects, limit=_MOST_HOSTS if asked else 1)
-    paths = [path for path in (host, *(found.path for found in ranked)) if path]
+    ranked = rank_hosts(source, index.test_tokens)[: _MOST_HOSTS if asked else 1]
+    paths = [path for path in (host, *ranked) if path]
     if not asked:
         return paths[0] if paths else ""
     paths += [path for path in _defining(asked, index) if path not in paths]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.code.index import Index
@@ -36,8 +35,6 @@ class Maker:
     test_root: str
     #: The test file that all go to; "" chooses one for each.
     host: str = ""
-    #: Product files that the tests are likely to be about.
-    suspects: Sequence[str] = ()
 
     def make(self, reply: str, origin: Origin) -> tuple[Written, ...]:
         """Return the tests in a model's reply; () when there is none. Never raises."""
@@ -55,7 +52,6 @@ class Maker:
                     self.index,
                     test_root=self.test_root,
                     host=self.host,
-                    suspects=self.suspects,
                 )
             except (SyntaxError, RecursionError, MemoryError, OSError):
                 continue  # not Python for every part of the project's own reading of it

@@ -9,7 +9,6 @@ that only the host file has come along, so that the module stands alone.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_brt.code.imports import find_import, resolve
@@ -42,7 +41,6 @@ def settle(
     *,
     test_root: str,
     host: str = "",
-    suspects: Sequence[str] = (),
 ) -> Settled:
     """Return `single` with its names resolved.
 
@@ -52,13 +50,12 @@ def settle(
         test_root: folder for tests that fit into no file.
         host: the test file that was chosen before; "" chooses the one that is most like it.
             Another one is taken where only that has the fixtures that the test asks for.
-        suspects: files of the product that the test is likely to be about.
 
     Raises:
         SyntaxError: the module is not Python.
     """
     source = _with_known_imports(single.source, index)
-    host = choose_host(source, index, host=host, suspects=suspects)
+    host = choose_host(source, index, host=host)
     fixtures = fixtures_in_scope(host, index) if host else PYTEST_FIXTURES
     if host:
         # The test was written for this file: what its names mean there comes first.

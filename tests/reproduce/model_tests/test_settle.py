@@ -32,8 +32,8 @@ FILES = {
         "@pytest.fixture\ndef sample(tmp_path):\n    return SAMPLE\n\n\n"
         "def test_clean(sample):\n    assert check(sample)\n"
     ),
-    "tests/deep/conftest.py": ("import pytest\n\n\n@pytest.fixture\ndef deep():\n    return 1\n"),
-    "tests/deep/test_deep.py": (
+    "tests/within/conftest.py": ("import pytest\n\n\n@pytest.fixture\ndef deep():\n    return 1\n"),
+    "tests/within/test_deep.py": (
         "from pkg.text import shout as clean, TimeoutError\n\n\n"
         "def test_deep(deep):\n    assert deep\n"
     ),
@@ -108,17 +108,17 @@ def test_helpers_and_fixtures_of_the_host_come_along(index: Index) -> None:
 def test_a_host_that_has_the_fixtures_is_taken(index: Index) -> None:
     source = "def test_a(deep, tmp_path):\n    assert Box()\n"
     for host in ("", "tests/test_core.py"):
-        assert settled(source, index, host=host).host == "tests/deep/test_deep.py"
+        assert settled(source, index, host=host).host == "tests/within/test_deep.py"
     nobody = settled("def test_a(unknown):\n    assert Box()\n", index)
     assert nobody.host == "tests/test_core.py"
 
 
 def test_what_a_name_means_in_the_host_comes_first(index: Index) -> None:
     source = "def test_a():\n    assert clean('a')\n"
-    found = settled(source, index, host="tests/deep/test_deep.py")
+    found = settled(source, index, host="tests/within/test_deep.py")
     assert found.single.source.startswith("from pkg.text import shout as clean\n")
     source = "def test_a():\n    with pytest.raises(TimeoutError):\n        len(OSError)\n"
-    found = settled(source, index, host="tests/deep/test_deep.py")
+    found = settled(source, index, host="tests/within/test_deep.py")
     assert "from pkg.text import TimeoutError\n" in found.single.source
     assert "OSError" not in found.single.source.split("\n\n\n")[0]
 
