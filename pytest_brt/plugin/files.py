@@ -224,7 +224,7 @@ class Files:
         return f"{names[kind]} report: {path}"
 
     def _json(self, record: RunRecord) -> str:
-        from pytest_brt.rank.choose import selected
+        from pytest_brt.rank.epr import selected
         from pytest_brt.render.json import record_json
 
         chosen = selected(record.ranks, self._options.top, self._options.threshold)

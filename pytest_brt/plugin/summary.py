@@ -282,7 +282,7 @@ class Summary:
             show(reporter, f"  {text}")
 
     def _show_selected(self, reporter: pytest.TerminalReporter, ranks: tuple[Rank, ...]) -> None:
-        from pytest_brt.rank.choose import selected
+        from pytest_brt.rank.epr import selected
 
         options = self.options
         for option, chosen in selected(ranks, options.top, options.threshold).items():

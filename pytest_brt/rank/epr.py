@@ -1,8 +1,8 @@
-"""Ensemble Pass Rate: the share of candidate BRTs that pass on a patch (paper 001)."""
+"""Ensemble Pass Rate: the share of candidate BRTs that pass on a patch, and selection by it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -54,3 +54,24 @@ def _unranked(result: PatchResult) -> Rank:
 def _order(rank: Rank) -> tuple[float, bool, str]:
     epr = -1.0 if rank.epr is None else rank.epr
     return (-epr, not rank.result.applies, rank.result.patch.name)
+
+
+def selected(
+    ranks: Sequence[Rank], top: int | None, threshold: float | None
+) -> dict[str, tuple[Rank, ...]]:
+    """Return the patches that each option selects, after what the user wrote.
+
+    Args:
+        ranks: in the order shown.
+        top: the place up to which patches are selected. They are more where some tie at the end:
+            an order among them would be invented.
+        threshold: the plain EPR from which on they are.
+    """
+    chosen: dict[str, tuple[Rank, ...]] = {}
+    if top is not None:
+        best = [rank for rank in ranks if rank.place is not None and rank.place <= top]
+        chosen[f"--brt-top {top}"] = tuple(best)
+    if threshold is not None:
+        enough = [rank for rank in ranks if rank.epr is not None and rank.epr >= threshold]
+        chosen[f"--brt-threshold {threshold:g}"] = tuple(enough)
+    return chosen

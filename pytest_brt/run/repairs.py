@@ -15,8 +15,7 @@ from pytest_brt.dialogue.tool import Tool
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.model.metered import Meter, MeteredModel
-from pytest_brt.rank.guarding import hints_of
-from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.rank.guarding import hints_of, pinned_among
 from pytest_brt.repair.choose import choose_brt
 from pytest_brt.repair.scene import localise, make_site, trusted
 from pytest_brt.repair.site import Site

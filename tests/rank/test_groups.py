@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.rank.groups import agreement_of, copies_of, groups_of
+from pytest_brt.rank.weighted import agreement_of, copies_of, groups_of
 from pytest_brt.types import PatchResult
 from tests.rank.rows import broken, row
 

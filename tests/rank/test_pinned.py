@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.guard.suite import read_tests
-from pytest_brt.rank.guarding import hints_of
-from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.rank.guarding import hints_of, pinned_among
 from pytest_brt.types import JudgedTest, OracleKind, Raised
 from tests.rank.rows import judged
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.choose import at_least, top_k
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import voters
 from pytest_brt.rank.weighted import rank_by_weight
@@ -82,14 +81,6 @@ def test_without_a_candidate_there_is_no_evidence(cells: str) -> None:
 def test_when_nothing_passes_there_is_no_evidence_either() -> None:
     ranks = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
-
-
-def test_selection_never_invents_an_order() -> None:
-    ranks = rank_by_epr((row("a", "pp"), row("b", "pp"), row("c", "pf"), row("d")), TESTS)
-    assert names(top_k(ranks, 1)) == ["a", "b"]
-    assert names(top_k(ranks, 3)) == ["a", "b", "c"]
-    assert names(at_least(ranks, 0.5)) == ["a", "b", "c"]
-    assert names(at_least(ranks, 0.51)) == ["a", "b"]
 
 
 matrices = st.lists(st.text("pf?c", max_size=5), max_size=8)

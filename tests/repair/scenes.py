@@ -15,8 +15,7 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.rank.guarding import hints_of
-from pytest_brt.rank.pinned import pinned_among
+from pytest_brt.rank.guarding import hints_of, pinned_among
 from pytest_brt.repair.scene import make_site, trusted
 from pytest_brt.repair.site import Site
 from pytest_brt.reproduce.replay.run import replay

@@ -19,8 +19,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
-from pytest_brt.rank.choose import selected
-from pytest_brt.rank.epr import Ranker, rank_by_epr
+from pytest_brt.rank.epr import Ranker, rank_by_epr, selected
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.json import record_json
 from pytest_brt.reproduce.strategy import Strategy, Workbench

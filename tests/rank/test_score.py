@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.interval import beta_cdf, beta_interval, beta_quantile
+from pytest_brt.rank.score import beta_cdf, beta_interval, beta_quantile
 
 shapes = st.floats(0.05, 60)
 
