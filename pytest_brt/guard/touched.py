@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines
-from pytest_brt.guard.doctests import read_doctests
-from pytest_brt.guard.suite import ExistingTest
+from pytest_brt.guard.suite import ExistingTest, read_doctests
 from pytest_brt.patches import canonical_diff, touched_lines
 from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch

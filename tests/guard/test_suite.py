@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.guard.choose import MOST, near_tests
-from pytest_brt.guard.imported import import_nearness
+from pytest_brt.guard.choose import MOST, import_nearness, near_tests
 from pytest_brt.guard.suite import Suite, read_suite, read_tests
 from pytest_brt.guard.touched import Touched
 from tests.trees import write_tree
