@@ -12,7 +12,7 @@ from pytest_brt.errors import IssueProblem
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.observe.complete import completed
-from pytest_brt.observe.console_scripts import entries
+from pytest_brt.observe.run_commands import entries
 from pytest_brt.reading.reported_files import File, World, read_world
 from tests.reproduce.replay.project import make_project
 
