@@ -25,13 +25,13 @@ from pytest_brt.render.answer import (
     reviewed,
     tests_of,
 )
-from pytest_brt.render.attempts import (
+from pytest_brt.render.dialogue import (
     account,
     by_model,
     columns,
-    heading,
     name_of,
     prospect,
+    tests_heading,
     total,
 )
 from pytest_brt.render.table import (
@@ -111,13 +111,13 @@ class Summary:
         if self.options.write is Write.DIFF and edits and not self.quiet and not ranked:
             self._show_unwritten(reporter, record, edits)
         if record.localised:
-            from pytest_brt.render.repairs import places
+            from pytest_brt.render.table import places
 
             reporter.section("where the bug may be")
             for text in places(record):
                 show(reporter, f"  {text}")
         if record.repairs:
-            from pytest_brt.render.repairs import repairs
+            from pytest_brt.render.table import repairs
 
             reporter.section("repairs")
             for line in repairs(record):
@@ -217,7 +217,7 @@ class Summary:
         rest = [test for test in tests if not test.judgement.candidate]
         wide = by_model(tests)
         if wide:
-            show(reporter, f"  {heading()}")
+            show(reporter, f"  {tests_heading()}")
         parts = {
             "bug tests": sure,
             "tests that fail, perhaps for another reason": possible,

@@ -1,4 +1,4 @@
-"""A dialogue with a model, for a reader: as text, and as a page."""
+"""What a model said, as text and as a page, and what it found and cost, in lines of text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.render.attempts import cost
 from pytest_brt.shown import plain
-from pytest_brt.types import Cost, Ending, Step
+from pytest_brt.types import Attempt, Cost, Ending, JudgedTest, Step
 
 #: Lines of an observation that are shown as text, unless all are wanted.
 _LINES = 8
@@ -108,3 +107,82 @@ def as_page(dialogues: Sequence[Told]) -> str:
     )
     page = template.render(parts=parts)
     return plain(page.encode("utf-8", "replace").decode("utf-8"))
+
+
+#: Widest name of a strategy in the table.
+_WIDTH = 12
+
+
+def by_model(tests: Sequence[JudgedTest]) -> bool:
+    """Say whether a model wrote any of `tests`."""
+    return any(judged.test.origin.model for judged in tests)
+
+
+def tests_heading() -> str:
+    """Return the line above the tests of a run that asked a model."""
+    return f"{'sure':>6}  {'found by':<{_WIDTH}} {'alike':>5}  test"
+
+
+def columns(judged: JudgedTest) -> str:
+    """Return who found a test, and how many samples or runs fail like it."""
+    judgement = judged.judgement
+    alike = f"{judgement.agree}/{judgement.samples}" if judgement.samples > 1 else "–"
+    return f"{judged.test.origin.strategy:<{_WIDTH}} {alike:>5}"
+
+
+def name_of(attempt: Attempt, attempts: Sequence[Attempt]) -> str:
+    """Return what an attempt is called: "agent-03", or "libro" where there is one of them."""
+    several = sum(other.strategy == attempt.strategy for other in attempts) > 1
+    return f"{attempt.strategy}-{attempt.index:02}" if several else attempt.strategy
+
+
+def account(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Yield a line for each attempt that asked a model: what it took, and what came of it."""
+    for attempt in attempts:
+        if attempt.cost.calls:
+            found = sum(judged.judgement.candidate for judged in attempt.tests)
+            yield (
+                f"{name_of(attempt, attempts)}: {cost(attempt.cost)}; {attempt.seconds:.0f} s in "
+                f"all; {found} of {len(attempt.tests)} tests fail as reported"
+            )
+
+
+def total(attempts: Sequence[Attempt]) -> str:
+    """Return what all attempts cost together, "" when no model was asked."""
+    spent = sum((attempt.cost for attempt in attempts), Cost())
+    return f"the model: {cost(spent)}" if spent.calls else ""
+
+
+def cost(spent: Cost) -> str:
+    """Return a cost in words.
+
+    >>> cost(Cost(calls=2, prompt_tokens=3000, evaluated=1200, tokens=90, seconds=4.2))
+    '2 questions, 3,000 tokens read (1,200 of them new), 90 written, 4 s'
+    """
+    asked = "question" if spent.calls == 1 else "questions"
+    return (
+        f"{spent.calls:,} {asked}, {spent.prompt_tokens:,} tokens read ({spent.evaluated:,} of "
+        f"them new), {spent.tokens:,} written, {spent.seconds:.0f} s"
+    )
+
+
+def prospect(budget: float, spent: Cost) -> str:
+    """Return how far the time goes, by what earlier runs with the same model took here.
+
+    >>> prospect(900, Cost(calls=10, tokens=800, evaluated=4000, seconds=45))
+    'at most 15m with the model: enough for about 200 answers, by earlier runs here'
+    """
+    time = f"at most {duration(budget)} with the model"
+    if not spent.calls or spent.seconds <= 0:
+        return f"{time}; how far that goes is known after the first run"
+    answers = max(1, round(budget / (spent.seconds / spent.calls)))
+    return f"{time}: enough for about {answers:,} answers, by earlier runs here"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as `--brt-budget` takes it.
+
+    >>> duration(900), duration(90), duration(5400)
+    ('15m', '90s', '90m')
+    """
+    return f"{seconds / 60:g}m" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g}s"

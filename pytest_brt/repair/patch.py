@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
-from pytest_brt.render.repairs import of_fix
+from pytest_brt.render.table import of_fix
 from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict, distinct

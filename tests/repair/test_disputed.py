@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pytest_brt.issue import read_issue
-from pytest_brt.render.repairs import of_fix
+from pytest_brt.render.table import of_fix
 from pytest_brt.repair.patch import chosen
 from pytest_brt.repair.strategy import RepairBench, run_passerine, run_repairagent
 from pytest_brt.types import FoundFix, Repair
