@@ -18,8 +18,6 @@ from pytest_brt.types import FileChange
 #: Kinds of entries that are files: plain and executable; not links, not submodules.
 _FILES = {"100644": False, "100755": True}
 _NOTHING = "000000"
-
-
 #: To see whether a submodule differs, git would run itself in it, with the programs that its own
 #: configuration names. A patch cannot change a submodule's files, so nothing is lost.
 _NO_SUBMODULES = ("--ignore-submodules=all",)
@@ -68,16 +66,15 @@ class History:
         """Return the commit that `name` stands for.
 
         Raises:
-            UsageProblem: there is none.
+            UsageProblem: there is none, or git refuses to look.
         """
         if name.startswith("-"):
             raise UsageProblem(f"not a revision: {name!r} (give a commit, branch or tag)")
-        done = self._run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
-        )
-        if done.status:
+        wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        done = self._run("rev-parse", *wanted)
+        if done.status and not done.stderr.strip():
             raise UsageProblem(f"no such revision: {name!r} (in a shallow clone: fetch it first)")
-        return self._described(done.stdout.decode().strip())
+        return self._described(self._output("rev-parse", done).decode().strip())
 
     def between(self, good: Revision, bad: Revision) -> tuple[Revision, ...]:
         """Return the commits after `good` up to `bad`, along first parents, oldest first.
@@ -100,12 +97,12 @@ class History:
             UsageProblem: they have none in common, as in a clone without history.
         """
         done = self._run("merge-base", base.sha, head.sha)
-        if done.status:
+        if done.status and not done.stderr.strip():
             raise UsageProblem(
                 f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
                 "fetch the whole history, as with 'git fetch --unshallow')"
             )
-        return self._described(done.stdout.decode().strip())
+        return self._described(self._output("merge-base", done).decode().strip())
 
     def changes_to(self, revision: Revision) -> tuple[FileChange, ...]:
         """Return what makes the working tree that of `revision`."""
@@ -175,11 +172,12 @@ class History:
         return tuple(changes)
 
     def _git(self, *arguments: str) -> bytes:
-        done = self._run(*arguments)
+        return self._output(arguments[0], self._run(*arguments))
+
+    def _output(self, command: str, done: GitReply) -> bytes:
         if done.status:
-            said = done.stderr.strip().splitlines()
-            last = said[-1] if said else "no such revision"
-            raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {last}")
+            said = done.stderr.strip().splitlines() or [f"it ended with status {done.status}"]
+            raise UsageProblem(f"git {command} in {str(self.root)!r}: {said[-1]}")
         return done.stdout
 
     def _run(self, *arguments: str) -> GitReply:

@@ -122,6 +122,15 @@ def test_what_is_no_revision_is_refused(repository: Repository, name: str) -> No
         History(repository.root).revision(name)
 
 
+def test_what_git_says_is_passed_on_where_a_revision_is_there(repository: Repository) -> None:
+    sha = repository.commit("one", a_py="1\n")
+    thing = repository.root / ".git/objects" / sha[:2] / sha[2:]
+    thing.chmod(0o644)
+    thing.write_bytes(b"junk")
+    with pytest.raises(UsageProblem, match=f"{sha}.* is corrupt"):
+        History(repository.root).revision("HEAD")
+
+
 def test_commits_between_are_in_order_and_without_the_good_one(repository: Repository) -> None:
     shas = [repository.commit(f"number {number}") for number in range(4)]
     history = History(repository.root)
