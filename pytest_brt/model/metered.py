@@ -105,7 +105,7 @@ class MeteredModel:
         """
         begin = time.monotonic()
         if begin >= self.deadline + _GRACE:
-            raise OutOfTime("the time for this run is used up (--brt-budget)")
+            raise OutOfTime("the time for this run is used up")
         if not math.isinf(self.deadline):
             left = self.deadline - begin
             seconds = min(left, prompt.seconds) if prompt.seconds else left

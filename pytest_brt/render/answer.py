@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from pytest_brt.types import (
     Attempt,
+    Ending,
     Frame,
     Guarded,
     JudgedTest,
@@ -35,6 +36,14 @@ _READ_IT = (
     "the report may mean something else; read the test, and accept it with 'pytest-brt review' if "
     "it is right"
 )
+#: Begins a note on what an attempt had no time for.
+MORE_TIME = "more time (--brt-budget)"
+#: What helps a model that was cut short.
+_MORE = {
+    Ending.TIME: "give the model more time (--brt-budget)",
+    Ending.STEPS: "give the model more steps (--brt-steps)",
+    Ending.TOKENS: "give the model a larger context (--brt-context)",
+}
 #: What one test does, and what several do.
 _WORDS = {
     Verdict.PASS: ("passes on this tree", "pass on this tree"),
@@ -93,16 +102,46 @@ def of_report(attempts: Sequence[Attempt]) -> str:
 
 def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
     """Return why no test was found, and what to do about it."""
-    notes = [note for attempt in attempts for note in attempt.notes]
+    # `auto` says whose note it is.
+    notes = [note.removeprefix("replay: ") for attempt in attempts for note in attempt.notes]
     advice = next((note for note in notes if note.startswith("add to the report")), "")
-    verdicts = Counter(t.judgement.verdict for a in attempts for t in a.tests)
-    trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
+    verdicts = Counter(
+        item.judgement.verdict
+        for attempt in attempts
+        for item in attempt.tests
+        # That is what it pins before it turns it round.
+        if (item.test.origin.strategy, item.judgement.verdict) != ("invert", Verdict.PASS)
+    )
     if set(verdicts) == {Verdict.PASS}:
-        advice = "check that this is the version the report is about"
+        return _what_they_do(verdicts), "check that this is the version the report is about"
+    trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
+    advice = advice or trouble or _next_try(attempts)
     if verdicts:
-        return _what_they_do(verdicts), advice or trouble or "see -v"
-    reasons = (note for note in notes if not note.startswith(("found ", "add to the report")))
-    return next(reasons, trouble or "no test could be made from it"), advice
+        return _what_they_do(verdicts), advice or "see -v"
+    reasons = [note for note in notes if not note.startswith(("found ", "add to the report"))]
+    if not reasons and trouble:
+        return trouble, ""
+    return next(iter(reasons), "no test could be made from it"), advice
+
+
+def _next_try(attempts: Sequence[Attempt]) -> str:
+    """Return what may do better than a model that found nothing, "" where none was asked."""
+    asked = [one for one in attempts if one.cost.calls or one.trajectories or one.endings]
+    ends = {
+        ending
+        for one in asked
+        for ending in (*(talk.ending for talk in one.trajectories), *one.endings)
+        # Of a sample it means that its answer was too long; only the agent has steps to give.
+        if not (ending is Ending.TOKENS and one.endings)
+        and not (ending is Ending.STEPS and one.strategy != "agent")
+    }
+    if not asked:
+        return ""
+    if any(note.startswith(MORE_TIME) for one in asked for note in one.notes):
+        ends.add(Ending.TIME)
+    auto = any(one.strategy == "auto" for one in asked)
+    other = "a larger model ('pytest-brt models')" if auto else "--brt-strategy auto"
+    return ", or ".join([*(words for end, words in _MORE.items() if end in ends), f"try {other}"])
 
 
 def _what_they_do(verdicts: Counter[Verdict]) -> str:

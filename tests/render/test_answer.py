@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pytest_brt.patches import judges, special
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
+from pytest_brt.render.answer import MORE_TIME, of_ranking, of_report, place_of, shortcoming
 from pytest_brt.types import (
     Attempt,
+    Ending,
     Frame,
     JudgedTest,
     NotRun,
     OracleKind,
+    Origin,
     Raised,
     TestRun,
+    Trajectory,
     Verdict,
 )
 from tests.rank.rows import broken, judged, row
@@ -29,13 +33,18 @@ INNER = Frame(path="pkg/deep.py", line=9, function="inner", project=True)
 LIBRARY = Frame(path="/usr/lib/python3/json.py", line=1, function="loads")
 
 
-def attempt(*tests: JudgedTest, notes: tuple[str, ...] = (), trouble: str = "") -> Attempt:
-    return Attempt(issue="i", strategy="replay", index=0, tests=tests, notes=notes, trouble=trouble)
+def attempt(*tests: JudgedTest, strategy: str = "replay", **rest: Any) -> Attempt:
+    return Attempt(issue="i", strategy=strategy, index=0, tests=tests, **rest)
 
 
 def no_bug_test(number: int, verdict: Verdict) -> JudgedTest:
     test = judged(number)
     return replace(test, judgement=replace(test.judgement, verdict=verdict, candidate=False))
+
+
+def pinned() -> JudgedTest:
+    test = no_bug_test(0, Verdict.PASS)
+    return replace(test, test=replace(test.test, origin=Origin(strategy="invert")))
 
 
 def called(name: str, confidence: float) -> JudgedTest:
@@ -85,6 +94,44 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
             "Not reproduced: no answer from the server.",
         ),
         (attempt(), "Not reproduced: no test could be made from it."),
+        (
+            attempt(
+                strategy="agent",
+                notes=("1 step: the time is used up; no test was written",),
+                trajectories=(Trajectory(steps=(), ending=Ending.TIME),),
+            ),
+            "Not reproduced: 1 step: the time is used up; no test was written; give the model "
+            "more time (--brt-budget), or try --brt-strategy auto.",
+        ),
+        (
+            attempt(notes=("2 samples: no test that parses",), endings=(Ending.TOKENS,)),
+            "Not reproduced: 2 samples: no test that parses; try --brt-strategy auto.",
+        ),
+        (
+            attempt(
+                strategy="auto",
+                notes=(
+                    "replay: it has no Python",
+                    "replay: add to the report code",
+                    f"{MORE_TIME} would add: agent",
+                ),
+                endings=(Ending.TIME,),
+            ),
+            "Not reproduced: it has no Python; add to the report code.",
+        ),
+        (
+            attempt(
+                pinned(),
+                strategy="auto",
+                notes=(
+                    "invert: no plan of 3 came to a test that fails as reported",
+                    f"{MORE_TIME} would add: agent",
+                ),
+                trajectories=(Trajectory(steps=(), ending=Ending.STEPS),),
+            ),
+            "Not reproduced: invert: no plan of 3 came to a test that fails as reported; give the "
+            "model more time (--brt-budget), or try a larger model ('pytest-brt models').",
+        ),
     ],
 )
 def test_why_a_report_is_not_reproduced(made: Attempt, answer: str) -> None:

@@ -245,7 +245,7 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path:
 
     with ThreadPoolExecutor(1) as pool:
         made = attempt(-60.0)
-        assert made.notes == ("the time for this run is used up (--brt-budget)",)
+        assert made.notes == ("the time for this run is used up",)
         assert not (tmp_path / "journal.jsonl").exists()
         # With time, the model is asked: here there is none.
         with pytest.raises(ModelProblem, match="none was chosen"):

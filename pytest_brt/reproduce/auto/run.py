@@ -18,6 +18,7 @@ from pathlib import Path
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.oracle.facts import read_facts
+from pytest_brt.render.answer import MORE_TIME
 from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
@@ -110,7 +111,7 @@ class _Auto:
         if not self.tests and not self.answered and self.problem is not None:
             raise self.problem
         if self.late:
-            self.notes.append(f"more time (--brt-budget) would add: {', '.join(self.late)}")
+            self.notes.append(f"{MORE_TIME} would add: {', '.join(self.late)}")
         return self._attempt()
 
     def _attempt(self) -> Attempt:

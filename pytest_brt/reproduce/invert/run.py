@@ -165,7 +165,7 @@ class _Inversion:
                 return Ending.TIME, str(problem)
             if len(self.tries.accepted()) >= self.settings.enough:
                 return Ending.FINISH, "a passing test was turned into one that fails as reported"
-            fruitless.append(came)
+            fruitless.append(came.split("\n")[0])
             last = fruitless[-self.settings.identical :]
             if len(last) == self.settings.identical and len(set(last)) == 1:
                 return Ending.LOOP, f"{len(last)} plans in a row came to the same: {came}"

@@ -129,10 +129,10 @@ class Pool:
         verdicts = Counter(entry.runs[0].verdict for entry in self.entries.values() if entry.runs)
         told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         drawn, made = self.samples, len(self.entries)
-        notes = [
-            f"{drawn} sample{'s' * (drawn != 1)}: {made} different test{'s' * (made != 1)} "
-            f"({told or 'none'})"
-        ]
+        of = f"{drawn} sample{'s' * (drawn != 1)}"
+        if not made:
+            return (f"{of}: no test that parses",)
+        notes = [f"{of}: {made} different test{'s' * (made != 1)} ({told or 'not run'})"]
         if self.empty:
             notes.append(f"{self.empty} of them had no test that parses")
         reasons = Counter(

@@ -1,0 +1,79 @@
+"""SmolLM2-135M in every strategy: far too small to find bugs, and nothing of it is believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import real
+from tests.conftest import SOURCE, TESTS
+from tests.llama import needs_llama
+
+pytestmark = [needs_llama, pytest.mark.slow]
+#: It calls nothing, so that replay finds no test and `auto` asks the model.
+REPORT = """\
+# clamp() always returns the lower bound
+
+`clamp` of `interval` gives back `low` for every value, also for one between the bounds.
+I expected the value itself there, and `high` for values above it.
+"""
+
+
+#: Ends a module so that a call of its functions leaves a file.
+MARKED = """
+def _marked(function):
+    def call(*args, **named):
+        open("called", "a").close()
+        return function(*args, **named)
+    return call
+
+clamp, mean = _marked(clamp), _marked(mean)
+"""
+
+
+def calls_the_project(pytester: pytest.Pytester, test: str) -> bool:
+    (pytester.path / "interval.py").write_text(SOURCE + MARKED, encoding="utf-8")
+    pytester.runpytest_subprocess(pytester.makepyfile(test_written=test))
+    return (pytester.path / "called").exists()
+
+
+def test_the_check_tells_tests_that_call_the_project(pytester: pytest.Pytester) -> None:
+    assert not calls_the_project(pytester, "import interval\ndef test_a():\n    assert 0\n")
+    source = "import interval\ndef test_a():\n    assert interval.clamp(5, 0, 10) == 5\n"
+    assert calls_the_project(pytester, source)
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    """Before `pytester` changes the home folder, which they are kept in."""
+    return real.model("smollm2")
+
+
+@pytest.mark.parametrize("strategy", ["libro", "invert", "agent", "auto"])
+def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
+    weights: Path, pytester: pytest.Pytester, strategy: str
+) -> None:
+    files = {"interval.py": SOURCE, "test_a.py": TESTS, "issue.md": REPORT}
+    for name, text in files.items():
+        (pytester.path / name).write_text(text, encoding="utf-8")
+    result = pytester.runpytest_subprocess(
+        "--brt-issue=issue.md",
+        f"--brt-model=gguf:{weights}",
+        f"--brt-strategy={strategy}",
+        "--brt-samples=1",
+        "--brt-steps=3",
+        "--brt-budget=30s",
+        "--brt-json=out.json",
+        timeout=150,
+    )
+    assert result.ret in {0, 1}
+    told = json.loads((pytester.path / "out.json").read_text("utf-8"))
+    for test in told["tests"]:
+        assert not test["candidate"] or calls_the_project(pytester, test["source"]), test
+    if result.ret:
+        result.stdout.re_match_lines(
+            [r"(Not|Possibly) reproduced: .*(--brt-|'pytest-brt |add to the report).*"]
+        )
+    assert "the model: " in result.stdout.str()
