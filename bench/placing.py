@@ -35,8 +35,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
-from pytest_brt.reproduce.model_tests.confidence import Signs
-from pytest_brt.reproduce.model_tests.judge import judge_written
+from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.types import Origin, Verdict
 

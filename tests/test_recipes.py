@@ -104,7 +104,7 @@ TOOL = '''\
 """`list_comments`: what the authors of a file wrote beside its code."""
 
 from pytest_brt.dialogue.action import ActionSpec, Kind, Parameter
-from pytest_brt.dialogue.tool import Outcome, Tool
+from pytest_brt.dialogue.action import Outcome, Tool
 from pytest_brt.repair.states import Tool as Name
 
 

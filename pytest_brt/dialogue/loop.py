@@ -6,14 +6,20 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.dialogue.action import Action, ActionSpec, grammar_of
-from pytest_brt.dialogue.budget import Budget, Counter
-from pytest_brt.dialogue.loops import REPEAT, LoopGuard, equals
+from pytest_brt.dialogue.action import (
+    Action,
+    ActionSpec,
+    Outcome,
+    Tool,
+    changed_files,
+    grammar_of,
+    refused,
+)
+from pytest_brt.dialogue.budget import REPEAT, Budget, Counter, LoopGuard, equals
+from pytest_brt.dialogue.history import cut, without_repeats
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
-from pytest_brt.dialogue.tool import Outcome, Tool, changed_files, refused
 from pytest_brt.dialogue.trajectory import Log
-from pytest_brt.dialogue.trim import cut, without_repeats
 from pytest_brt.errors import BrtError, ModelProblem, SubjectProblem
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Sampling
 from pytest_brt.model.metered import cost_of

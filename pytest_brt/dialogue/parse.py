@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_brt.dialogue.action import ACTION, THOUGHT, Action, ActionSpec, Kind, Parameter
-from pytest_brt.dialogue.mend import closest
-from pytest_brt.dialogue.paths import Paths, clean, is_inside
+from pytest_brt.dialogue.paths import Paths, clean, closest, is_inside
 from pytest_brt.model.reply import ReplyProblem, fenced_blocks, first_object
 
 _NAMES = (ACTION, "command", "tool", "function", "name")

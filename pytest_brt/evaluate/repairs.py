@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
-from pytest_brt.dialogue.tool import changed_files
+from pytest_brt.dialogue.action import changed_files
 from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
 from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings

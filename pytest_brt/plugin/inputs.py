@@ -28,7 +28,7 @@ from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review, Step
 
 if TYPE_CHECKING:
-    from pytest_brt.dialogue.tool import Tool
+    from pytest_brt.dialogue.action import Tool
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
 
@@ -201,8 +201,7 @@ def _tools(config: pytest.Config, root: str) -> dict[str, Tool]:
 
 
 def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
-    from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
-    from pytest_brt.dialogue.tool import Outcome, Tool
+    from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool
 
     about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
     spec = ActionSpec(

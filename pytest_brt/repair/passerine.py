@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.budget import Budget, Counter
 from pytest_brt.dialogue.history import conversation
 from pytest_brt.dialogue.loop import Loop, converse, room
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.model.base import Message, Model, Sampling

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
+from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.budget import Budget, Counter
 from pytest_brt.dialogue.loop import Loop, converse, room
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.repair.memory import DISPUTED, PATCH, state_after

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.tree import leads_out
+from pytest_brt.dialogue.action import changed_files
 from pytest_brt.dialogue.paths import Paths, clean
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.dialogue.tool import changed_files
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model
 from pytest_brt.repair.fix import lines_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.dialogue.tool import Tool
+from pytest_brt.dialogue.action import Tool
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import PatchProblem
 from pytest_brt.model.base import Model

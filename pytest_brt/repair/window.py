@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from pytest_brt.dialogue.trim import short_line
+from pytest_brt.dialogue.history import short_line
 from pytest_brt.repair.site import listing
 from pytest_brt.repair.trial import shared
 

@@ -46,7 +46,7 @@ def _agent(issue: Issue, index: int, bench: Workbench) -> Attempt:
 
 
 def _auto(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.auto.run import attempt
+    from pytest_brt.reproduce.auto import attempt
 
     return attempt(issue, index, bench)
 

@@ -1,14 +1,20 @@
-"""Which tests are shown first: clusters by failure, best of each first, no doubles."""
+"""Which tests are shown first: clusters by failure, best of each first, no doubles.
+
+What several runs of a strategy, or several ways, agree on is likelier.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from pytest_brt.code.normal import test_key
+from pytest_brt.oracle.judge import failure_key, rescored
+from pytest_brt.reproduce.model_tests.confidence import with_agreement
 from pytest_brt.syntax import is_constant, parse
-from pytest_brt.types import JudgedTest, OracleKind, Verdict
+from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
 
 #: Order of those that are no candidates: nearest to one first.
 _ORDER = (Verdict.FAIL, Verdict.PASS, Verdict.FLAKY, Verdict.TIMEOUT, Verdict.CRASH)
@@ -99,3 +105,101 @@ def dropped(item: JudgedTest, reason: str) -> JudgedTest:
         reason=f"{reason}; {item.judgement.reason}",
     )
     return replace(item, judgement=judgement)
+
+
+def agreed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Return the attempts with their candidates judged together.
+
+    Of a strategy that was run several times, a test is likelier if other runs wrote one that
+    fails in the same way, and one that several runs wrote is a candidate once. Strategies that
+    draw samples within a run judge those themselves.
+    """
+    attempts = tuple(attempts)
+    runs: dict[tuple[str, str], int] = {}
+    alike: dict[tuple[str, str, str], set[int]] = {}
+    for attempt in attempts:
+        place = (attempt.issue, attempt.strategy)
+        runs[place] = runs.get(place, 0) + 1
+        for item in attempt.tests:
+            if item.judgement.candidate:
+                alike.setdefault((*place, _key(item)), set()).add(attempt.index)
+    first: dict[tuple[str, str, str], str] = {}
+    return tuple(
+        _once(_agreed(attempt, runs[attempt.issue, attempt.strategy], alike), first)
+        for attempt in attempts
+    )
+
+
+def _once(attempt: Attempt, first: dict[tuple[str, str, str], str]) -> Attempt:
+    """Return `attempt` without candidates that are, but for names and layout, in `first`."""
+    tests: list[JudgedTest] = []
+    for item in attempt.tests:
+        key = (attempt.issue, attempt.strategy, test_key(item.test.source or item.test.id))
+        known = first.get(key)
+        if item.judgement.candidate and known:
+            tests.append(dropped(item, f"the same code as {known} of an earlier run"))
+            continue
+        tests.append(item)
+        if item.judgement.candidate:
+            first[key] = item.test.name
+    return replace(attempt, tests=tuple(tests))
+
+
+def _agreed(attempt: Attempt, runs: int, alike: dict[tuple[str, str, str], set[int]]) -> Attempt:
+    if runs < 2:
+        return attempt
+
+    def raised(item: JudgedTest) -> JudgedTest:
+        judgement = item.judgement
+        if not judgement.candidate or judgement.samples > 1:
+            return item
+        agree = len(alike[attempt.issue, attempt.strategy, _key(item)])
+        return replace(
+            item,
+            judgement=replace(
+                judgement,
+                confidence=with_agreement(judgement.confidence, agree, runs),
+                reason=f"{judgement.reason}; {agree} of {runs} runs fail alike",
+                agree=agree,
+                samples=runs,
+            ),
+        )
+
+    return replace(attempt, tests=tuple(raised(item) for item in attempt.tests))
+
+
+def _key(item: JudgedTest) -> str:
+    runs = item.judgement.runs
+    return failure_key(runs[0]) if runs else item.test.id
+
+
+#: What the odds of a test gain when another way found the same failure.
+_GAIN = 2.0
+_MOST = 0.95
+
+
+def together(
+    tests: Sequence[JudgedTest], keep: int | None, doubted: Collection[str] = ()
+) -> tuple[JudgedTest, ...]:
+    """Return the tests of all ways, best first, as `select` does.
+
+    A candidate that fails in the same way as one of another origin becomes likelier, and says
+    with which it agrees; not those with ids in `doubted`, which a model holds for wrong.
+    """
+    origins: dict[str, set[str]] = {}
+    for item in tests:
+        if item.judgement.candidate:
+            origins.setdefault(_key(item), set()).add(item.test.origin.strategy)
+    raised = [
+        item if item.test.id in doubted else _raised(item, origins.get(_key(item), set()))
+        for item in tests
+    ]
+    return select(raised, keep)
+
+
+def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
+    others = sorted(origins - {item.test.origin.strategy})
+    if not item.judgement.candidate or not others:
+        return item
+    odds = _GAIN * item.judgement.confidence / max(1e-9, 1 - item.judgement.confidence)
+    return rescored(item, min(_MOST, odds / (1 + odds)), f"{', '.join(others)} found the same")

@@ -14,7 +14,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_brt.reproduce.agreement import agreed
+from pytest_brt.reproduce.select import agreed
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan

@@ -11,7 +11,7 @@ from threading import Lock
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
-from pytest_brt.dialogue.tool import Tool
+from pytest_brt.dialogue.action import Tool
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.model.metered import Meter, MeteredModel

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.dialogue.action import Kind, Parameter
+from pytest_brt.dialogue.action import Kind, Parameter, Tool
 from pytest_brt.dialogue.loop import converse
-from pytest_brt.dialogue.tool import Tool
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine

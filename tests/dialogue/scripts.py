@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool
 from pytest_brt.dialogue.budget import Budget, Counter
 from pytest_brt.dialogue.history import conversation
 from pytest_brt.dialogue.loop import Loop, room
 from pytest_brt.dialogue.paths import Paths
-from pytest_brt.dialogue.tool import Outcome, Tool
 from pytest_brt.model.base import Message, Model, Role, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.types import FileChange, Step

@@ -14,11 +14,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.dialogue.action import Action
-from pytest_brt.dialogue.budget import Budget
+from pytest_brt.dialogue.action import Action, Outcome, Tool, changed_files, refused
+from pytest_brt.dialogue.budget import REPEAT, Budget
 from pytest_brt.dialogue.loop import converse
-from pytest_brt.dialogue.loops import REPEAT
-from pytest_brt.dialogue.tool import Outcome, Tool, changed_files, refused
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.errors import EditProblem, ModelProblem
 from pytest_brt.store import Journal

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.dialogue.action import Action, describe, grammar_of
-from pytest_brt.dialogue.mend import closest
 from pytest_brt.dialogue.parse import Refused, read_action
+from pytest_brt.dialogue.paths import closest
 from tests.dialogue.scripts import FILES, SPECS, header
 
 

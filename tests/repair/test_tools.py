@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.dialogue.action import Action
-from pytest_brt.dialogue.tool import Outcome, Tool
+from pytest_brt.dialogue.action import Action, Outcome, Tool
 from pytest_brt.errors import FixProblem
 from pytest_brt.repair.repairagent import AgentSettings, agent_loop
 from pytest_brt.repair.site import Site

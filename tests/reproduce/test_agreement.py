@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.reproduce.agreement import agreed
+from pytest_brt.reproduce.select import agreed
 from pytest_brt.types import (
     Attempt,
     CandidateTest,

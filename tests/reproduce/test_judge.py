@@ -8,8 +8,8 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
-from pytest_brt.reproduce.judge import Proposal, judge_all
-from pytest_brt.reproduce.judge import judge_one as judge
+from pytest_brt.reproduce.replay.run import Proposal, judge_all
+from pytest_brt.reproduce.replay.run import judge_one as judge
 from pytest_brt.types import (
     CandidateTest,
     Frame,

@@ -20,7 +20,7 @@ from pytest_brt.patches import read_patches
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.evidence import evidence_of, files_of, setting_of
-from pytest_brt.reproduce.judge import Proposal, judge_all
+from pytest_brt.reproduce.replay.run import Proposal, judge_all
 from pytest_brt.revisions.recheck import Folder, read_folder, recheck
 from pytest_brt.types import (
     Attempt,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
-from pytest_brt.dialogue.mend import closest
+from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
+from pytest_brt.dialogue.paths import closest
 from pytest_brt.dialogue.prompts import fenced
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.execute.row import Row
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.repair.account import told_runs

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.budget import Counter
+from pytest_brt.dialogue.history import cut
 from pytest_brt.dialogue.prompts import fenced
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
-from pytest_brt.dialogue.trim import cut
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.metered import cost_of

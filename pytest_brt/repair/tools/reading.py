@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
-from pytest_brt.dialogue.mend import closest
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
+from pytest_brt.dialogue.paths import closest
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.repair.window import Room, window

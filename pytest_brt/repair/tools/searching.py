@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.lookup import Found, find_calls, find_definitions, sought
 from pytest_brt.code.source import decode
-from pytest_brt.dialogue.action import Action, ActionSpec, Parameter
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
+from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
 from pytest_brt.repair.site import Site, Workspace
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.types import Place, Step

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Parameter, grammar_of
+from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
-from pytest_brt.dialogue.tool import Outcome, Tool
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.metered import cost_of

@@ -11,7 +11,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_ignored_folder
 from pytest_brt.code.tree import SIGNS, leads_out
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.dialogue.tool import changed_files
+from pytest_brt.dialogue.action import changed_files
 from pytest_brt.model.base import Model, Sampling
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.strategy import Workbench

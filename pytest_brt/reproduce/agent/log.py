@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pytest_brt.dialogue.trim import without_repeats
+from pytest_brt.dialogue.history import without_repeats
 from pytest_brt.types import Raised, TestRun, Verdict
 
 #: Lines of an exception's message, frames, and lines of output that are shown.

@@ -20,8 +20,7 @@ from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
 from pytest_brt.reproduce.agent.opening import Opening, opening
 from pytest_brt.reproduce.agent.tools import tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
-from pytest_brt.reproduce.model_tests.confidence import Signs
-from pytest_brt.reproduce.model_tests.judge import judge_written
+from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import PromptTooLong

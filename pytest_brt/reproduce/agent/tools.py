@@ -7,9 +7,8 @@ from pathlib import PurePosixPath
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.source import read_source
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Parameter
+from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.budget import Counter
-from pytest_brt.dialogue.tool import Outcome, Tool, refused
 from pytest_brt.errors import EditProblem
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.oracle.facts import Facts, read_facts
@@ -17,8 +16,7 @@ from pytest_brt.oracle.judge import refusal
 from pytest_brt.reproduce.agent.editing import edit
 from pytest_brt.reproduce.agent.kit import Kit, tests_in
 from pytest_brt.reproduce.agent.log import log_of, overall
-from pytest_brt.reproduce.agent.search import search
-from pytest_brt.reproduce.agent.show import show
+from pytest_brt.reproduce.agent.show import search, show
 from pytest_brt.types import CandidateTest, Step, TestRun, Verdict
 
 CAT = ActionSpec(

@@ -20,10 +20,9 @@ from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.asking import Asker, seed_of
+from pytest_brt.reproduce.asking import Asker, Talk, seed_of
 from pytest_brt.reproduce.invert.prompt import LONGEST_PLAN, Questions
 from pytest_brt.reproduce.invert.start import starts
-from pytest_brt.reproduce.invert.talk import Talk
 from pytest_brt.reproduce.invert.tries import Tried, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of

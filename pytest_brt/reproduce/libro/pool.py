@@ -14,8 +14,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import failure_key, refusal, run_tests
 from pytest_brt.reproduce.libro.clusters import Cluster, Failing, cluster, round_robin
-from pytest_brt.reproduce.model_tests.confidence import Signs
-from pytest_brt.reproduce.model_tests.judge import is_repairable, judge_written
+from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.types import CandidateTest, JudgedTest, Origin, TestRun, Verdict
 

@@ -15,10 +15,9 @@ from pytest_brt.code.imports import find_import, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.code.names import NameProblem, check_imports
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.reproduce.model_tests.host import choose_host, with_names_of
+from pytest_brt.reproduce.model_tests.host import choose_host, with_names_of, with_usual_imports
 from pytest_brt.reproduce.model_tests.layout import laid_out, tidied
 from pytest_brt.reproduce.model_tests.split import Single
-from pytest_brt.reproduce.model_tests.usual import with_usual_imports
 from pytest_brt.syntax import parse
 
 

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
+from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.oracle.rules import apply_rules
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
 from pytest_brt.oracle.rules.raises import OWN
 from pytest_brt.oracle.rules.view import View
-from pytest_brt.oracle.write import Draft, module, slug
+from pytest_brt.oracle.write import Draft, module, script, slug
+from pytest_brt.reading.compare import is_steady, likeness
+from pytest_brt.reading.mend import parses
 from pytest_brt.reading.script import complained, read_script
-from pytest_brt.reproduce.judge import Proposal, judge_all
 from pytest_brt.reproduce.replay.notes import miss_notes
-from pytest_brt.reproduce.replay.retell import retold
 from pytest_brt.reproduce.select import select
-from pytest_brt.types import Attempt, CandidateTest, Issue, JudgedTest, Oracle, OracleKind, Origin
+from pytest_brt.syntax import parse_expression
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Issue,
+    JudgedTest,
+    Oracle,
+    OracleKind,
+    Origin,
+    TestRun,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,3 +203,104 @@ def _second_chances(
 
 def _body(source: str | None) -> str:
     return re.sub(r"def test_\w+", "def test", source or "")
+
+
+_NOTHING = Facts(text="", crash=False, context="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A test to be judged, with what is believed of it."""
+
+    test: CandidateTest
+    #: Probability that it is F→P if it fails as it should, in 0..1.
+    score: float
+    #: Few words each, for the judgement's reason.
+    reasons: tuple[str, ...] = ()
+    #: What the report says to the contrary, "" for nothing.
+    against: str = ""
+    #: What the report says that a test must not contradict.
+    facts: Facts = _NOTHING
+
+
+def judge_all(proposals: Sequence[Proposal], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
+    """Run every test on the unpatched tree and judge it."""
+    runs = run_tests([proposal.test for proposal in proposals], engine, repeat)
+    return tuple(judge_one(proposal, runs[proposal.test.id]) for proposal in proposals)
+
+
+def judge_one(proposal: Proposal, runs: tuple[TestRun, ...]) -> JudgedTest:
+    """Judge one test by its runs on the unpatched tree."""
+    rating = Rating(confidence=proposal.score, reasons=proposal.reasons)
+    judged = judge(proposal.test, runs, proposal.facts, lambda _: rating)
+    if proposal.against and judged.judgement.candidate:
+        return replace(judged, judgement=refused(Verdict.FAIL, proposal.against, runs))
+    return judged
+
+
+def retold(draft: Draft, replayed: Replayed, engine: Engine) -> Draft | None:
+    """Return the draft with the text that a test gets to see, None when it cannot be told."""
+    if draft.index is None or draft.kind is not OracleKind.GONE or " != " not in draft.body[-1]:
+        return None
+    text = draft.body[-1].removeprefix("assert ")
+    left = _left(text)
+    if not left or not (left.endswith(".out") or left.startswith(("str(", "repr("))):
+        return None
+    lines = [line for line in draft.body[:-1] if not line.startswith("reported = ")]
+    probe = replace(draft, body=(*lines, f"raise LookupError({left})"))
+    source = module(probe, replayed, "test_probe")
+    if source is None:
+        return None
+    folder = engine.subject.test_root.strip("/")
+    path = "test_brt_probe.py" if folder in ("", ".") else f"{folder}/test_brt_probe.py"
+    target = TestTarget(id="probe", path=path, source=source, node="test_probe")
+    runs = engine.run(Row(targets=(target,))).runs
+    raised = runs[0].raised if runs else None
+    if raised is None or raised.type != "LookupError" or not is_steady(raised.message):
+        return None
+    shown = raised.message
+    seen = replayed.seen[draft.index].did
+    if left.endswith(".out") and seen and not likeness(shown, seen.stdout):
+        return _in_own_process(draft, replayed, lines[0], seen.stdout)
+    constant = literal(shown)
+    body = [*lines, f"assert {left} != {constant}"]
+    if "\n" in constant:
+        body = [f"reported = {constant}", *lines, f"assert {left} != reported"]
+    return replace(
+        draft,
+        body=tuple(body),
+        score=draft.score - 0.02,
+        reasons=(*draft.reasons, "as this project's tests see it"),
+    )
+
+
+def _in_own_process(draft: Draft, replayed: Replayed, statement: str, seen: str) -> Draft | None:
+    """Print in a process that no conftest has changed, as the report did."""
+    plain = replace(draft, body=(statement,), fixtures=())
+    text = script(plain, replayed)
+    if text is None:
+        return None
+    code, reported = literal(text), literal(seen)
+    return replace(
+        draft,
+        body=(
+            f"script = {code}",
+            f"reported = {reported}",
+            'command = [sys.executable, "-c", script]',
+            'done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)',
+            "assert done.stdout != reported",
+        ),
+        fixtures=(),
+        imports=("import subprocess", "import sys"),
+        score=draft.score - 0.02,
+        reasons=(*draft.reasons, "in a process of its own, as the report shows it"),
+    )
+
+
+def _left(text: str) -> str:
+    if not parses(text):
+        return ""
+    node = parse_expression(text)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.NotEq):
+        return ast.get_source_segment(text, node.left) or ""
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.reproduce.invert.flip import flipped
+from pytest_brt.reproduce.invert.tries import flipped
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import failure_key
-from pytest_brt.reproduce.model_tests.confidence import Signs
-from pytest_brt.reproduce.model_tests.judge import is_repairable, judge_written
+from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, judge_written
 from pytest_brt.types import (
     CandidateTest,
     Frame,

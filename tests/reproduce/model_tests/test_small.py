@@ -11,8 +11,7 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import failing_line, run_tests
-from pytest_brt.reproduce.model_tests.confidence import Signs
-from pytest_brt.reproduce.model_tests.judge import judge_written
+from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
 from tests.reproduce.model_tests.test_judge import candidate

@@ -21,10 +21,8 @@ from pytest_brt.oracle.facts import read_facts
 from pytest_brt.render.answer import MORE_TIME
 from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
-from pytest_brt.reproduce.auto.stopping import MOST, Sampled, next_batch, why_stop
-from pytest_brt.reproduce.auto.together import together
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
-from pytest_brt.reproduce.libro.clusters import agreement
+from pytest_brt.reproduce.libro.clusters import MOST, Sampled, agreement, next_batch, why_stop
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
 from pytest_brt.reproduce.model_tests.small import made_small
@@ -34,6 +32,7 @@ from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.select import together
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
 

@@ -1,1 +1,0 @@
-"""Tries one way after the other, the cheapest first, until there is enough or the time is over."""
