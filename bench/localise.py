@@ -42,6 +42,7 @@ from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue import load_issue
 from pytest_brt.localise import suspects
+from pytest_brt.localise.nearest import nearest_tests
 from pytest_brt.localise.suspects import Key, Suspect, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
@@ -142,9 +143,10 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     begin = time.process_time()
     with open_index(Path(bug["base"]), options.cache) as index:
         hints = gather_hints(issue, index, ran=ran)
-        places = hints.suspects
+        places, host = hints.suspects, hints.host
         if options.model:
             places = choose(places, issue, options.model)
+            host = nearest_tests(issue, index, places)
         files = rank_files(places)
         texts = dict(show_suspects(places, index, options.most, hints.worths))
         seconds = time.process_time() - begin
@@ -167,7 +169,7 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
         two=file_rank in (1, 2),
         function=function_rank > 0,
         shown=visible,
-        host=hints.host in {f.source_file.removeprefix("a/") for f in PatchSet(fix["test_patch"])},
+        host=host in {f.source_file.removeprefix("a/") for f in PatchSet(fix["test_patch"])},
         file_rank=file_rank,
         function_rank=function_rank,
         size=sum(map(len, texts.values())),

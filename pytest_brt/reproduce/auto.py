@@ -28,7 +28,7 @@ from pytest_brt.reproduce.libro.run import Libro, LibroSettings
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.choice import chosen
-from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
@@ -153,7 +153,8 @@ class _Auto:
             self.problem = problem
             self.notes.append(f"the model was not asked where the bug may be: {problem}")
             return hints
-        return replace(hints, suspects=suspects)
+        bench = self.bench
+        return suspecting(hints, suspects, self.issue, self.project, bench.engine, host=bench.host)
 
     def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
         """Let one way use its share of the time; its failure leaves the others their chance."""

@@ -18,7 +18,7 @@ from pytest_brt.localise.coverage import watch_calls
 from pytest_brt.localise.nearest import nearest_tests
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Key, Suspect, find_suspects, rank_files
-from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.imports import imports_of
 from pytest_brt.reproduce.prompting.shown import MOST_TESTS, show_tests
@@ -39,7 +39,8 @@ class Hints:
     package: str = ""
     #: Where the bug may be, the likeliest first.
     suspects: tuple[Suspect, ...] = ()
-    #: Statements of the report with what they do on this tree, as a session shows them.
+    #: Statements of the report with what they do on this tree, and as a session shows them.
+    seen: tuple[Seen, ...] = ()
     session: tuple[str, ...] = ()
     #: The test file that a test would be added to, or "".
     host: str = ""
@@ -97,31 +98,52 @@ def gather_hints(
     given = find_suspects(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
     every = (*given, *find_suspects(issue, index, found=found, ran=ran))
     suspects = tuple({(one.path, one.function): one for one in every}.values())
-    host = host or nearest_tests(issue, index, suspects)
     tests = [
         judged.test.source
         for judged in (attempt.tests if attempt else ())
         if judged.judgement.candidate and judged.test.source
     ]
-    return Hints(
+    hints = Hints(
+        seen=seen,
+        session=session_of(seen),
+        tests=tuple(tests[:_MOST_TESTS]),
+        stance=stance_of(seen),
+        python=".".join(map(str, engine.subject.python_version)) if engine else "",
+        worths=found.worths,
+    )
+    return suspecting(hints, suspects, issue, index, engine, host=host)
+
+
+def suspecting(
+    hints: Hints,
+    suspects: tuple[Suspect, ...],
+    issue: Issue,
+    index: Index,
+    engine: Engine | None,
+    *,
+    host: str = "",
+) -> Hints:
+    """Return `hints` with `suspects`, and with the test file and the imports that go with them.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    host = host or nearest_tests(issue, index, suspects)
+    return replace(
+        hints,
         package=_package(suspects, index),
         suspects=suspects,
-        session=session_of(seen),
         host=host,
         imports=imports_of(
             issue,
             index,
-            seen=seen,
+            seen=hints.seen,
             suspects=suspects,
             host=host,
-            tests=show_tests(host, index, MOST_TESTS, found.worths),
+            tests=show_tests(host, index, MOST_TESTS, hints.worths),
             engine=engine,
         ),
-        tests=tuple(tests[:_MOST_TESTS]),
-        stance=stance_of(seen),
-        python=".".join(map(str, engine.subject.python_version)) if engine else "",
         fixtures=fixtures_for(host, index) if host else "",
-        worths=found.worths,
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.prompting.context import gather_hints, without
+from pytest_brt.reproduce.prompting.context import gather_hints, suspecting, without
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import shorten
 from pytest_brt.reproduce.replay.run import replay
@@ -149,3 +149,24 @@ def test_what_only_the_running_of_the_report_made_wrong_is_not_told(
     block = text.replace("first(my_data)", "first()")
     session = "\n".join(gather_hints(read_issue(block, "issue.md"), index, engine).session)
     assert "missing 1 required positional argument" in session
+
+
+def test_the_test_file_is_that_of_the_suspects_that_a_model_chose(tmp_path: Path) -> None:
+    for name in ("load", "dump"):
+        for path, text in (
+            (f"pkg/{name}.py", f"def {name}_all(text):\n    return text\n"),
+            (f"tests/test_{name}.py", f"def test_{name}():\n    assert {name}_all('') == ''\n"),
+        ):
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text(text, encoding="utf-8")
+    (tmp_path / "pkg/__init__.py").touch()
+    issue = read_issue("# Nothing is left of the text\n\nload_all and dump_all lose it.\n", "a.md")
+    with open_index(tmp_path) as index:
+        hints = gather_hints(issue, index)
+        for one in hints.suspects:
+            others = tuple(other for other in hints.suspects if other != one)
+            found = suspecting(hints, (one, *others), issue, index, None)
+            name = one.path.removeprefix("pkg/").removesuffix(".py")
+            assert found.files[0] == one.path
+            assert found.host == f"tests/test_{name}.py"
+    assert {one.path for one in hints.suspects} == {"pkg/load.py", "pkg/dump.py"}
