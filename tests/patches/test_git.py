@@ -23,8 +23,14 @@ def _git(root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+#: Ways for a configuration to bring in another file, but for the path of that.
+INCLUDES = ("include.path", "includeIf.gitdir:/.path", "includeIf.onbranch:**.path")
+#: The settings in the configuration itself, and in a file that it brings in.
+everywhere = pytest.mark.parametrize("marked", ["", *INCLUDES], indirect=True)
+
+
 @pytest.fixture
-def marked(tmp_path: Path) -> tuple[Path, Path]:
+def marked(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Path]:
     """Return a repository each of whose settings would start a program, and what it would make."""
     root, mark = tmp_path / "repository", tmp_path / "ran"
     root.mkdir()
@@ -40,17 +46,22 @@ def marked(tmp_path: Path) -> tuple[Path, Path]:
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\ntouch {mark}\ncat "$1" 2>/dev/null || cat\n', encoding="utf-8")
     program.chmod(0o755)
+    include = getattr(request, "param", "")
+    into = ("--file", ".git/more") if include else ()
+    if include:
+        _git(root, "config", include, "more")  # beside it, wherever the repository is moved to
     for name in (
         "diff.x.textconv", "diff.x.command", "diff.external", "filter.x.clean", "filter.x.smudge",
         "filter.x.process", "core.fsmonitor", "gpg.program", "core.sshCommand", "merge.x.driver",
     ):  # fmt: skip
-        _git(root, "config", name, str(program))
-    _git(root, "config", "log.showSignature", "true")
-    _git(root, "config", "core.hooksPath", str(tmp_path))
+        _git(root, "config", *into, name, str(program))
+    _git(root, "config", *into, "log.showSignature", "true")
+    _git(root, "config", *into, "core.hooksPath", str(tmp_path))
     os.utime(root / "a.txt", (1, 1))  # git looks at its content again
     return root, mark
 
 
+@everywhere
 def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path], tmp_path: Path) -> None:
     root, mark = marked
     history = History(root)
@@ -64,6 +75,7 @@ def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path], tmp_path: 
     assert not mark.exists()
 
 
+@everywhere
 def test_and_its_own_git_would_run_them(marked: tuple[Path, Path]) -> None:
     root, mark = marked
     _git(root, "diff", "main", "other")
@@ -159,6 +171,7 @@ def test_no_pipe_or_device_in_a_repository_is_waited_for(
     assert time.monotonic() - start < 30
 
 
+@everywhere
 def test_no_program_of_a_submodule_is_run(marked: tuple[Path, Path], tmp_path: Path) -> None:
     inner, mark = marked
     root = tmp_path / "outer"
@@ -177,6 +190,17 @@ def test_no_program_of_a_submodule_is_run(marked: tuple[Path, Path], tmp_path: P
     assert not mark.exists()
     _git(root, "status")  # what git does by itself
     assert mark.exists()
+
+
+@pytest.mark.parametrize("include", INCLUDES)
+def test_nothing_that_a_configuration_includes_is_opened(
+    marked: tuple[Path, Path], tmp_path: Path, include: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    _git(marked[0], "config", include, str(tmp_path / "pipe"))
+    start = time.monotonic()
+    assert History(marked[0]).revision("main").sha
+    assert time.monotonic() - start < 30
 
 
 def test_no_object_that_is_a_pipe_is_waited_for(marked: tuple[Path, Path]) -> None:
