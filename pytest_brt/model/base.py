@@ -111,6 +111,11 @@ class Completion:
     notes: tuple[str, ...] = ()
 
 
+def lost_answers(count: int, asked: int, why: object) -> str:
+    """Return the remark that `count` of the answers asked for were not had, and why."""
+    return f"{count} of {asked} answers were not had: {why}"
+
+
 class Model(Protocol):
     """Something that answers prompts; safe to call from many threads."""
 
@@ -131,6 +136,8 @@ class Model(Protocol):
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return `prompt.samples` answers, in the order of their seeds.
+
+        Where the model was lost on the way they are fewer, and their notes say so.
 
         Raises:
             ModelProblem: the model cannot be reached, or the prompt does not fit.

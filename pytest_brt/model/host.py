@@ -19,7 +19,7 @@ from typing import IO
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
-from pytest_brt.model.base import Completion
+from pytest_brt.model.base import Completion, lost_answers
 from pytest_brt.model.wire import Answer, Order, Start
 
 #: Seconds that an answer may take beyond the time it was given, before the worker counts as hung.
@@ -42,6 +42,14 @@ _PLAIN_WEIGHTS = (
 )
 
 
+def no_room(error: OSError) -> ModelProblem:
+    """Return the problem that a model's process needs a temporary file and gets none."""
+    return ModelProblem(
+        f"the model's process needs a temporary file, and none can be had: {error.strerror} "
+        "(make room on the disk, or name a folder that has some in TMPDIR)"
+    )
+
+
 class WorkerDied(ModelProblem):
     """The worker process ended in the middle; the text says how."""
 
@@ -55,8 +63,15 @@ class Child:
     """A Python process that a model lives in: lines of JSON go in and come out."""
 
     def __init__(self, module: str, first: object) -> None:
-        """Start `module` and tell it `first`."""
-        self.said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+        """Start `module` and tell it `first`.
+
+        Raises:
+            ModelProblem: there is no room for a file of what it prints.
+        """
+        try:
+            self.said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+        except OSError as error:
+            raise no_room(error) from error
         env = dict(os.environ)
         # Threads that wait must not spin: tests run on the same cores (3 to 5 times slower if so).
         env["OMP_WAIT_POLICY"] = "passive"
@@ -174,8 +189,8 @@ class _Process:
         self.child.kill()
         with self.lock:
             self.dead = self.dead or self.child.how()
-            lost, self.waiting = list(self.waiting.values()), {}
-        for asked in lost:
+            left, self.waiting = list(self.waiting.values()), {}
+        for asked in left:
             asked.settle(WorkerDied(self.dead, asked.found))
 
     def end(self, why: str) -> None:
@@ -267,17 +282,24 @@ class Host:
             raise ModelProblem("the model was closed")
         prompt = order.prompt
         if prompt is not None:
-            lost = tuple(n for n in range(prompt.samples) if n not in first.saved)
+            numbers = tuple(n for n in range(prompt.samples) if n not in first.saved)
             left = max(0.1, prompt.seconds - (time.monotonic() - begin)) if prompt.seconds else 0.0
-            order = replace(order, prompt=replace(prompt, seconds=left), numbers=lost)
+            order = replace(order, prompt=replace(prompt, seconds=left), numbers=numbers)
         with self._again:
             try:
                 asked = self._once(order)
-            except WorkerDied as died:
-                raise ModelProblem(
-                    f"the model's worker died twice over this prompt: {died} "
-                    "(run 'pytest-brt models doctor')"
-                ) from died
+            except ModelProblem as problem:
+                saved = dict(first.saved)
+                if isinstance(problem, WorkerDied):
+                    saved |= problem.saved
+                    problem = ModelProblem(
+                        f"the model's worker died twice over this prompt: {problem} "
+                        "(run 'pytest-brt models doctor')"
+                    )
+                if prompt is None or not saved:
+                    raise problem from first
+                note = lost_answers(prompt.samples - len(saved), prompt.samples, problem)
+                return Asked(order, found=saved), (note,)
         asked.found.update(first.saved)
         return asked, (f"the model's worker died ({first}); asked again",)
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,14 @@ def _serve_program(start: Start) -> Any:
     return subprocess.Popen(arguments(start), stdin=subprocess.DEVNULL, stdout=sys.stderr)
 
 
+def _end_with(server: subprocess.Popen[bytes]) -> None:
+    """End as the program did, for whoever watches this process to tell how."""
+    status = server.wait()
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    os._exit(status or 1)
+
+
 def main() -> None:
     """Start what the first line of stdin asks for; end when stdin does."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -96,6 +105,8 @@ def main() -> None:
     answers.flush()
     if server is None:
         return
+    if isinstance(server, subprocess.Popen):
+        threading.Thread(target=_end_with, args=(server,), daemon=True).start()
     sys.stdin.read()
     shutil.rmtree(Path(start.socket).parent, ignore_errors=True)  # if the parent could not
     if start.program:

@@ -43,7 +43,7 @@ class Meter:
     @property
     def unheard(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
-        return "" if self.cost.calls else self.problem
+        return "" if self.cost.tokens else self.problem
 
     def fail(self, problem: str) -> None:
         """Note that a model could not be asked."""
@@ -112,6 +112,8 @@ class MeteredModel:
             prompt = replace(prompt, seconds=max(0.1, seconds))
         with self._watched():
             completions = self.model.complete(prompt)
+        if prompt.seconds and not any(done.tokens for done in completions):
+            self.meter.fail(f"{self.model.name}: no answer within {prompt.seconds:.1f} s")
         self.meter.add(replace(cost_of(completions), seconds=time.monotonic() - begin))
         return completions
 

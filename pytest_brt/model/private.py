@@ -12,7 +12,7 @@ from dataclasses import replace
 from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Prompt, Settings
-from pytest_brt.model.host import Child
+from pytest_brt.model.host import Child, no_room
 from pytest_brt.model.loopback import Loopback, TooLate, Unreachable
 from pytest_brt.model.server import ServerModel
 from pytest_brt.model.wire import Answer, Start
@@ -65,7 +65,12 @@ class PrivateServer:
             return self._loopback
 
     def _start(self) -> Loopback:
-        self._folder = tempfile.TemporaryDirectory(prefix="brt-server-", ignore_cleanup_errors=True)
+        try:
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="brt-server-", ignore_cleanup_errors=True
+            )
+        except OSError as error:
+            raise no_room(error) from error
         start = replace(self.start, socket=f"{self._folder.name}/s.sock")
         self._child = child = Child("pytest_brt.model.launcher", start)
         try:

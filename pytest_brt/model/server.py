@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Finish, Prompt, Settings
+from pytest_brt.model.base import Completion, Finish, Prompt, Settings, lost_answers
 from pytest_brt.model.dialect import (
     Facts,
     Kind,
@@ -113,17 +113,19 @@ class ServerModel:
         if prompt.weighty and not prompt.thinking and prompt.grammar is None:
             prompt = replace(prompt, thinking=self._budget(facts))
         if prompt.samples == 1:
-            return (self._sample(prompt, 0),)
+            return (self._sample(prompt, 0, time.monotonic()),)
         start = time.monotonic()
         several = facts.kind in (Kind.LLAMA, Kind.VLLM)
         together = self._together(prompt, facts) if several else []
-        pool = ThreadPoolExecutor(min(_AT_ONCE, prompt.samples))
-        numbers = range(len(together), prompt.samples)
-        try:
-            rest = pool.map(lambda number: self._sample(_left(prompt, start), number), numbers)
-            return (*together, *rest)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        found, problem = self._apart(prompt, start, range(len(together), prompt.samples))
+        found = [*together, *found]
+        if problem is None:
+            return tuple(found)
+        if not found:
+            raise problem
+        note = lost_answers(prompt.samples - len(found), prompt.samples, problem)
+        self._remark(note)
+        return tuple(replace(done, notes=(*done.notes, note)) for done in found)
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return an estimate of the tokens of each of `texts`."""
@@ -149,8 +151,8 @@ class ServerModel:
             left = _left(prompt, start)
             try:
                 found = self._read(self._post(left, seed, left.seconds or _LONGEST, asked), prompt)
-            except TooLate:
-                if not prompt.seconds:
+            except ModelProblem as problem:
+                if not done and not (isinstance(problem, TooLate) and prompt.seconds):
                     raise
                 break
             if len(found) < asked:
@@ -159,9 +161,31 @@ class ServerModel:
             done += [replace(one, seed=seed + i, seconds=spent) for i, one in enumerate(found)]
         return done
 
-    def _sample(self, prompt: Prompt, number: int) -> Completion:
-        """Return one answer, cut when its time is over."""
+    def _apart(
+        self, prompt: Prompt, start: float, numbers: Iterable[int]
+    ) -> tuple[list[Completion], ModelProblem | None]:
+        """Ask for each answer in a request of its own; return those had, and what kept others."""
+        pool = ThreadPoolExecutor(_AT_ONCE)
+        asked = [pool.submit(self._sample, prompt, number, start) for number in numbers]
+        found: list[Completion] = []
+        problem: ModelProblem | None = None
+        try:
+            for one in asked:
+                try:
+                    found.append(one.result())
+                except ModelProblem as error:
+                    problem = problem or error
+                    pool.shutdown(wait=False, cancel_futures=True)
+                except CancelledError:
+                    continue  # it was not worth asking any more
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return found, problem
+
+    def _sample(self, prompt: Prompt, number: int, begun: float) -> Completion:
+        """Return one answer, cut when the time of its prompt, begun then, is over."""
         start = time.monotonic()
+        prompt = _left(prompt, begun)
         seed = prompt.sampling.seed + number
         try:
             (done, *_) = self._read(self._post(prompt, seed, prompt.seconds or _LONGEST), prompt)
@@ -182,12 +206,15 @@ class ServerModel:
         """
         begin = time.monotonic()
         end = begin + seconds
+        gone: Unreachable | None = None
         lost, failures, pause = 0.0, 0, 0.1
         while True:
             # What a server fails over with one seed it may do with another.
             fields = self._fields(prompt, seed + 7919 * failures, n)
             left = end - time.monotonic()
             if left <= 0:
+                if gone is not None:
+                    raise self._gone(gone, time.monotonic() - lost) from gone
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
             try:
                 response = self._server().post(f"{self.base}/chat/completions", fields, left)
@@ -196,12 +223,11 @@ class ServerModel:
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
             except Unreachable as error:
-                lost = lost or time.monotonic()
+                gone, lost, response = error, lost or time.monotonic(), None
                 if time.monotonic() + pause - lost > self.settings.patience:
-                    raise self._gone(error) from error
-                response = None
+                    raise self._gone(error, self.settings.patience) from error
             if response is not None:
-                lost = 0.0
+                gone, lost = None, 0.0
                 if response.status < 400:
                     return response
                 failures += 1
@@ -210,9 +236,9 @@ class ServerModel:
             time.sleep(min(pause, max(0.0, end - time.monotonic())))
             pause = min(2 * pause, 2.0) if pause else 0.1
 
-    def _gone(self, error: Unreachable) -> ModelProblem:
+    def _gone(self, error: Unreachable, tried: float) -> ModelProblem:
         return ModelProblem(
-            f"no answer from {error}; tried for {self.settings.patience:.0f} s (is the server "
+            f"no answer from {error}; tried for {tried:.0f} s (is the server "
             "running, and its model loaded?)"
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import threading
 import time
@@ -65,6 +66,8 @@ class Handler(BaseHTTPRequestHandler):
         self.behave(request, step)
 
     def behave(self, request: dict[str, Any], step: dict[str, Any]) -> None:
+        if step.get("die"):
+            os._exit(1)
         if step.get("drop"):
             self.close_connection = True
             self.connection.close()

@@ -20,6 +20,8 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.host import Asked, Host
+from pytest_brt.model.launcher import find_server
 from pytest_brt.model.local import LocalModel, open_gguf
 from pytest_brt.model.tiny import Value, write_gguf
 from tests.llama import needs_llama
@@ -243,6 +245,16 @@ def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path) -> None:
     model.close()
 
 
+def answering(host: Host) -> Asked:
+    """Wait for the first answer of the worker, and return the order it belongs to."""
+    while True:
+        waiting = [*host.process.waiting.values()] if host.process else []
+        for asked in waiting:
+            if asked.found:
+                return asked
+        time.sleep(0.001)
+
+
 def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
     """Half of the answers end at once, half would take seconds."""
     grammar = Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}')
@@ -251,9 +263,7 @@ def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
     done: list[tuple[Completion, ...]] = []
     asking = threading.Thread(target=lambda: done.append(model.complete(asked)))
     asking.start()
-    while host.process is None or not any(one.found for one in [*host.process.waiting.values()]):
-        time.sleep(0.001)
-    (asked_first,) = host.process.waiting.values()
+    asked_first = answering(host)
     kill(host.pid)
     asking.join()
     saved = asked_first.found
@@ -263,6 +273,56 @@ def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
     assert [answer.seed for answer in done[0]] == list(range(8))
     assert [answer.text for answer in done[0]] == [a.text for a in model.complete(asked)]
     assert all("asked again" in answer.notes[0] for answer in done[0])
+
+
+def test_what_was_answered_before_a_worker_died_twice_is_kept(model: LocalModel) -> None:
+    grammar = Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}')
+    asked = prompt(samples=8, max_tokens=2000, grammar=grammar, seconds=60.0)
+    host = model.host
+    done: list[tuple[Completion, ...]] = []
+    asking = threading.Thread(target=lambda: done.append(model.complete(asked)))
+    asking.start()
+    first = answering(host)
+    pid = host.pid
+    kill(pid)
+    while host.pid in (0, pid):  # this one dies while it loads, or at its first words
+        time.sleep(0.001)
+    kill(host.pid)
+    asking.join()
+    (answers,) = done
+    assert 0 < len(first.found) <= len(answers) < 8
+    assert {answer.seed for answer in answers} >= set(first.found)
+    lost = f"{8 - len(answers)} of 8 answers were not had: the model's worker died "
+    assert all(answer.notes[-1].startswith(lost) for answer in answers)
+    assert model.complete(prompt(max_tokens=3))[0].tokens == 3
+
+
+@pytest.mark.parametrize("engine", ["inprocess", "llama-server"])
+def test_a_full_disk_is_one_line_where_a_file_is_needed(weights: Path, engine: str) -> None:
+    """No byte may be written to a file: first once the folder for them is known, then before."""
+    if engine == "llama-server" and not find_server():
+        pytest.skip("wants the extra server")
+    script = (
+        "import resource, sys, tempfile\n"
+        "from pytest_brt.errors import ModelProblem\n"
+        "from pytest_brt.model.base import *\n"
+        "from pytest_brt.model.local import open_file\n"
+        "tempfile.gettempdir() if sys.argv[3] else None\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "model = open_file(sys.argv[1], Settings(threads=1, context=1024, engine=sys.argv[2]))\n"
+        "prompt = Prompt(messages=(Message(role=Role.USER, text='hi'),))\n"
+        "try: print(len(model.complete(prompt)))\n"
+        "except ModelProblem as problem: print(problem)\n"
+        "model.close()\n"
+    )
+    for known, said in (
+        ("known", "1\n"),
+        ("", "needs a temporary file, and none can be had: No u"),
+    ):
+        command = [sys.executable, "-c", script, str(weights / "llama.gguf"), engine, known]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        assert said in done.stdout
+        assert done.stdout.count("\n") == 1
 
 
 def test_a_weighty_question_gets_the_budget_and_no_other_one_does(tmp_path: Path) -> None:

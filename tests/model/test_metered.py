@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import ModelProblem, OutOfTime
-from pytest_brt.model.base import Message, Prompt, Role, Settings
+from pytest_brt.model.base import Finish, Message, Prompt, Role, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import NoModel
 from pytest_brt.model.scripted import ScriptedModel
@@ -47,6 +49,15 @@ def test_a_model_that_never_answered_is_known_to_the_whole_run(tmp_path: Path) -
     with pytest.raises(ModelProblem):
         MeteredModel(NoModel(), nobody).complete(PROMPT)
     assert nobody.unheard == ""
+
+
+def test_a_model_that_is_cut_before_its_first_word_has_not_answered(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes requests, and says nothing
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        model = MeteredModel(ServerModel(url, Settings(patience=0.1)), Meter())
+        (cut,) = model.complete(replace(PROMPT, seconds=0.5))
+    assert (cut.text, cut.finish) == ("", Finish.TIME)
+    assert model.meter.unheard == f"server:{url}: no answer within 0.5 s"
 
 
 def test_nobody_is_asked_when_the_time_is_over(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -78,6 +79,51 @@ def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
     assert model.complete(prompt())[0].tokens
     assert model.process.pid != first
     assert model.notes[-1].startswith("the model's server died (SIGKILL")
+
+
+@needs_server
+def test_a_server_that_dies_in_the_middle_is_asked_again(model: PrivateModel) -> None:
+    model.complete(prompt())
+    asked = prompt(samples=8, max_tokens=400, seconds=120.0)
+    threading.Timer(0.2, os.killpg, (model.process.pid, signal.SIGKILL)).start()
+    done = model.complete(asked)
+    assert model.process.deaths == ["SIGKILL, killed from outside, often for want of memory"]
+    assert [answer.seed for answer in done] == list(range(8))
+    assert all(answer.tokens for answer in done)
+
+
+#: The package's server as a program that takes what ours gives llama-server.
+PROGRAM = """\
+#!{python}
+import sys, time, xllamacpp
+words = dict(zip(sys.argv[1::1], sys.argv[2::1]))
+params = xllamacpp.CommonParams()
+params.model.path, params.hostnames = words["--model"], [words["--host"]]
+params.n_ctx, params.n_parallel = int(words["--ctx-size"]), int(words["--parallel"])
+params.warmup = False
+server = xllamacpp.Server(params)
+time.sleep(600)
+"""
+
+
+@needs_server
+def test_a_program_that_is_killed_is_noticed(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For want of memory the system ends the program, and not the process around it."""
+    program = tmp_path / "llama-server"
+    program.write_text(PROGRAM.format(python=sys.executable), encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    model = open_file(str(weights / "llama.gguf"), SERVED)
+    assert isinstance(model, PrivateModel)
+    assert model.complete(prompt())[0].tokens
+    around = model.process.pid
+    children = Path(f"/proc/{around}/task/{around}/children").read_text(encoding="ascii")
+    os.kill(int(children), signal.SIGKILL)
+    assert model.complete(prompt())[0].tokens
+    assert model.notes[-1].startswith("the model's server died (SIGKILL, killed from outside")
+    model.close()
 
 
 @needs_server

@@ -103,6 +103,35 @@ FAULTS: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.parametrize("most", [8, 1], ids=["together", "apart"])
+def test_what_was_answered_before_a_server_was_gone_is_kept(server: Server, most: int) -> None:
+    server.about(**OF_THREE)
+    server.plan({"text": "in time", "most": most}, {"die": True})
+    begin = time.monotonic()
+    done = ServerModel(server.url, settings(patience=1.0)).complete(prompt(samples=8))
+    assert [answer.text for answer in done] == ["in time"] * (3 if most == 8 else 1)
+    lost = 8 - len(done)
+    assert done[0].notes[0].startswith(f"{lost} of 8 answers were not had: no answer from 'http")
+    assert server.asked()[0]["n"] == 3
+    assert time.monotonic() - begin < 10
+
+
+def test_only_what_a_server_lost_is_asked_again(server: Server) -> None:
+    server.about(**OF_THREE)
+    server.plan({"text": "a"}, {"half": True, "text": "x"}, {"drop": True}, {"text": "b"})
+    done = ServerModel(server.url, settings()).complete(prompt(samples=8))
+    assert [answer.text for answer in done] == ["a"] * 3 + ["b"] * 5
+    assert [request["n"] for request in server.asked()] == [3, 3, 3, 3, 2]
+    assert [request["seed"] for request in server.asked()] == [0, 3, 3, 3, 6]
+
+
+def test_a_server_that_is_gone_is_no_answer_that_was_cut(server: Server) -> None:
+    """Though the time of the question is over before patience is."""
+    server.plan({"die": True})
+    with pytest.raises(ModelProblem, match=r"refused; tried for \d s \(is the server running"):
+        ServerModel(server.url, settings(patience=30)).complete(prompt(samples=4, seconds=1.0))
+
+
 @pytest.mark.parametrize("name", [n for n in FAULTS if n != "redirect"])
 def test_a_passing_fault_is_got_over(server: Server, name: str) -> None:
     server.plan(FAULTS[name], FAULTS[name], {"text": "at last"})
@@ -282,6 +311,11 @@ def of(owner: str, **more: object) -> dict[str, object]:
 
 
 THINKS = "{% if enable_thinking %}<think>{% endif %}{{ messages[0].content }}</think>"
+#: A llama-server that gives three answers at a time.
+OF_THREE: dict[str, object] = {
+    "__v1__models": of("llamacpp", meta={"n_ctx": 4096}),
+    "__props": {"total_slots": 3, "chat_template": THINKS},
+}
 ABOUT: dict[str, tuple[dict[str, object], int]] = {
     "llama-server": (
         {
