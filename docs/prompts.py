@@ -93,10 +93,11 @@ after another, so the later ones knew what the earlier ones had found: compare b
 What it showed to be wrong has been mended: without a failing test no variant of a fix was ever
 kept; long failures left no room for the first step (omegaconf, given the test); how variants
 failed was not told; a kept fix was left out of the next prompt, which did not say that a better
-one starts without it; a fix that nothing tests was said to pass. Still so: with 4,096 tokens code
-that was read is soon left out, and two functions are seldom seen together; places found by
-failing tests put code that formats an error before the code that raises it; the tests that
-passerine names are not always those of the changed code.
+one starts without it; a fix that nothing tests was said to pass; a right fix was thrown away where
+it breaks existing tests; with 4,096 tokens what was read was soon left out, so that two functions
+were seldom seen together (about twice as much is shown now); passerine was told to run a source
+file for the examples in it, or a test file for a single test that was near by chance. Still so:
+places found by failing tests put code that formats an error before the code that raises it.
 """
 
 #: What each folder's prompts are for, and each file that its name does not explain.

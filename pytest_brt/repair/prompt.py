@@ -16,16 +16,18 @@ from pytest_brt.dialogue.budget import Counter
 from pytest_brt.dialogue.history import cut
 from pytest_brt.model.base import Message, Role
 from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.memory import Entry, Memory, recall
+from pytest_brt.repair.memory import WORTH, Entry, Memory, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State, Tool, Without
 from pytest_brt.repair.tools.failing import names_of, source_of
 from pytest_brt.repair.tools.searching import told_places
 from pytest_brt.types import Step
 
-#: What is left of the room after something had to go: everything after a change is evaluated
-#: again, so changes are to be rare.
+#: What is left of the room after something had to go, as far as there is nothing but code left:
+#: everything after a change is evaluated again, so changes are to be rare.
 _AFTER = 0.7
+#: Share of the room that the system's message may take before it is shortened.
+_SYSTEM = 1 / 3
 #: Tokens that the part which changes from step to step may have, about.
 _TAIL = 600
 #: Places of the bug that the model is told of at the beginning.
@@ -77,7 +79,9 @@ class DynamicPrompt:
         """Return the sections that stay as they are for the whole repair."""
         if self._opening is None:
             site = self.site
-            system = site.prompts.message(Role.SYSTEM, "repair/system", tools=describe(self.specs))
+            system = self._system(short=False)
+            if self.count(system.text) > self.room * _SYSTEM:
+                system = self._system(short=True)
             runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
             values = {
                 "places": told_places(site.places()[:_PLACES], perfect=site.perfect),
@@ -97,6 +101,10 @@ class DynamicPrompt:
                 bug = site.prompts.render("repair/bug", report=report, **values)
             self._opening = (system, bug)
         return self._opening
+
+    def _system(self, *, short: bool) -> Message:
+        tools = describe(self.specs)
+        return self.site.prompts.message(Role.SYSTEM, "repair/system", tools=tools, short=short)
 
     def _shown(self, memory: Memory) -> list[str]:
         """Return the entries, in their order; of those that do not fit only the titles."""
@@ -130,7 +138,8 @@ class DynamicPrompt:
             return gone
         order = sorted(entries[:-1], key=lambda entry: (entry.worth, entry.number))
         for entry in order:
-            if sum(sizes.values()) <= room * _AFTER:
+            size = sum(sizes.values())
+            if size <= room * _AFTER or (size <= room and entry.worth >= WORTH[Tool.READ_RANGE]):
                 break
             if entry.number not in gone:
                 gone |= {entry.number}

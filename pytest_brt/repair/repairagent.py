@@ -83,7 +83,7 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         temperature=settings.temperature,
         top_p=0.95,
         seed=settings.seed,
-        max_tokens=min(settings.reply, site.model.context // 4),
+        max_tokens=min(settings.reply, site.model.context // 6),
     )
     most = room(site.model, sampling)
     count = Counter(site.model)

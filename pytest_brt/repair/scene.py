@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from pytest_brt.code.index import Index
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard, Touched, touched_by
@@ -34,6 +36,8 @@ from pytest_brt.types import (
 _NEARBY = 60
 #: Existing tests and seconds for watching all, at first and when that took too long.
 _WATCHING = ((_NEARBY, 30.0), (8, 20.0))
+#: Of the nearest tests, those whose file is the nearest: one test may be near by chance.
+_VOTES = 20
 #: Places of the report whose tests are watched.
 _FIRST = 6
 #: Names of tests among existing ones that assert the reported wrong behaviour.
@@ -79,8 +83,10 @@ def make_site(
     root = Path(engine.subject.root)
 
     def tests_near(changes: tuple[FileChange, ...]) -> tuple[str, ...]:
-        near = guard.near(touched_by(_applied(changes), root), hints)
-        return tuple(dict.fromkeys(test.path for test in near))
+        tests = guard.near(touched_by(_applied(changes), root), hints)
+        near = [test.path for test in tests if is_test_path(test.path)]
+        voted = Counter(near[:_VOTES]).most_common()
+        return tuple(dict.fromkeys((*(path for path, _ in voted), *near)))
 
     @cache
     def places() -> tuple[Place, ...]:

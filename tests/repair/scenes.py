@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.prompts import Prompts
@@ -71,14 +72,16 @@ def test_percent_of_much():
 """
 
 
-def write_project(root: Path, tests: str = TESTS) -> Path:
-    """Write the project to `root` and return it."""
+def write_project(root: Path, files: Mapping[str, str]) -> Path:
+    """Write the project to `root`, with `files` besides or instead, and return it."""
     (root / "interval").mkdir(parents=True)
     (root / "tests").mkdir()
     (root / MODULE).write_text(SOURCE, encoding="utf-8")
     (root / "interval/slider.py").write_text(OTHER, encoding="utf-8")
-    (root / "tests/test_interval.py").write_text(tests, encoding="utf-8")
+    (root / "tests/test_interval.py").write_text(TESTS, encoding="utf-8")
     (root / "clamp.md").write_text(CLAMP_ISSUE, encoding="utf-8")
+    for path, text in files.items():
+        (root / path).write_text(text, encoding="utf-8")
     return root
 
 
@@ -116,9 +119,9 @@ class Scene:
 
 
 @contextmanager
-def open_scene(root: Path, tests: str = TESTS) -> Iterator[Scene]:
+def open_scene(root: Path, files: Mapping[str, str] = MappingProxyType({})) -> Iterator[Scene]:
     """Write the project, and open an engine on it."""
-    engine = open_on(write_project(root, tests))
+    engine = open_on(write_project(root, files))
     try:
         yield Scene(root=root, engine=engine)
     finally:

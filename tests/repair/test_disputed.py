@@ -21,7 +21,8 @@ BROKEN = "tests/test_interval.py::test_percent_of_much"
 
 @pytest.fixture(scope="module")
 def disputed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with open_scene(tmp_path_factory.mktemp("disputed") / "project", TESTS + WRONG_TEST) as scene:
+    files = {"tests/test_interval.py": TESTS + WRONG_TEST}
+    with open_scene(tmp_path_factory.mktemp("disputed") / "project", files) as scene:
         yield scene
 
 

@@ -9,9 +9,9 @@ import pytest
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.strategy import RepairBench, run_passerine
-from pytest_brt.types import Ending, Repair
-from tests.conftest import tree_hash
-from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from pytest_brt.types import Ending, FileChange, Repair
+from tests.conftest import SOURCE, tree_hash
+from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
 
 TEST = "tests/test_interval.py"
 REPLIES = f"""\
@@ -99,6 +99,15 @@ def test_an_edit_shows_what_it_changed_and_names_the_nearest_tests(done: Repair)
     assert numbers == list(range(max(1, LINE - 5), numbers[-1] + 1))
     assert numbers[-1] <= LINE + 5
     assert shown[-1] == f"Run the tests: {TEST}."
+
+
+def test_an_example_in_a_docstring_is_no_test_file_to_run(tmp_path: Path) -> None:
+    shown = 'def twice(value):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n'
+    code = f"{SOURCE}\n\n{shown}    return 2 * value\n"
+    with open_scene(tmp_path / "project", {MODULE: code}) as scene:
+        site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
+        change = FileChange(path=MODULE, content=code.replace("2 * value", "value * 2").encode())
+        assert site.tests_near((change,)) == (TEST,)
 
 
 def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_path: Path) -> None:

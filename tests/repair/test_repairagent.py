@@ -19,7 +19,7 @@ from pytest_brt.repair.tools.failing import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Repair, Trajectory, Verdict
 from tests.conftest import tree_hash
-from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
 
 REPLIES = f"""\
 === reply
@@ -279,20 +279,44 @@ def test_what_failing_tests_say_is_cut_where_it_leaves_no_room(
     assert "lines left out" in model.texts()[0].partition("# What you did")[0]
 
 
+def test_two_functions_are_seen_together_in_a_small_context(tmp_path: Path) -> None:
+    def long(name: str) -> str:
+        lines = "".join(f"    total += weight_{n} * value\n" for n in range(28))
+        return f"def {name}(value, total):\n{lines}    return total\n"
+
+    def read(name: str) -> str:
+        head = '{"thought": "t", "action": "extract_method", "path": "interval/long.py"'
+        return f'=== reply\n{head}, "name": "{name}"}}\n'
+
+    files = {"interval/long.py": f"{long('one')}\n\n{long('other')}"}
+    script = read("one") + read("other")
+    script += '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}\n'
+    script += '=== reply\n{"thought": "t", "action": "search_code_base", "keywords": "clamp"}\n'
+    with open_scene(tmp_path / "project", files) as scene:
+        model = Listener(scripted(tmp_path, script, context=4096))
+        repair(scene.site(model), AgentSettings(steps=5))
+    last = model.texts()[-1]
+    assert "def one(value, total)" in last
+    assert "def other(value, total)" in last
+    assert "Fixes that often work" not in last
+
+
 @pytest.mark.slow
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
     first = Listener(scripted(tmp_path, READS))
     repair(scene.site(first), AgentSettings(steps=1))
     least = first.measure(first.asked[0]) * 4 // 3
+    left_out = []
     for more in (0, 200, 600, 1200, 2000):
         model = Listener(scripted(tmp_path, READS, context=least + more))
         trajectory = repair(scene.site(model), AgentSettings(steps=8))
         for prompt in model.asked:
             assert model.measure(prompt) + prompt.sampling.max_tokens <= model.context
-        if more in (600, 1200):
-            assert any("left out here" in text for text in model.texts())
+        left_out.append(any("left out here" in text for text in model.texts()))
         if more:
             assert trajectory.steps
+    assert True in left_out
+    assert not left_out[-1]
 
 
 def test_without_a_failing_test_nothing_is_tried(scene: Scene, tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ def test_of_its_own():
 
 
 def test_tests_that_fail_anyway_say_nothing_of_the_bug(tmp_path: Path) -> None:
-    root = write_project(tmp_path / "project")
-    (root / "tests/test_broken.py").write_text(BROKEN, encoding="utf-8")
+    root = write_project(tmp_path / "project", {"tests/test_broken.py": BROKEN})
     issue = load_issue(str(root / "clamp.md"), BytesIO())
     engine = open_on(root)
     try:
