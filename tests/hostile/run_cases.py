@@ -12,13 +12,15 @@ import platform
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_brt.execute import sandbox
+from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
 from tests.execute.projects import make_project
 from tests.hostile.cases import CASES
@@ -26,6 +28,10 @@ from tests.hostile.cases import CASES
 #: What root's rows run as here: a fork bomb uses up what its user may have, and other tests
 #: that run at the same time are of the usual one.
 ALONE = 65533
+#: Cases that do nothing until their time is up. A fork bomb is none of them: it takes from others.
+WAITING = frozenset(
+    {"loops", "loops-while-loading", "stops-itself", "leaves-thread", "ignores-signals"}
+)
 CORE = "\n    def missing(self):\n        return {}['x']\n"
 
 
@@ -87,6 +93,14 @@ def scene(folder: Path, mark: str, shown: Path) -> Iterator[tuple[dict[str, str]
     note.unlink()
 
 
+def run_all(engine: Engine, targets: Sequence[TestTarget]) -> Iterator[RowResult]:
+    """Run most cases in one row, and then those that only wait for their end side by side."""
+    yield engine.run(Row(targets=tuple(one for one in targets if one.id not in WAITING)))
+    rows = [Row(targets=(one,)) for one in targets if one.id in WAITING]
+    with ThreadPoolExecutor(len(rows)) as pool:
+        yield from pool.map(engine.run, rows)
+
+
 def main() -> None:
     """Make a project, run every case on it, and tell what came of it."""
     level, folder, mark, shown = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
@@ -98,7 +112,7 @@ def main() -> None:
         before = [digest(path) for path in (root, *folders)]
         subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
         limits = Limits(seconds=7.0, start_seconds=20.0)
-        engine = open_engine(subject, sandbox=level, limits=limits)
+        engine = open_engine(subject, sandbox=level, limits=limits, jobs=1 + len(WAITING))
         targets = [
             TestTarget(
                 id=name, path="tests/test_h.py", source=filled(case.source, words), node="test_a"
@@ -106,13 +120,13 @@ def main() -> None:
             for name, case in CASES.items()
         ]
         try:
-            result = engine.run(Row(targets=tuple(targets)))
+            results = list(run_all(engine, targets))
         finally:
             engine.close()
         intact = before == [digest(path) for path in (root, *folders)]
     answer = {
-        "runs": {run.test: [run.verdict, run.reason] for run in result.runs},
-        "notes": result.notes,
+        "runs": {run.test: [run.verdict, run.reason] for row in results for run in row.runs},
+        "notes": [note for row in results for note in row.notes],
         "level": engine.level,
         "intact": intact,
         "threads": threading.active_count(),
