@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
+import mmap
 import os
 import stat
 import time
@@ -29,16 +31,24 @@ class _Stamp:
     mtime: int
     ctime: int
     inode: int
+    #: SHA-256 of what is in it, where the file system does not tell of every write; else b"".
+    content: bytes = b""
 
 
-def _stamp(found: os.stat_result) -> _Stamp:
-    return _Stamp(
-        mode=found.st_mode,
-        size=found.st_size,
-        mtime=found.st_mtime_ns,
-        ctime=found.st_ctime_ns,
-        inode=found.st_ino,
-    )
+def _tells_of_mapped_writes(probe: Path) -> bool:
+    """Return whether a file's time changes when its memory is written to; on tmpfs it does not."""
+    try:
+        with probe.open("xb+") as stream:
+            stream.write(b"0")
+            stream.flush()
+            os.utime(stream.fileno(), ns=(0, 0))
+            with mmap.mmap(stream.fileno(), 1) as memory:
+                memory[0] += 1  # read first: where the page is there, tmpfs sees no write
+            return os.fstat(stream.fileno()).st_mtime_ns != 0
+    except OSError:
+        return False
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 class TreeCopy:
@@ -55,11 +65,13 @@ class TreeCopy:
         #: Files that could not be read, relative to the tree.
         self.unread: list[str] = []
         self._files = Below(place)
+        self._is_told = True
         self._stamps: dict[str, _Stamp] = {}
         self._modes: dict[str, int] = {}
         place.mkdir(parents=True)
         if owner is not None:
             os.chown(place, owner, owner)
+        self._is_told = _tells_of_mapped_writes(place / ".brt-probe")
         for name, is_folder in _walk(source):
             if is_folder:
                 self._make_folder(name)
@@ -75,7 +87,7 @@ class TreeCopy:
             if stat.S_ISDIR(seen.st_mode):
                 self._modes[name] = seen.st_mode
             else:
-                self._stamps[name] = _stamp(seen)
+                self._stamps[name] = self._stamp(name, seen)
 
     def restore(self) -> tuple[str, ...]:
         """Set every file back to what it was; return the paths that had been touched.
@@ -96,7 +108,7 @@ class TreeCopy:
             if known is None:
                 strange.append(name)
                 touched.append(name)
-            elif _stamp(seen) != known:
+            elif self._stamp(name, seen) != known:
                 self._replace(name)
                 touched.append(name)
         for name in strange:
@@ -148,6 +160,23 @@ class TreeCopy:
         files.write(name, io.BytesIO(change.content), mode, (later, later))
         self._give(name)
 
+    def _stamp(self, name: str, seen: os.stat_result) -> _Stamp:
+        content = b""
+        if not self._is_told and stat.S_ISREG(seen.st_mode):
+            try:
+                with self._files.read(name) as stream:
+                    content = hashlib.file_digest(stream, "sha256").digest()
+            except PermissionError:
+                content = b"cannot be read"  # what was copied could be: the mode tells
+        return _Stamp(
+            mode=seen.st_mode,
+            size=seen.st_size,
+            mtime=seen.st_mtime_ns,
+            ctime=seen.st_ctime_ns,
+            inode=seen.st_ino,
+            content=content,
+        )
+
     def _make_folder(self, name: str) -> None:
         """Make a folder and those above it, as the owner's; a file that stands there goes."""
         parts = name.split("/")
@@ -181,7 +210,7 @@ class TreeCopy:
         self._copy(name)
         seen = self._files.stat(name)
         if seen is not None:
-            self._stamps[name] = _stamp(seen)
+            self._stamps[name] = self._stamp(name, seen)
         else:
             self._stamps.pop(name, None)
 

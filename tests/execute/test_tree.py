@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from mmap import mmap
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,24 @@ def test_the_working_tree_is_copied_without_what_is_not_code(source: Path, tmp_p
     assert (copy / "link").is_symlink()
     assert os.access(copy / "run.sh", os.X_OK)
     assert (copy / "pkg/a.py").stat().st_mtime_ns == (source / "pkg/a.py").stat().st_mtime_ns
+
+
+@pytest.mark.parametrize("base", ["", "/dev/shm"], ids=["on disk", "in memory"])
+def test_restore_undoes_what_is_written_through_a_map(
+    base: str, source: Path, tmp_path: Path
+) -> None:
+    if base and not os.access(base, os.W_OK):
+        pytest.skip("no file system in memory here")
+    with tempfile.TemporaryDirectory(dir=base or tmp_path) as folder:
+        tree = TreeCopy(source, Path(folder, "copy"))
+        before = _content(tree.place)
+        with (tree.place / "pkg/a.py").open("r+b") as stream, mmap(stream.fileno(), 0) as memory:
+            at = memory.find(b"pkg")
+            memory[at : at + 4] = b"evil"
+        (tree.place / "README").chmod(0)
+        assert set(tree.restore()) == {"pkg/a.py", "README"}
+        assert _content(tree.place) == before
+        assert tree.restore() == ()
 
 
 def test_restore_undoes_whatever_happened(source: Path, tmp_path: Path) -> None:
