@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_brt.cli.main import main
+import os
+import sys
 
 if __name__ == "__main__":
+    # Python puts the current folder, the project, before everything that is imported from here on.
+    sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]  # noqa: PTH109
+
+    from pytest_brt.cli.main import main
+
     raise SystemExit(main())

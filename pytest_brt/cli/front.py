@@ -104,7 +104,7 @@ def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:
     with HeldFolder("pytest-brt-") as scratch:
         ini = scratch / "pytest.ini"
         ini.write_text(f"[pytest]\ncache_dir = {cache_dir_of(root)}\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
+        command = [sys.executable, "-P", "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
         # What pytest says of itself is about this ini file; our own lines are shown all the same.
         command.append("--no-header")
         # A project may need its own plugins; loading them is not what this run is about.
@@ -156,7 +156,7 @@ def _demo(arguments: argparse.Namespace) -> int:
         (folder / path).write_text(text, encoding="utf-8")
     say(f"{folder}: a project with a bug, the report issue.md, and patches/\n")
     say(f"$ pytest-brt {' '.join(_TYPED)}")
-    command = [sys.executable, "-m", "pytest_brt", *_TYPED, "--python", sys.executable]
+    command = [sys.executable, "-P", "-m", "pytest_brt", *_TYPED, "--python", sys.executable]
     code = subprocess.call(command, cwd=folder)
     page = folder / "report.html"
     if page.is_file():

@@ -11,6 +11,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -105,7 +106,7 @@ class Below:
             os.utime(stream.fileno(), ns=times)
 
     @contextmanager
-    def read(self, name: str) -> Iterator[BinaryIO]:
+    def read(self, name: str) -> Iterator[BufferedReader]:
         """Open a file; a pipe is not waited for."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with (

@@ -8,6 +8,7 @@ may be pytest.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,9 @@ def pytest_load_initial_conftests(
     options here already, as pytest-cov does.
     """
     if _is_ours(early_config.known_args_namespace):
+        # From here on nothing is imported from the project, whatever its modules are called.
+        theirs = {"", os.getcwd(), *map(str, early_config.getini("pythonpath"))}  # noqa: PTH109
+        sys.path[:] = [path for path in sys.path if path not in theirs]
         from pytest_brt.plugin.mode_items import shed_project_settings
 
         shed_project_settings(early_config, args)

@@ -282,10 +282,19 @@ def _given(
 
 
 def cache_folder(config: pytest.Config) -> Path | None:
-    """Return the folder for what may vanish; None without pytest's cache, or where none can be."""
+    """Return the folder for what may vanish; None without pytest's cache, or where none can be.
+
+    Links in it go: a checkout may bring some, and what is kept would be written where they lead.
+    """
     cache: Any = getattr(config, "cache", None)
+    if cache is None:
+        return None
     try:
-        return Path(cache.mkdir("brt")) if cache is not None else None
+        folder = Path(cache.mkdir("brt"))
+        for path in (folder, *folder.iterdir()):
+            if path.is_symlink():
+                path.unlink()
+        return folder if folder.is_dir() else Path(cache.mkdir("brt"))
     except OSError:
         return None  # the project is read-only: what is not kept costs the next run time
 

@@ -20,6 +20,7 @@ from _pytest.config.findpaths import determine_setup
 
 from pytest_brt.errors import BrtError
 from pytest_brt.plugin.option_values import TYPED
+from pytest_brt.plugin.options import pytest_settings
 from pytest_brt.shown import on_a_line, plain, show
 from pytest_brt.syntax import PARSING
 
@@ -246,15 +247,10 @@ def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
     config.known_args_namespace = config._parser.parse_known_args(
         args, namespace=copy(config.option)
     )
-    settings = _settings(config)
+    settings = pytest_settings(config)
     for key in [key for key in settings if not key.startswith(KEPT)]:
         del settings[key]
     getattr(config, "_inicache", {}).clear()
-
-
-def _settings(config: pytest.Config) -> Any:
-    """Return pytest's own mapping of ini values; it was public until 9.0."""
-    return config._inicfg if hasattr(config, "_inicfg") else config.inicfg
 
 
 def _find_root_again(config: pytest.Config) -> None:
@@ -276,6 +272,6 @@ def _find_root_again(config: pytest.Config) -> None:
     takes = inspect.signature(determine_setup).parameters
     found: Any = determine_setup(**{name: wanted[name] for name in takes if name in wanted})
     config._rootpath, config._inipath = found[0], found[1]
-    settings = _settings(config)
+    settings = pytest_settings(config)
     settings.clear()
     settings.update(found[2])

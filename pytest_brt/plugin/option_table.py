@@ -98,6 +98,7 @@ SPECS = (
         metavar="SPEC",
         default="auto",
         variable="PYTEST_BRT_MODEL",
+        ini=False,
         help="the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
         "scripted:FILE, none, or the only GGUF file in the model folder (auto, default)",
     ),
@@ -106,6 +107,7 @@ SPECS = (
         group="model",
         metavar="SPEC",
         default="",
+        ini=False,
         help="another model for writing code, as in a GGUF with an adapter (default: the same)",
     ),
     Spec(
@@ -239,6 +241,7 @@ SPECS = (
         metavar="NAME",
         read=one_of("auto", "inprocess", "llama-server"),
         default="auto",
+        ini=False,
         help="what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private "
         "llama-server, or what is installed and fits (auto, default)",
     ),
@@ -352,6 +355,7 @@ SPECS = (
         group="sandbox",
         metavar="NAME",
         default="auto",
+        ini=False,
         help="isolation of tests and patches: auto (default), ns, landlock, process, none",
     ),
     Spec(
@@ -360,6 +364,7 @@ SPECS = (
         metavar="{none,host}",
         read=one_of("none", "host"),
         default="none",
+        ini=False,
         help="network of the tests: none (default), or the host's",
     ),
     Spec(
@@ -375,6 +380,7 @@ SPECS = (
         group="issue",
         metavar="SPEC",
         default="threads",
+        ini=False,
         help="where rows run: threads (default), or dask:ADDRESS",
     ),
     Spec(

@@ -47,7 +47,8 @@ class Spec:
     repeat: bool = False
     #: Given without a value it is "yes".
     switch: bool = False
-    #: Whether there is an ini twin.
+    #: Whether there is an ini twin. What shuts a project in, what else is started, and where
+    #: results go is for the user to say: a checkout of somebody else's has settings too.
     ini: bool = True
     #: Environment variable that sets it, or "".
     variable: str = ""

@@ -159,6 +159,11 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(spec.dest, spec.help, type=kind, default=None)
 
 
+def pytest_settings(config: pytest.Config) -> Any:
+    """Return pytest's own mapping of ini values; it was public until 9.0."""
+    return config._inicfg if hasattr(config, "_inicfg") else config.inicfg
+
+
 def mode_of(namespace: object) -> Mode:
     """Say what a run with these parsed options is for."""
     if getattr(namespace, "brt_repair", None):
@@ -174,6 +179,17 @@ def mode_of(namespace: object) -> Mode:
     if getattr(namespace, "brt_evaluate", None):
         return Mode.EVALUATE
     return Mode.NONE
+
+
+def _check_settings(config: pytest.Config) -> None:
+    """Raise where the project's settings say what only the user may."""
+    settings = pytest_settings(config)
+    for spec in SPECS:
+        if not spec.ini and spec.dest in settings:
+            raise pytest.UsageError(
+                f"{config.inipath}: {spec.dest} is not taken from a project's settings "
+                f"(remove it, and give {spec.flag} on the command line)"
+            )
 
 
 def _check_together(config: pytest.Config) -> None:
@@ -199,6 +215,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     Raises:
         pytest.UsageError: a value is not what its option takes, or nothing would look at it.
     """
+    _check_settings(config)
     _check_together(config)
     said: dict[str, Any] = {
         spec.dest.removeprefix("brt_"): _value(spec, config, environ) for spec in SPECS

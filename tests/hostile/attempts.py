@@ -43,7 +43,10 @@ ATTEMPTS = {
         "in your home or `/tmp`": f"{_CONNECT}('OUTSIDE/socket')",
         "in other folders": f"{_CONNECT}('SHOWN/socket')",
         "abstract": f"{_CONNECT}('\\x00ABSTRACT')",
-        "TCP to this machine": "import socket; socket.create_connection(('127.0.0.1', PORT), 2)",
+        "TCP to this machine": "import socket\n  for protocol in (6, 262):\n"
+        "    try:\n      s = socket.socket(2, 1, protocol)\n      s.settimeout(2)\n"
+        "      s.connect(('127.0.0.1', PORT))\n      break\n    except OSError as error: pass\n"
+        "  else: raise OSError",
         "AF_VSOCK": "import socket; socket.socket(40, 1)",
     },
     "terminal": {

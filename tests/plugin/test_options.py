@@ -46,13 +46,32 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
     assert (options.budget, options.samples) == (5400.0, 7)
 
 
-def test_command_line_over_environment_over_ini(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nbrt_model = ini:1\nbrt_env =\n    A=1\n    B=2\n")
+def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nbrt_keep = 3\nbrt_env =\n    A=1\n    B=2\n")
     environ = {"PYTEST_BRT_MODEL": "env:1"}
-    assert read_options(pytester.parseconfig(), {}).model == "ini:1"
+    assert read_options(pytester.parseconfig(), {}).keep == 3
+    assert read_options(pytester.parseconfig("--brt-keep=4"), {}).keep == 4
     assert read_options(pytester.parseconfig(), {}).env == (("A", "1"), ("B", "2"))
     assert read_options(pytester.parseconfig(), environ).model == "env:1"
     assert read_options(pytester.parseconfig("--brt-model=x:1"), environ).model == "x:1"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "brt_sandbox = none",
+        "brt_net = host",
+        "brt_model = gguf:x",
+        "brt_json = out",
+        "brt_executor = dask:x",
+    ],
+)
+def test_a_project_says_nothing_of_what_shuts_it_in(
+    pytester: pytest.Pytester, setting: str
+) -> None:
+    pytester.makeini(f"[pytest]\n{setting}\n")
+    with pytest.raises(pytest.UsageError, match="is not taken from a project's settings"):
+        read_options(pytester.parseconfig("--brt-issue=a.md"), {})
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,9 @@ SOCKET, IOCTL = (41, 198), (16, 29)
 CLONE, UNSHARE, CLONE3 = (56, 220), (272, 97), (435, 435)
 #: Families of sockets: of the file system, and of networks.
 UNIX, NETWORKS = 1, (2, 10, 16)
+#: Protocols of sockets: the family's own (0), TCP and UDP. Landlock knows of TCP alone, and lets
+#: what else carries streams (MPTCP, SMC, SCTP) through.
+PROTOCOLS = (0, 6, 17)
 #: Attributes of files that can be set through a descriptor that may only read.
 SET_FLAGS, SET_XFLAGS = 0x40086602, 0x401C5820
 NEW_USER = 0x10000000
@@ -116,6 +119,7 @@ def program(groups, families=(), attributes=False, no_users=False):
                 out += _only(calls[column], place, (value,), errno.EPERM)
     if families:
         out += _only(SOCKET[column], 0, families, errno.EAFNOSUPPORT)
+        out += _only(SOCKET[column], 2, PROTOCOLS, errno.EPROTONOSUPPORT)
     if attributes:
         out += _never(IOCTL[column], 1, _EQUAL, (SET_FLAGS, SET_XFLAGS))
     if no_users:

@@ -137,7 +137,8 @@ def _stuck(tests: Sequence[JudgedTest]) -> list[str]:
     if not reasons:
         return []
     said = reasons[0].removeprefix("cannot be run: ")
+    number = "a test" if len(reasons) == 1 else f"{len(reasons)} tests"
     return [
-        f"{len(reasons)} tests made from the report could not be run: {said} "
+        f"{number} made from the report could not be run: {said} "
         "(do the project's own tests run in this interpreter? choose another: --brt-python)"
     ]
