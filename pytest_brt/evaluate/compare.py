@@ -45,7 +45,7 @@ def _about(one: StudyResult, other: StudyResult) -> Table:
         ("data set", one.dataset, other.dataset),
         ("version", one.version, other.version),
         ("bugs studied", str(len(names[0])), str(len(names[1]))),
-        ("in this one only", str(len(names[0] - names[1])), str(len(names[1] - names[0]))),
+        ("only in this one", str(len(names[0] - names[1])), str(len(names[1] - names[0]))),
     ]
     for field in fields(one.settings):
         values = [getattr(result.settings, field.name) for result in (one, other)]

@@ -7,13 +7,13 @@ Told apart by marks, lines and hatching, so that they can be read in grey. matpl
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.metrics import COLUMNS, mean_columns, threshold_curve
+from pytest_brt.evaluate.metrics import COLUMNS, Gap, mean_columns, threshold_curve
 from pytest_brt.evaluate.rates import (
     Acted,
     behaviour,
@@ -38,15 +38,6 @@ from pytest_brt.evaluate.repair_tables import TITLES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from pytest_brt.evaluate.metrics import Gap
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _GIVEN = (("with the failing test", True), ("without", False))
 #: Rankers that are drawn: more lines cannot be told apart.
 DRAWN = ("weighted+guard", "weighted", "epr", "random")
@@ -59,6 +50,20 @@ _RC: dict[str, Any] = {
     "figure.dpi": 150,
     "path.simplify": False,
 }
+
+#: Mark, line and grey of each line.
+LINES = (("o", "-", "0.0"), ("s", "--", "0.25"), ("^", "-.", "0.45"), ("x", ":", "0.6"))
+#: Grey and hatching of each bar.
+BARS = (
+    ("0.75", ""),
+    ("0.5", "//"),
+    ("0.85", ".."),
+    ("1.0", "xx"),
+    ("0.7", "--"),
+    ("0.4", "\\\\"),
+)
+#: Actions that have a bar of their own; the rest is "other".
+_ACTIONS = 5
 
 Draw = Callable[["Axes", StudyResult], None]
 
@@ -240,21 +245,6 @@ def draw_steps_to_fix(axes: Axes, result: StudyResult, strategy: str) -> None:
     axes.set_ylabel("share of runs with a right fix")
     axes.legend(frameon=False, loc="upper left")
     axes.set_title(f"steps to a right fix, {strategy}", loc="left")
-
-
-#: Mark, line and grey of each line.
-LINES = (("o", "-", "0.0"), ("s", "--", "0.25"), ("^", "-.", "0.45"), ("x", ":", "0.6"))
-#: Grey and hatching of each bar.
-BARS = (
-    ("0.75", ""),
-    ("0.5", "//"),
-    ("0.85", ".."),
-    ("1.0", "xx"),
-    ("0.7", "--"),
-    ("0.4", "\\\\"),
-)
-#: Actions that have a bar of their own; the rest is "other".
-_ACTIONS = 5
 
 
 def draw_bars(

@@ -260,7 +260,7 @@ def _endings(result: StudyResult) -> Table:
             rows.append((name, found.runs, *(ends.get(one, 0) / found.runs for one in _ENDED)))
     return Table(
         name="endings",
-        title="why runs ended; of a strategy without dialogues, samples",
+        title="why runs ended (of a strategy without dialogues: samples)",
         columns=("strategy", "runs", *_ENDED.values()),
         rows=tuple(rows),
         kind="share",

@@ -145,7 +145,7 @@ class HiddenTests:
         if missing or not wanted:
             what = "::".join(min(missing)) if missing else "no test"
             raise SubjectProblem(
-                f"the hidden tests do not judge in this environment: {what} "
+                f"the hidden tests cannot judge in this environment: {what} "
                 f"{'fails' if missing else 'passes'} with the true fix"
             )
         kept = _names(instance.pass_to_pass, fixed) & fixed if named else fixed

@@ -42,7 +42,7 @@ def write_study(result: StudyResult, folder: Path) -> list[str]:
     for name, data in plots.items():
         write_bytes(folder / "plots" / name, data)
     write_text(folder / "report.html", page_of(result, everything, plots))
-    return [*lines, f"result: {folder / NAME}, report.html, tables, plots beside it"]
+    return [*lines, f"result: {folder / NAME}, report.html, tables and plots beside it"]
 
 
 def read_study(folder: Path) -> StudyResult:

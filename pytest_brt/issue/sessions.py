@@ -55,7 +55,7 @@ def read_session(text: str) -> tuple[Exchange, ...]:
         prompt = _PROMPT.match(line) or _IN.match(line)
         if prompt:
             close()
-            source, output, start, typing = [_unindent(prompt["rest"])], [], number, True
+            source, output, start, typing = [prompt["rest"].strip()], [], number, True
             continue
         if not source:
             continue
@@ -81,11 +81,6 @@ def _goes_on(before: str, line: str) -> bool:
     """Say whether an indented line without a prompt belongs to a block that was being typed."""
     opened = before.rstrip().endswith((":", ",", "(", "[", "{")) or before.startswith((" ", "\t"))
     return opened and line.startswith(("    ", "\t")) and not line.lstrip().startswith("File ")
-
-
-def _unindent(rest: str) -> str:
-    """Return the input without the one space after the prompt; a first line has no indent."""
-    return rest.strip()
 
 
 def _tidy(output: list[str]) -> str:

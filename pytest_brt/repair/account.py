@@ -17,7 +17,7 @@ _MESSAGE = 1500
 _NOT_RUN = re.compile(
     r"_?(?:skip|skipped|skiptest|xfail|xfailed|expectedfailure)(?:exception|error)?", re.IGNORECASE
 )
-_NEWLY, _ALSO = "; it did not before your change", "Also fail"
+_NEWLY, _ALSO = "; it did not fail before your change", "Also fail"
 _BAD = frozenset(Verdict) - {Verdict.PASS, Verdict.SKIP, Verdict.XFAIL}
 
 

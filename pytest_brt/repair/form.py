@@ -56,7 +56,7 @@ def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
             continue
         match = _EDIT.match(text.strip())
         if match is None:
-            raise FixProblem(f"{text.strip()!r} says no place to change ({_FORM})")
+            raise FixProblem(f"{text.strip()!r} names no place to change ({_FORM})")
         kind = EditKind(match["kind"].lower())
         first = int(match["first"])
         last = first if kind is EditKind.INSERT else int(match["last"] or first)
@@ -70,10 +70,10 @@ def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
             lines = _lines(left.pop(0))
         found.append(_edit(match["path"].strip(" '\"`"), kind, first, last, lines))
     if not found:
-        raise FixProblem(f"'changes' says no place to change ({_FORM})")
+        raise FixProblem(f"'changes' names no place to change ({_FORM})")
     if left:
         raise FixProblem(
-            f"{len(left)} block{'s' if len(left) > 1 else ''} of code more than replaces and "
+            f"{len(left)} more block{'s' if len(left) > 1 else ''} of code than replaces and "
             f"inserts in 'changes' ({_FORM})"
         )
     return Fix(edits=tuple(found))

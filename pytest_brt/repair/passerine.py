@@ -213,7 +213,7 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
 
     spec = ActionSpec(
         name="edit",
-        about="Have code of the project changed as you say in words, with names and lines.",
+        about="Describe a change of the code in words, with names and lines; it is made for you.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),
             Parameter(name="prompt", about="what to change, exactly", most=700),
@@ -235,7 +235,7 @@ def _test(site: Site, settings: PasserineSettings) -> Tool:
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path = action["path"]
         if not is_test_path(path) and (brt is None or path != brt.test.path):
-            return refused(f"{path} is no test file. Name one, as in tests/test_x.py.")
+            return refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
         ours = brt is not None and path == brt.test.path
         target = TestTarget(
             id="test",

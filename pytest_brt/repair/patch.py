@@ -118,7 +118,9 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
         lines.append(f"# Bug tests that pass: {', '.join(fix.passed)}")
     if fix.guarded is not None and fix.guarded.pinned:
         pinned = ", ".join(fix.guarded.pinned)
-        lines.append(f"# Existing tests that assert the reported behaviour, and fail: {pinned}")
+        lines.append(
+            f"# Existing tests that assert the reported wrong behaviour, and fail: {pinned}"
+        )
     if alike:
         many = f"{alike} more fixes" if alike > 1 else "one more fix"
         lines.append(f"# In the folder alike: {many} with the same behaviour on every test")

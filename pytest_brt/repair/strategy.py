@@ -99,14 +99,13 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         fix = _from_diff(site, diff, source, trajectory.steps[: step.number])
         if fix is not None:
             fixes.setdefault(fix.key, fix)
-    tried = recall(trajectory.steps).tried
     return Repair(
         issue=site.issue.id,
         strategy="repairagent",
         index=index,
         fixes=tuple(sorted(fixes.values(), key=lambda fix: fix.broken)),
         brt=site.failing[0].test.name if site.failing else "",
-        notes=() if fixes else (f"{_count(tried, 'fix', 'fixes')} tried, none passes the tests",),
+        notes=() if fixes else (_failed(recall(trajectory.steps).tried),),
         trajectory=trajectory,
     )
 
@@ -137,7 +136,7 @@ def run_passerine(index: int, bench: RepairBench) -> Repair:
     note = (
         "the files were not changed"
         if not any(s.changes for s in trajectory.steps)
-        else ("what was changed does not pass the tests")
+        else ("the changed code does not pass the tests")
     )
     return Repair(
         issue=site.issue.id,
@@ -175,5 +174,7 @@ def _log(bench: RepairBench, strategy: str, index: int) -> Log:
     return Log(issue.id, name, title=issue.title, journal=bench.journal, folder=bench.record)
 
 
-def _count(number: int, noun: str, nouns: str) -> str:
-    return f"{number} {noun if number == 1 else nouns}"
+def _failed(tried: int) -> str:
+    if not tried:
+        return "no fix was tried"
+    return f"{tried} fix{'es' if tried > 1 else ''} tried, none passes the tests"

@@ -85,7 +85,7 @@ def test_what_changed_is_told_with_its_significance() -> None:
     assert tables["changed-replay"].rows[0] == ("a", "1 candidates", "plausible at 2 of 2")
     assert len(tables["changed-replay"].rows) == 6
     about = {row[0]: row[1:] for row in tables["about"].rows}
-    assert about["in this one only"] == ("1", "0")
+    assert about["only in this one"] == ("1", "0")
     (row,) = [row for row in tables["rankers"].rows if row[1] == "mrr"]
     assert row[2:4] == (0.5, 1.0)
 

@@ -50,7 +50,7 @@ def test_one_test_is_told_as_one() -> None:
         "The test fails, as it did before your change:\na: "
     )
     assert told_runs([bad("a")], {}, [run("a")]).startswith(
-        "The test fails; it did not before your change:\na: "
+        "The test fails; it did not fail before your change:\na: "
     )
 
 

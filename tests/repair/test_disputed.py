@@ -104,4 +104,4 @@ def test_what_no_bug_test_speaks_for_is_not_kept_when_it_breaks_something(scene:
     script += f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
     site = scene.site(scripted(scene.root.parent, script), tests=False)
     done = run_passerine(1, RepairBench(site=site, brt=None))
-    assert (done.fixes, done.notes) == ((), ("what was changed does not pass the tests",))
+    assert (done.fixes, done.notes) == ((), ("the changed code does not pass the tests",))

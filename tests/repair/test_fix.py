@@ -163,7 +163,7 @@ def test_the_papers_form_is_taken_wherever_it_stands() -> None:
         ("", (), "no place"),
         ("a.py change 3", ("x\n",), "no place"),
         ("a.py replace 3", (), "no block"),
-        ("a.py delete 3", ("x\n",), "1 block of code more"),
+        ("a.py delete 3", ("x\n",), "1 more block of code"),
         ('[{"file_path": "a.py", "modifications": [{"line_number": "z"}]}]', (), "line_number"),
         ('[{"file_path": "a.py"', (), "not JSON"),
     ],

@@ -124,7 +124,7 @@ def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_p
     )
     assert done.trajectory is not None
     before, _, after = (step.observation for step in done.trajectory.steps)
-    assert before == "Nothing is called like widest_bound."
+    assert before == "Nothing has a name like widest_bound."
     assert after == f"{MODULE}\n  clamp (line {LINE - 2}): widest_bound"
 
 

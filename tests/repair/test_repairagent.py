@@ -11,10 +11,12 @@ import pytest
 from pytest_brt.dialogue.action import Action
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.opening import NoModel
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.repair.passerine import PasserineSettings
 from pytest_brt.repair.repairagent import AgentSettings, repair
 from pytest_brt.repair.states import Without
-from pytest_brt.repair.strategy import RepairBench, run_repairagent
+from pytest_brt.repair.strategy import BUILT_IN, RepairBench, run_repairagent
 from pytest_brt.repair.tools.failing import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Repair, Trajectory, Verdict
@@ -146,6 +148,15 @@ def test_an_interrupted_repair_goes_on_where_it_stopped(
     again = repair(site, AgentSettings(), Log("i", "r", journal=Journal(path, "s")))
     assert [step.action for step in again.steps] == [step.action for step in steps_of(done).steps]
     assert again.ending is Ending.FINISH
+
+
+def test_the_defaults_are_those_of_the_papers() -> None:
+    agent = AgentSettings()
+    assert (agent.steps, agent.variants, agent.temperature) == (40, 30, 0.0)
+    react = PasserineSettings(edit_model=NoModel())
+    assert (react.steps, react.temperature) == (25, 0.2)
+    assert BUILT_IN["repairagent"].runs == 1
+    assert (BUILT_IN["passerine"].runs, BUILT_IN["passerine"].alternates) == (20, True)
 
 
 def always(action: str) -> str:

@@ -96,7 +96,7 @@ def test_search_answers_file_class_method_and_words(tools: dict[str, Tool]) -> N
     assert "  Slider → moveTo (line 12): moveTo" in shown
     near = use(tools, Name.SEARCH, keywords="sliders").observation
     assert "Slider" in near
-    assert "Nothing is called like" in use(tools, Name.SEARCH, keywords="quux").observation
+    assert "Nothing has a name like" in use(tools, Name.SEARCH, keywords="quux").observation
 
 
 def test_calls_are_found_in_one_file_or_everywhere(tools: dict[str, Tool]) -> None:

@@ -35,7 +35,7 @@ def search_code_base(site: Site) -> Tool:
         )
         if not hits:
             words = ", ".join(one.text for one in wanted)
-            return Outcome(observation=f"Nothing is called like {words}.")
+            return Outcome(observation=f"Nothing has a name like {words}.")
         return Outcome(observation=_told(hits))
 
     spec = ActionSpec(
@@ -78,7 +78,9 @@ def similar_calls(site: Site) -> Tool:
     def run(action: Action, _steps: Sequence[Step]) -> Outcome:
         name = action["name"].partition("(")[0].strip().rpartition(".")[2]
         if not name.isidentifier():
-            return refused(f"{action['name']!r} is no name of a function: write it without dots.")
+            return refused(
+                f"{action['name']!r} is not the name of a function: write it without dots."
+            )
         path = site.find(action["path"]) if action["path"] else ""
         where = path or "the project"
         calls = find_calls(name, site.index, path=path, limit=_CALLS)
@@ -122,7 +124,7 @@ def fault_localization(site: Site) -> Tool:
 def told_places(places: Sequence[Place], *, perfect: bool) -> str:
     """Return places as a list for a model."""
     if not places:
-        return "Nothing points to a place. Search the code for names of the report."
+        return "Nothing points to a place. Search the code for names from the report."
     head = "The bug is here:" if perfect else "The most suspicious places, likeliest first:"
     return "\n".join([head, *(_told_place(place) for place in places[:_PLACES])])
 

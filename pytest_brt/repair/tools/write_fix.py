@@ -122,8 +122,10 @@ def _told(site: Site, trial: Trial) -> str:
         shown = "\n".join(f"- {item.test}: {item.reason}" for item in broken[:4])
         return f"{text}\nBut the fix breaks {len(broken)} of the existing tests:\n{shown}"
     if trial.guarded.ran:
-        many = f"{trial.guarded.ran} existing tests near it pass"
-        text += f"\n{many if trial.guarded.ran > 1 else 'One existing test near it passes'}."
+        many = f"{trial.guarded.ran} existing tests near the change pass"
+        text += (
+            f"\n{many if trial.guarded.ran > 1 else 'One existing test near the change passes'}."
+        )
     return text
 
 
@@ -134,7 +136,7 @@ def _won(trial: Trial) -> str:
     if not trial.failed:
         return "passes the tests"
     passed = len(trial.runs) - len(trial.failed)
-    return f"passes {passed} of {len(trial.runs)} tests, those trusted most among them,"
+    return f"passes {passed} of {len(trial.runs)} tests, the most trusted ones included,"
 
 
 def _told_variants(site: Site, tried: Tried) -> str:
