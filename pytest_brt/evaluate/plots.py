@@ -84,7 +84,6 @@ def draw(result: StudyResult) -> dict[str, bytes]:
 def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
     if done(result):
         yield "rates", _rates
-        yield "seconds", _seconds
     if mixed(result):
         yield "top-k", _top_k
         yield "thresholds", _thresholds
@@ -101,7 +100,6 @@ def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
 def _dialogues(name: str, strategy: str, runs: Sequence[Acted]) -> Iterator[tuple[str, Draw]]:
     if behaviour(runs).by_step:
         yield f"actions-{name}", lambda axes, _: draw_actions(axes, runs, strategy)
-        yield f"steps-{name}", lambda axes, _: draw_steps(axes, runs, strategy)
 
 
 def _files(stem: str, paint: Draw, result: StudyResult) -> dict[str, bytes]:
@@ -147,35 +145,16 @@ def _rates(axes: Axes, result: StudyResult) -> None:
     axes.set_title(f"bugs reproduced ({', '.join(strategies)})", loc="left")
 
 
-def _seconds(axes: Axes, result: StudyResult) -> None:
-    """Draw how the tool's seconds are distributed over bugs."""
-    stages = {
-        "reproduce": [bug.seconds for bug in done(result)],
-        "rank": [bug.seconds for bug in result.ranked if not bug.problem],
-        "repair": [bug.seconds for bug in mended(result)],
-    }
-    for (name, seconds), style in zip(stages.items(), LINES, strict=False):
-        if seconds:
-            values = sorted(seconds)
-            shares_ = [(at + 1) / len(values) for at in range(len(values))]
-            draw_line(axes, values, shares_, f"{name} ({len(values)} bugs)", style)
-    axes.set_ylim(0, 1.05)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("seconds per bug")
-    axes.set_ylabel("share of bugs done within")
-    axes.legend(frameon=False, loc="lower right")
-    axes.set_title("cost", loc="left")
-
-
 def _top_k(axes: Axes, result: StudyResult) -> None:
     """Draw precision against recall for the best K, K from 1 to 5."""
     orders = patch_orders(mixed(result))
-    for ranker, style in zip(DRAWN, LINES, strict=True):
+    for ranker, (mark, line, colour) in zip(DRAWN, LINES, strict=True):
         if ranker in orders:
+            look: dict[str, Any] = {"linestyle": line, "color": colour}
             means = mean_columns(orders[ranker])
             recall = [means[name] for name in COLUMNS if name[0] == "r" and name[1:].isdigit()]
             precision = [means[name] for name in COLUMNS if name[0] == "p"]
-            draw_line(axes, recall, precision, ranker, style)
+            axes.plot(recall, precision, marker=mark, markersize=4, **look, label=ranker)
             for text, at in (("K=1", 0), ("5", -1)):
                 place = (recall[at], precision[at])
                 beside: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
@@ -304,21 +283,3 @@ def draw_actions(axes: Axes, runs: Iterable[Acted], strategy: str) -> None:
     axes.set_ylabel("share of the runs that come so far")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.set_title(f"actions by step, {found.runs} runs of {strategy}", loc="left")
-
-
-def draw_steps(axes: Axes, runs: Iterable[Acted], strategy: str) -> None:
-    """Draw how many steps the runs take."""
-    lengths = [len(run.actions) for run in runs if run.endings]
-    most = max(lengths)
-    axes.hist(lengths, bins=[at + 0.5 for at in range(most + 1)], color="0.6", edgecolor="0.0")
-    axes.set_xlabel("steps")
-    axes.set_ylabel("runs")
-    axes.set_title(f"steps of {len(lengths)} runs of {strategy}", loc="left")
-
-
-def draw_line(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], label: str, style: tuple[str, str, str]
-) -> None:
-    """Draw a line through points."""
-    mark, line, colour = style
-    axes.plot(xs, ys, marker=mark, markersize=4, linestyle=line, color=colour, label=label)

@@ -187,7 +187,7 @@ class FixOutcome:
     step: int
     #: As in "the agent" or "a variant".
     source: str
-    #: Whether the run kept it as a fix.
+    #: Whether the run kept it as a fix, one that breaks existing tests among them.
     kept: bool
     #: Whether it passes the failing tests that the tool made; None where there is none.
     own: bool | None
