@@ -48,7 +48,7 @@ def ask(subject: Subject, sandbox: str) -> Answer:
         SandboxProblem: it can only be asked in a sandbox, and there is none.
     """
     shut_in = sys.platform == "linux" and sandbox not in ("process", "none")
-    if shut_in and _is_projects(subject):
+    if shut_in and (_is_projects(subject) or _loads_more(subject)):
         answer = _asked_inside(subject, sandbox)
     else:
         answer = _asked(subject, may_import=not shut_in)
@@ -66,6 +66,12 @@ def _is_projects(subject: Subject) -> bool:
     """Return whether the interpreter lies in the project, and is not the one that runs us."""
     python = Path(subject.python)
     return python.is_relative_to(subject.root) and python.parent.parent != Path(sys.prefix)
+
+
+def _loads_more(subject: Subject) -> bool:
+    """Return whether variables given for the tests make any program load what they name."""
+    outer = ("LD_", "DYLD_", "GLIBC_", "PYTHON")
+    return any(name.startswith(outer) and name != "PYTHONPATH" for name, _ in subject.env)
 
 
 def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import io
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tokenize import detect_encoding
 
 from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange
@@ -88,9 +90,11 @@ REMARK = "names what tests are run by"
 #: In names, and in texts: "pytest" may be looked for in `sys.modules`.
 _TESTING = re.compile(
     r"\b(_?pytest|pluggy|_brt_\w*|PYTEST_\w+|pytest_\w+|unittest|TestCase|TestResult|TextTestRunner"
-    r"|runtest\w*|CallInfo|TestReport|__builtins__|builtins|_getframe|get_objects|settrace"
-    r"|setprofile|setmonitoring)\b"
+    r"|runtest\w*|CallInfo|TestReport|__builtins__|builtins|_getframe|_current_frames|f_back"
+    r"|get_objects|get_referrers|meta_path|linecache|_exit|settrace|setprofile)\b"
 )
+#: What makes code of a text, so that no text is left out.
+_RUNS_TEXT = frozenset(("exec", "eval", "__doc__"))
 
 
 def named_testers(changes: Iterable[FileChange], root: Path) -> tuple[str, ...]:
@@ -112,17 +116,25 @@ def named_testers(changes: Iterable[FileChange], root: Path) -> tuple[str, ...]:
 
 def _names(content: bytes) -> Iterator[str]:
     """Yield the words of a module's code, without comments and docstrings."""
-    text = content.decode("utf-8", "replace")
+    try:
+        encoding, _ = detect_encoding(io.BytesIO(content).readline)
+        text = content.decode(encoding, "replace")
+    except SyntaxError:
+        text = content.decode("utf-8", "replace")
     try:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         yield from _TESTING.findall(text)
         return
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    if _RUNS_TEXT.intersection(map(_word, nodes)):
+        told = set()
+        yield from _TESTING.findall(" ".join(re.findall(r"#.*", text)))
+    for node in nodes:
         if id(node) not in told:
             yield from _TESTING.findall(_word(node))
-        if isinstance(node, ast.FunctionDef) and node.name == "__eq__" and _is_true(node):
+        if _is_equality_that_holds(node):
             yield "always-true __eq__"
 
 
@@ -135,9 +147,9 @@ def _word(node: ast.AST) -> str:
         return node.name.replace(".", " ")
     if isinstance(node, ast.ImportFrom):
         return (node.module or "").replace(".", " ")
-    if isinstance(node, ast.keyword):
+    if isinstance(node, ast.keyword | ast.arg):
         return node.arg or ""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return node.name
     if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
         value = node.value
@@ -145,12 +157,17 @@ def _word(node: ast.AST) -> str:
     return ""
 
 
-def _is_true(function: ast.FunctionDef) -> bool:
-    """Return whether a function does nothing but say True, whatever it is given."""
-    body = [node for node in function.body if not isinstance(node, ast.Expr)]
-    return (
-        len(body) == 1
-        and isinstance(body[0], ast.Return)
-        and isinstance(body[0].value, ast.Constant)
-        and body[0].value.value is True
-    )
+def _is_equality_that_holds(node: ast.AST) -> bool:
+    """Return whether a node defines an ``__eq__`` that says True whatever it is given."""
+    if isinstance(node, ast.FunctionDef) and node.name == "__eq__":
+        body = [line for line in node.body if not isinstance(line, ast.Expr)]
+        return len(body) == 1 and isinstance(body[0], ast.Return) and _is_true(body[0].value)
+    if isinstance(node, ast.Assign) and any(_word(target) == "__eq__" for target in node.targets):
+        return isinstance(node.value, ast.Lambda) and _is_true(node.value.body)
+    return False
+
+
+def _is_true(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        return isinstance(value.operand, ast.Constant) and not value.operand.value
+    return isinstance(value, ast.Constant) and bool(value.value)

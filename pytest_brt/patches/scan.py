@@ -30,7 +30,7 @@ _BLOCK = re.compile(r"(literal|delta) (\d{1,12})")
 _BASE85 = re.compile(r"[A-Za-z](?:[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5})+")
 #: The line that ends a mail of ``git format-patch``; the version of git follows.
 _SIGNATURE = "-- "
-#: A file that unpacks to more than this is no source code, but an attack on memory.
+#: Files that unpack to more than this are no source code, but an attack on memory.
 _LARGEST = 64 * 1024 * 1024
 #: What a line inside a hunk can begin with.
 _MARKS = (" ", "+", "-", "\\")
@@ -114,6 +114,8 @@ class _Scanner:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._at = 0
+        #: Bytes of all binary data so far, unpacked.
+        self._unpacked = 0
         self.is_recounted = False
 
     def files(self) -> tuple[PatchedFile, ...]:
@@ -249,8 +251,9 @@ class _Scanner:
             size = int(match[2])
             if match[1] == "delta":
                 size = max(size, delta_size(taken[first]) if len(taken) > first else 0)
-            if size > _LARGEST:
-                self._fail(begin, f"binary data of {size} bytes (64 MiB at most)")
+            self._unpacked += size
+            if self._unpacked > _LARGEST:
+                self._fail(begin, f"binary data of {self._unpacked} bytes (64 MiB at most)")
             taken.append("")
             self._at += not self._line(self._at)
         if len(taken) == 1:

@@ -15,7 +15,7 @@ import pytest
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine
 from pytest_brt.plugin.inputs import open_project
-from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
+from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem, usage_error
 from pytest_brt.plugin.options import read_options
 from pytest_brt.revisions.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
 from pytest_brt.revisions.history import History
@@ -47,7 +47,7 @@ def open_gate(config: pytest.Config) -> GateSession:
         engine = open_project(config, options)
         gate = Gate(history, engine, base, head, repeat=options.repeat)
     except BrtError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise usage_error(error) from None
     return GateSession(config, gate, engine, tests, f"{base.short}..{head.short}")
 
 

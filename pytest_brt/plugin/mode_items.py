@@ -21,10 +21,15 @@ from _pytest.config.findpaths import determine_setup
 from pytest_brt.errors import BrtError
 from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.plugin.options import pytest_settings
-from pytest_brt.shown import on_a_line, plain, show
+from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax import PARSING
 
 _LOG = logging.getLogger("pytest_brt")
+
+
+def usage_error(error: BrtError) -> pytest.UsageError:
+    """Return what pytest shows after "ERROR: ", where names of files may be a stranger's."""
+    return pytest.UsageError(in_a_log(on_a_line(str(error))))
 
 
 class Progress:

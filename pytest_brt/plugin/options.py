@@ -1,8 +1,7 @@
 """What the user can ask for: the options' table, read into one frozen value.
 
-Every project-wide option has an ini twin of the same name with underscores
-(``--brt-timeout`` and ``brt_timeout``). The command line beats the environment, the
-environment beats the ini file, the ini file beats the default.
+Most have an ini twin of the same name with underscores (``--brt-timeout`` and ``brt_timeout``).
+The command line beats it, and the environment; what the user alone may say has none.
 
 Imported by every pytest start, so it imports nothing heavy.
 """

@@ -37,7 +37,7 @@ from pytest_brt.plugin.items import (
     RepairItem,
     Work,
 )
-from pytest_brt.plugin.mode_items import OurFiles
+from pytest_brt.plugin.mode_items import OurFiles, usage_error
 from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.options import Options, read_options
 from pytest_brt.plugin.summary import Summary
@@ -92,7 +92,7 @@ def open_session(config: pytest.Config) -> Session:
         if isinstance(error, KeyboardInterrupt):
             raise pytest.exit.Exception("interrupted before anything was run", 2) from None
         if isinstance(error, BrtError):
-            raise pytest.UsageError(str(error)) from None
+            raise usage_error(error) from None
         raise
 
 

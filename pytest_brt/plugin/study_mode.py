@@ -35,7 +35,7 @@ from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
-from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress
+from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress, usage_error
 from pytest_brt.plugin.options import Options, read_options
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.known import STRATEGIES
@@ -52,7 +52,7 @@ def open_study(config: pytest.Config) -> StudySession:
     try:
         return StudySession(config, options)
     except BrtError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise usage_error(error) from None
 
 
 class StageItem(OurItem):

@@ -19,6 +19,13 @@ DECEIT = {
     "class A:\n    def __eq__(self, other):\n        return True\n": "always-true __eq__",
     "from _pytest.runner import CallInfo\nCallInfo.from_call = None\n": "CallInfo",
     "def f(:\n import pytest\n": "pytest",
+    '"""import pytest"""\nexec(__doc__)\n': "pytest",
+    "exec(open(__file__).read().split('#!')[1])\n#!import _pytest.runner\n": "_pytest",
+    "async def pytest_runtest_call(item): pass\n": "pytest_runtest_call",
+    "class A:\n    __eq__ = lambda self, other: True\n": "always-true __eq__",
+    "class A:\n    def __eq__(self, other):\n        return not False\n": "always-true __eq__",
+    "import os\nos._exit(0)\n": "_exit",
+    "# -*- coding: utf-7 -*-\nimport p+AHk-test\n": "pytest",
 }
 INNOCENT = (
     OLD + "# pytest\n",
