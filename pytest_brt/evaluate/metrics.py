@@ -84,12 +84,10 @@ def wef_at(order: Order, k: int) -> float:
     return useless + missed * min(k, _size(order))
 
 
-def random_baseline(
-    orders: Sequence[Order], measure: Callable[[Order], float], seeds: int = 100
-) -> float:
-    """Return the sum of `measure` over bugs when each is shuffled, averaged over seeds."""
+def random_baseline(orders: Sequence[Order], measure: Callable[[Order], float]) -> float:
+    """Return the sum of `measure` over bugs when each is shuffled, averaged over 100 seeds."""
     sums = []
-    for seed in range(seeds):
+    for seed in range(100):
         generator = random.Random(seed)
         total = 0.0
         for order in orders:
@@ -132,9 +130,9 @@ def mean_columns(orders: Sequence[Order]) -> dict[str, float]:
     }
 
 
-def interval(orders: Sequence[Order], column: str, rounds: int = 2000, seed: int = 0) -> Gap:
+def interval(orders: Sequence[Order], column: str) -> Gap:
     """Return the mean of a measure over instances, by bootstrap."""
-    return mean_interval([COLUMNS[column](order) for order in orders], rounds, seed)
+    return mean_interval([COLUMNS[column](order) for order in orders])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +182,10 @@ def _size(order: Order) -> int:
     return sum(len(group) for group in order)
 
 
-#: Below this many pairs that differ, all flips of signs are tried.
-EXACT = 14
+#: Draws of the bugs.
+_ROUNDS = 2000
+#: Up to this many pairs that differ all flips of signs are tried, else so many.
+EXACT, _FLIPS = 14, 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,37 +199,34 @@ class Gap:
     n: int = 0
 
 
-def mean_interval(values: Sequence[float], rounds: int = 2000, seed: int = 0) -> Gap:
+def mean_interval(values: Sequence[float]) -> Gap:
     """Return the mean of `values` with its interval, by the percentile bootstrap."""
-    return ratio_interval([(value, 1) for value in values], rounds, seed)
+    return ratio_interval([(value, 1) for value in values])
 
 
-def ratio_interval(pairs: Sequence[tuple[float, int]], rounds: int = 2000, seed: int = 0) -> Gap:
-    """Return the share of hits with its interval, where a bug has several runs.
+def ratio_interval(pairs: Sequence[tuple[float, int]]) -> Gap:
+    """Return the share of hits with its interval, where each bug has hits and runs.
 
-    Args:
-        pairs: per bug, the hits and the runs; bugs are drawn again, each with all its runs.
-        rounds: how often.
-        seed: of the draws.
+    Bugs are drawn again, each with all its runs.
     """
     some = [pair for pair in pairs if pair[1]]
     if not some:
         return Gap(mean=0.0, low=0.0, high=0.0)
-    generator = random.Random(seed)
+    generator = random.Random(0)
 
     def share(drawn: Sequence[tuple[float, int]]) -> float:
         return sum(hits for hits, _ in drawn) / sum(runs for _, runs in drawn)
 
-    shares = sorted(share(generator.choices(some, k=len(some))) for _ in range(rounds))
-    low, high = shares[int(0.025 * rounds)], shares[int(0.975 * rounds) - 1]
+    shares = sorted(share(generator.choices(some, k=len(some))) for _ in range(_ROUNDS))
+    low, high = shares[int(0.025 * _ROUNDS)], shares[int(0.975 * _ROUNDS) - 1]
     return Gap(mean=share(some), low=low, high=high, n=len(some))
 
 
-def paired_p(ones: Sequence[float], others: Sequence[float], rounds: int = 10000) -> float:
+def paired_p(ones: Sequence[float], others: Sequence[float]) -> float:
     """Return how likely a mean difference as large as that of the pairs is by chance alone.
 
     Two-sided, by flipping the signs of the differences: all ways when there are few, else
-    `rounds` of them. For values that are 0 or 1 it is McNemar's exact test.
+    10,000 of them. For values that are 0 or 1 it is McNemar's exact test.
     """
     gaps = [a - b for a, b in zip(ones, others, strict=True) if a != b]
     if not gaps:
@@ -242,6 +239,6 @@ def paired_p(ones: Sequence[float], others: Sequence[float], rounds: int = 10000
     generator = random.Random(0)
     hits = sum(
         abs(sum(gap if generator.getrandbits(1) else -gap for gap in gaps)) >= seen
-        for _ in range(rounds)
+        for _ in range(_FLIPS)
     )
-    return (hits + 1) / (rounds + 1)
+    return (hits + 1) / (_FLIPS + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import fmean
 
 from pytest_brt.evaluate.record import Repaired, RepairRun, StudyResult
@@ -89,7 +88,8 @@ def _tools(result: StudyResult, strategy: str) -> Table:
     runs = [run for run in tried(result, strategy) if run.actions]
     groups = [[run for run in runs if run.is_right is right] for right in (True, False)]
     means = [calls(group) for group in groups]
-    names = sorted({name for mean in means for name in mean}, key=lambda n: (-_total(means, n), n))
+    total = {name: sum(mean.get(name, 0.0) for mean in means) for mean in means for name in mean}
+    names = sorted(total, key=lambda name: (-total[name], name))
     rows: list[tuple[Cell, ...]] = [
         (name, *(mean.get(name, 0.0) if mean else None for mean in means)) for name in names
     ]
@@ -102,10 +102,6 @@ def _tools(result: StudyResult, strategy: str) -> Table:
         columns=("action", "with a right fix", "without"),
         rows=tuple(rows) if runs else (),
     )
-
-
-def _total(means: Iterable[dict[str, float]], name: str) -> float:
-    return sum(mean.get(name, 0.0) for mean in means)
 
 
 def _ablations(result: StudyResult) -> Table:

@@ -157,7 +157,9 @@ def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
     if error is not None:
         text = str(error) if isinstance(error, BrtError) else f"{type(error).__name__}: {error}"
         return failed(stage, instance, text)
-    return light(future.result())
+    result = future.result()
+    # What only the next stage needs is not in the result that is written.
+    return replace(result, judged=()) if isinstance(result, Reproduced) else result
 
 
 _WORK: Mapping[Stage, Callable[[Job, Kit, Path], Studied]] = {
@@ -179,11 +181,6 @@ def carry_out(job: Job, kit: Kit) -> Studied:
 def failed(stage: Stage, instance: Instance, problem: str) -> Studied:
     """Return the result of a job that could not be done."""
     return KINDS[stage](instance=instance.id, repo=instance.repo, problem=problem)
-
-
-def light(result: Studied) -> Studied:
-    """Return a result without what only the next stage needs."""
-    return replace(result, judged=()) if isinstance(result, Reproduced) else result
 
 
 T = TypeVar("T")

@@ -63,7 +63,8 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
         match = _FINAL.match(line.lstrip() if inside else line)
         if match is None and inside and frames and not line.startswith((" ", "\t", "-", "|")):
             match = _FINAL_AFTER_FRAMES.match(line)
-        if match is None or _is_jupyter_header(line):
+        # Jupyter opens one with "TypeError   Traceback (most recent …".
+        if match is None or "Traceback (most recent call last)" in line:
             continue
         message, position = _message(match["message"] or "", lines, position)
         found.append(Raised(type=match["type"], message=message, frames=tuple(frames)))
@@ -93,11 +94,6 @@ def _frame(line: str) -> Frame | None:
 def _number(digits: str) -> int:
     """Return the line number, 0 when it is too long to be one."""
     return int(digits) if len(digits) < 9 else 0
-
-
-def _is_jupyter_header(line: str) -> bool:
-    """Say whether `line` opens a Jupyter traceback ("TypeError   Traceback (most recent …")."""
-    return "Traceback (most recent call last)" in line
 
 
 def _message(first: str, lines: list[str], position: int) -> tuple[str, int]:

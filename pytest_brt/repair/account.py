@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_brt.oracle.judge import failure_key
-from pytest_brt.types import Frame, TestRun, Verdict
+from pytest_brt.types import TestRun, Verdict
 
 #: Tests that are told in full, and that are named.
 _MOST, _NAMED = 3, 12
@@ -168,15 +168,11 @@ def told_run(run: TestRun, name: str) -> str:
         return f"{name}: {run.verdict}: {run.reason}"
     message = run.raised.message[:_MESSAGE]
     lines = [f"{name}: {run.raised.type}: {message}"]
-    frames = own_frames(run.raised.frames)
+    # Those of the project and its tests; those of others say little.
+    frames = [frame for frame in run.raised.frames if not frame.path.startswith(("/", "<"))]
     if frames:
         lines.append("  through " + " → ".join(f"{f.path}:{f.line} {f.function}" for f in frames))
     return "\n".join(lines)
-
-
-def own_frames(frames: Iterable[Frame]) -> tuple[Frame, ...]:
-    """Return the frames of the project and its tests; those of others say little."""
-    return tuple(frame for frame in frames if not frame.path.startswith(("/", "<")))
 
 
 def _key(run: TestRun) -> tuple[str, str]:

@@ -43,8 +43,9 @@ def choose_brt(
     ended = {judged.test.id: True for judged in given}
     tests = list(given)
     for attempt in attempts:
+        ended_well = all(one.ending is Ending.FINISH for one in attempt.trajectories)
         for judged in attempt.tests:
-            ended[judged.test.id] = _finished(attempt)
+            ended[judged.test.id] = ended_well
             tests.append(judged)
     held = _held(tests, says)
     merits = [_merits(judged, held, ended, report) for judged in tests]
@@ -77,10 +78,6 @@ def _merits(
     quoted = quote_length(judged, report)
     test = judged.test.id
     return judged.judgement.candidate, test in held, ended[test], failed, trust, quoted
-
-
-def _finished(attempt: Attempt) -> bool:
-    return all(one.ending is Ending.FINISH for one in attempt.trajectories)
 
 
 #: Calls whose texts are asserted, as in ``pytest.raises(Error, match="…")``.

@@ -123,7 +123,8 @@ def _paper_edits(path: str, file: dict[str, object]) -> list[LineEdit]:
         found.append(_edit(path, EditKind.REPLACE, number, number, lines))
     for item in _listed(file, "insertions"):
         new = item["new_lines"]
-        lines = tuple(line for part in _as_list(new) for line in _lines(str(part)))
+        parts = new if isinstance(new, list) else [new]
+        lines = tuple(line for part in parts for line in _lines(str(part)))
         number = int(item["line_number"])
         found.append(_edit(path, EditKind.INSERT, number, number, lines))
     return found
@@ -134,10 +135,6 @@ def _listed(file: dict[str, object], key: str) -> list[dict[str, int]]:
     if not isinstance(value, list):
         raise TypeError(key)
     return value
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
 
 
 def _edit(path: str, kind: EditKind, first: int, last: int, lines: tuple[str, ...]) -> LineEdit:

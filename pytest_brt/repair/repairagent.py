@@ -25,6 +25,8 @@ from pytest_brt.types import Step, Trajectory
 
 #: Most tokens of one observation, where the context has room for it.
 _OBSERVATION = 1500
+#: Longest reply, in tokens: a header and a few dozen lines of code.
+_REPLY = 900
 
 
 #: The tools that search (paper 004: "no search tools").
@@ -37,8 +39,6 @@ class AgentSettings:
 
     #: Commands that one repair may use.
     steps: int = 40
-    #: Longest reply, in tokens: a header and a few dozen lines of code.
-    reply: int = 900
     #: Variants of a fix that fails.
     variants: int = 30
     seed: int = 0
@@ -50,15 +50,11 @@ class AgentSettings:
     tools: Mapping[str, Tool] = field(default_factory=dict)
 
 
-def _silent(_text: str) -> None:
-    """Say nothing."""
-
-
 def repair(
     site: Site,
     settings: AgentSettings,
     log: Log | None = None,
-    say: Callable[[str], None] = _silent,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Trajectory:
     """Try to repair a bug; the fixes found are in the trajectory's facts (`memory.patches_in`).
 
@@ -83,7 +79,7 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         temperature=settings.temperature,
         top_p=0.95,
         seed=settings.seed,
-        max_tokens=min(settings.reply, site.model.context // 6),
+        max_tokens=min(_REPLY, site.model.context // 6),
     )
     most = room(site.model, sampling)
     count = Counter(site.model)

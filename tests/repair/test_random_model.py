@@ -48,9 +48,7 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
             trajectory = run_passerine(number, bench).trajectory
             assert trajectory is not None
             return trajectory
-        settings = AgentSettings(
-            steps=2, reply=500, variants=1, seed=number, temperature=1.0, without=without
-        )
+        settings = AgentSettings(steps=2, variants=1, seed=number, temperature=1.0, without=without)
         return repair(site, settings)
 
     try:
