@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -21,7 +20,7 @@ from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import rescored
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted
 from pytest_brt.types import Issue, JudgedTest, OracleKind
 
@@ -216,8 +215,7 @@ def judge_prompt(
             purpose="judge",
         )
 
-    again = {"report": partial(shortened_report, issue)}
-    prompt = fitted(build, parts, ("session", "failure", "report"), model, again=again)[0]
+    prompt = fitted(build, parts, ("session", "failure", "report"), model, issue=issue)[0]
     return replace(prompt, sampling=replace(prompt.sampling, max_tokens=_TOKENS))
 
 

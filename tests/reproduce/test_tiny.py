@@ -16,7 +16,6 @@ from pytest_brt.model.opening import builtin_factories, open_model
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import LibroSettings, libro
-from pytest_brt.reproduce.prompting.cuts import Cut
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
 from tests.rounds import rounds
@@ -54,7 +53,6 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
                 samples=2 + number % 3,
                 sampling=replace(LibroSettings().sampling, max_tokens=48),
                 form=list(Form)[number % 2],
-                cut=list(Cut)[number % 2],
                 facts=number % 3 == 0,
                 index=number,
                 threshold=0,

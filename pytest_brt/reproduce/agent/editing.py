@@ -6,7 +6,6 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from pytest_brt.code.layout import USUAL
 from pytest_brt.code.source import Edit, new_file
@@ -21,12 +20,11 @@ from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shorten
 from pytest_brt.reproduce.prompting.fit import (
     PromptTooLong,
     bug_values,
     fitted,
-    shorten,
 )
 from pytest_brt.reproduce.prompting.shown import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
@@ -121,8 +119,7 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
         )
 
     order = ("tests", "content", "read", "imports", "session", "report", "happened", "mine")
-    again = {"report": partial(shortened_report, kit.issue)}
-    return fitted(build, parts, order, kit.editor, again=again)[0]
+    return fitted(build, parts, order, kit.editor, issue=kit.issue)[0]
 
 
 def _read(steps: Sequence[Step]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pytest_brt.dialogue.action import LONGEST_THOUGHT, describe
 from pytest_brt.model.base import Message, Prompt
@@ -12,7 +11,7 @@ from pytest_brt.reproduce.agent.editing import new_test_path
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.tools import SPECS
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import (
     PromptTooLong,
     bug_values,
@@ -85,8 +84,6 @@ def _opening(kit: Kit, share: float) -> Opening:
     listings = listings_of(hints, kit.index)
     room = min(_TOKENS, kit.bench.model.context - reserved)
     parts = with_listings(build, parts, listings, kit.bench.model, room)
-    again = {name: make for name, (_, make) in listings.items()}
-    again["report"] = partial(shortened_report, kit.issue)
     order = ("tests", "host", "suspected", "fixtures", "imports", "session")
     built: dict[str, str] = {}
 
@@ -95,7 +92,14 @@ def _opening(kit: Kit, share: float) -> Opening:
         return build(texts)
 
     last = ("examples", "refused", "best", "report")
-    prompt, notes = fitted(remembering, parts, (*order, *last), kit.bench.model, again=again)
+    prompt, notes = fitted(
+        remembering,
+        parts,
+        (*order, *last),
+        kit.bench.model,
+        issue=kit.issue,
+        listings=listings,
+    )
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
     return Opening(messages=prompt.messages, short=short.messages, notes=notes)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted, listings_of, with_listings
 from pytest_brt.types import Issue
 
@@ -95,7 +94,6 @@ class Questions:
 
         listings = listings_of(replace(hints, host=""), self.index)
         listed = with_listings(beginning, parts, listings, self.model, _TOKENS)
-        again = {name: make for name, (_, make) in listings.items()}
-        again["report"] = partial(shortened_report, self.issue)
-        order = ("suspected", "fixtures", "imports", "session", "report")
-        return fitted(build, listed, (*order, *reversed(tuple(texts))), self.model, again=again)[0]
+        known = ("suspected", "fixtures", "imports", "session", "report")
+        order = (*known, *reversed(tuple(texts)))
+        return fitted(build, listed, order, self.model, issue=self.issue, listings=listings)[0]

@@ -16,7 +16,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Sampling
-from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.observe.watch import watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
@@ -27,7 +27,8 @@ from pytest_brt.reproduce.invert.tries import Tried, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.fit import PromptTooLong, whole_sentences
+from pytest_brt.reproduce.prompting.cuts import whole_sentences
+from pytest_brt.reproduce.prompting.fit import PromptTooLong
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
@@ -35,6 +36,10 @@ from pytest_brt.types import Attempt, Ending, Issue, Verdict
 
 #: Characters that a plan may be longer than it was told to be.
 _OVER = 100
+#: Versions of the turned test, per plan.
+_INVERSIONS = 3
+#: So many equal failures in a row end a plan, and so many fruitless plans everything.
+_IDENTICAL = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +50,11 @@ class InvertSettings:
     regenerations: int = 10
     #: Further versions of a test that does not pass, per plan.
     refinements: int = 10
-    #: Versions of the turned test, per plan.
-    inversions: int = 3
-    #: So many equal failures in a row end a plan, and so many fruitless plans everything.
-    identical: int = 3
     sampling: Sampling = field(
         default_factory=lambda: Sampling(temperature=0.2, top_p=0.95, max_tokens=512)
     )
     #: Whether what replay saw is the first test; else a plan is.
     start: bool = True
-    #: Whether the model judges what the rules let through.
-    judge: bool = True
-    #: Candidates after which it is enough; those that the model holds for another bug aside.
-    enough: int = 1
     keep: int | None = None
     repeat: int = 2
     #: 0-based number of the run; each has other seeds.
@@ -65,8 +62,6 @@ class InvertSettings:
     #: What its talk is called in records.
     name: str = "invert"
     hints: Hints | None = None
-    #: What replay saw, when it was run already.
-    replayed: Replayed | None = None
 
 
 def invert(issue: Issue, index: Index, bench: Workbench, settings: InvertSettings) -> Attempt:
@@ -105,7 +100,7 @@ class _Inversion:
         self.settings = settings
         self.notes: list[str] = []
         script = read_script(issue)
-        self.replayed = settings.replayed or watch(script, bench.engine)
+        self.replayed = watch(script, bench.engine)
         self.hints = settings.hints or gather_hints(
             issue,
             index,
@@ -162,12 +157,12 @@ class _Inversion:
                 return Ending.TOKENS, str(problem)
             except OutOfTime as problem:
                 return Ending.TIME, str(problem)
-            if len(self.tries.accepted()) >= self.settings.enough:
+            if self.tries.accepted():
                 return Ending.FINISH, "a passing test was turned into one that fails as reported"
             fruitless.append(came.split("\n")[0])
-            last = fruitless[-self.settings.identical :]
-            if len(last) == self.settings.identical and len(set(last)) == 1:
-                return Ending.LOOP, f"{len(last)} plans in a row came to the same: {came}"
+            last = fruitless[-_IDENTICAL:]
+            if len(last) == _IDENTICAL and len(set(last)) == 1:
+                return Ending.LOOP, f"{len(last)} plans in a row came to the same: {last[0]}"
         return Ending.STEPS, f"no plan of {len(fruitless)} came to a test that fails as reported"
 
     def _one_plan(self) -> str:
@@ -201,8 +196,8 @@ class _Inversion:
             if tried is not None and (tried.passes or tried.reported):
                 break
             failures.append(tried.told if tried else "no test")
-            last = failures[-self.settings.identical :]
-            same = len(last) == self.settings.identical and len(set(last)) == 1
+            last = failures[-_IDENTICAL:]
+            same = len(last) == _IDENTICAL and len(set(last)) == 1
             if same or self.talk.asker.over:
                 break
             tried = self._try(self._refined(tried, plan)) or tried
@@ -224,7 +219,7 @@ class _Inversion:
         code = passing.written.test.source or ""
         tried: Tried | None = None
         seen: list[str] = []
-        for _ in range(self.settings.inversions):
+        for _ in range(_INVERSIONS):
             before = (tried.written.test.source or "") if tried else ""
             happened = tried.told if tried else ""
             reply = self._ask("flip", _flip(self.questions, code, before, happened))
@@ -261,9 +256,6 @@ class _Inversion:
 
     def _judge(self, tried: Tried) -> bool:
         """Have the model say whether a candidate is about the bug; its word is kept."""
-        if not self.settings.judge:
-            self.tries.opinions[tried.written.test.id] = Opinion(right=None)
-            return True
 
         def ask(prompt: Prompt) -> str:
             reply = self.talk.ask("judge", prompt)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Model, Prompt, Role, Sampling
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted, listings_of, with_listings
 from pytest_brt.types import Issue
 
@@ -86,11 +85,9 @@ def sampling_prompt(
 
     listings = listings_of(hints, index) if form is Form.FILES else {}
     parts = with_listings(build, parts, listings, model, _TOKENS)
-    again = {name: make for name, (_, make) in listings.items()}
-    again["report"] = partial(shortened_report, issue)
     # What LIBRO does not have goes first, the report last.
     order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
-    return fitted(build, parts, order, model, again=again)
+    return fitted(build, parts, order, model, issue=issue, listings=listings)
 
 
 def repair_prompt(

@@ -62,7 +62,6 @@ class LibroSettings:
     repeat: int = 2
     #: 0-based number of the run; each has other seeds.
     index: int = 0
-    cut: Cut = Cut.WHOLE
     #: What was found out before; gathered when None, without running anything.
     hints: Hints | None = None
     #: Whether the model is told of what replay found, which LIBRO does not do.
@@ -110,7 +109,7 @@ class Libro:
             deadline=bench.deadline,
         )
 
-    def draw(self, samples: int, *, cut: Cut | None = None, form: Form | None = None) -> None:
+    def draw(self, samples: int, *, cut: Cut = Cut.WHOLE, form: Form | None = None) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
 
         Raises:
@@ -132,7 +131,7 @@ class Libro:
             model=self.bench.model,
             sampling=replace(settings.sampling, seed=seed),
             samples=samples,
-            cut=cut or settings.cut,
+            cut=cut,
             facts=settings.facts,
         )
         self.notes += [note for note in notes if note not in self.notes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Literal
 
 import msgspec
@@ -13,7 +12,7 @@ from pytest_brt.localise.suspects import Suspect
 from pytest_brt.model.base import Model, Prompt, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shortened_report
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted
 from pytest_brt.types import Issue
 
@@ -57,8 +56,7 @@ def chosen(
         )
 
     parts = {"report": cut_report(issue, Cut.WHOLE)}
-    again = {"report": partial(shortened_report, issue)}
-    text = ask(fitted(build, parts, ("report",), model, again=again)[0])
+    text = ask(fitted(build, parts, ("report",), model, issue=issue)[0])
     try:
         said = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=shape)
     except msgspec.DecodeError:

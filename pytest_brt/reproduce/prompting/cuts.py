@@ -1,4 +1,4 @@
-"""What of a report is shown: all of it, or its core."""
+"""What of a report is shown, all of it or its core, and how a text that is too long is cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences
 from pytest_brt.reading.lexicon import role_of
 from pytest_brt.reading.steps import Role
-from pytest_brt.reproduce.prompting.fit import shorten
 from pytest_brt.types import Block, BlockKind, Issue
 
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
@@ -128,3 +127,40 @@ def _without_title(issue: Issue) -> str:
     if first.lstrip("# ").strip() == issue.title.strip():
         text = rest.strip()
     return re.sub(r"\n{4,}", "\n\n", text)
+
+
+def shorten(text: str, most: int) -> str:
+    """Return `text` in at most about `most` characters, saying how many lines are left out."""
+    if len(text) <= most:
+        return text
+    lines = text.split("\n")
+    # The beginning says more than the end.
+    head: list[str] = []
+    tail: list[str] = []
+    room = max(0, most - 40)
+    for line in lines:
+        if len("\n".join([*head, line])) > room * 2 // 3:
+            break
+        head.append(line)
+    for line in reversed(lines[len(head) :]):
+        if len("\n".join([*tail, line])) > room // 3:
+            break
+        tail.append(line)
+    left = len(lines) - len(head) - len(tail)
+    if left <= 0 or room == 0 or not head + tail:
+        return text[: max(0, most - 1)] + "…"
+    return "\n".join([*head, f"[… {left} lines left out …]", *reversed(tail)])
+
+
+def whole_sentences(text: str, most: int) -> str:
+    """Return `text` in at most `most` characters, cut where a sentence ends if that can be.
+
+    >>> whole_sentences("It fails. It always does", 16)
+    'It fails.'
+    """
+    if len(text) <= most:
+        return text
+    ends = [end.end() for end in re.finditer(r"[.!?;](?=\s)", text[: most + 1])]
+    if ends and ends[-1] * 3 >= most:
+        return text[: min(ends[-1], most)]
+    return text[: most - 1].rpartition(" ")[0] + "…"

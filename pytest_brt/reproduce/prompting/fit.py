@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -10,6 +9,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.cuts import shorten, shortened_report
 from pytest_brt.reproduce.prompting.shown import show_suspects, show_tests
 from pytest_brt.types import Issue
 
@@ -25,43 +25,6 @@ _CODE, _TESTS = 3.0, 1.0
 _PARTED = "\f"
 #: A file's share of the room, and what lists it in so many characters.
 Listing = tuple[float, Callable[[int], str]]
-
-
-def shorten(text: str, most: int) -> str:
-    """Return `text` in at most about `most` characters, saying how many lines are left out."""
-    if len(text) <= most:
-        return text
-    lines = text.split("\n")
-    # The beginning says more than the end.
-    head: list[str] = []
-    tail: list[str] = []
-    room = max(0, most - 40)
-    for line in lines:
-        if len("\n".join([*head, line])) > room * 2 // 3:
-            break
-        head.append(line)
-    for line in reversed(lines[len(head) :]):
-        if len("\n".join([*tail, line])) > room // 3:
-            break
-        tail.append(line)
-    left = len(lines) - len(head) - len(tail)
-    if left <= 0 or room == 0 or not head + tail:
-        return text[: max(0, most - 1)] + "…"
-    return "\n".join([*head, f"[… {left} lines left out …]", *reversed(tail)])
-
-
-def whole_sentences(text: str, most: int) -> str:
-    """Return `text` in at most `most` characters, cut where a sentence ends if that can be.
-
-    >>> whole_sentences("It fails. It always does", 16)
-    'It fails.'
-    """
-    if len(text) <= most:
-        return text
-    ends = [end.end() for end in re.finditer(r"[.!?;](?=\s)", text[: most + 1])]
-    if ends and ends[-1] * 3 >= most:
-        return text[: min(ends[-1], most)]
-    return text[: most - 1].rpartition(" ")[0] + "…"
 
 
 def listings_of(hints: Hints, index: Index) -> dict[str, Listing]:
@@ -104,7 +67,9 @@ def fitted(
     parts: Mapping[str, str],
     order: Sequence[str],
     model: Model,
-    again: Mapping[str, Callable[[int], str]] | None = None,
+    *,
+    issue: Issue | None = None,
+    listings: Mapping[str, Listing] | None = None,
 ) -> tuple[Prompt, tuple[str, ...]]:
     """Return the prompt that `build` makes of `parts`, shortened until it fits the model.
 
@@ -113,8 +78,8 @@ def fitted(
         parts: texts of the prompt by name.
         order: names of the parts in the order in which they are given up.
         model: counts, and says how much there is room for.
-        again: makes some of the parts anew in so many characters, where that is better than
-            to cut them in the middle.
+        issue: of the part "report", which is made anew where all others are cut in the middle.
+        listings: the parts that are made anew too.
 
     Returns:
         The prompt, and a note for each part that was shortened or left out.
@@ -122,6 +87,9 @@ def fitted(
     Raises:
         PromptTooLong: it does not fit with all of `order` left out.
     """
+    again = {name: make for name, (_, make) in (listings or {}).items()}
+    if issue is not None:
+        again["report"] = partial(shortened_report, issue)
     texts = dict(parts)
     notes: dict[str, str] = {}
     prompt = build(texts)
@@ -134,7 +102,7 @@ def fitted(
                 break
             size = model.count([texts[name]])[0]
             keep = len(texts[name]) * (size - over - 16) // max(size, 1)
-            make = (again or {}).get(name, partial(shorten, texts[name]))
+            make = again.get(name, partial(shorten, texts[name]))
             short = make(keep) if keep >= _SHORTEST else ""
             texts[name] = short if len(short) < len(texts[name]) else ""
             notes[name] = f"{name} {'shortened' if texts[name] else 'left out'} to fit the context"

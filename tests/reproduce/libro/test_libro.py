@@ -197,7 +197,7 @@ def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
     assert "`tests/test_time.py`" in told
     assert ">>> humanize.precisedelta(32399" not in told
     settings = LibroSettings()
-    assert (settings.samples, settings.threshold, settings.cut) == (50, None, "whole")
+    assert (settings.samples, settings.threshold) == (50, None)
 
 
 def test_with_examples_there_are_two_and_no_files(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.prompting.fit import whole_sentences
+from pytest_brt.reproduce.prompting.cuts import whole_sentences
 
 
 def test_a_plan_is_cut_at_the_end_of_a_sentence() -> None:
