@@ -132,9 +132,9 @@ class _Inversion:
             host=bench.host,
         )
         self.tries = Tries(
-            maker,
-            read_facts(issue),
-            bench.engine,
+            maker=maker,
+            facts=read_facts(issue),
+            engine=bench.engine,
             repeat=settings.repeat,
             model=bench.model.name,
             deadline=bench.deadline,

@@ -9,7 +9,7 @@ import ast
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
@@ -53,28 +53,19 @@ class Tried:
         return self.runs[0]
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Tries:
     """Runs versions and remembers them; not for several threads."""
 
-    def __init__(
-        self,
-        maker: Maker,
-        facts: Facts,
-        engine: Engine,
-        *,
-        repeat: int,
-        model: str,
-        deadline: float = math.inf,
-    ) -> None:
-        self.facts = facts
-        #: What the model says of a candidate, by its id.
-        self.opinions: dict[str, Opinion] = {}
-        self._maker = maker
-        self._engine = engine
-        self._repeat = repeat
-        self._model = model
-        self._deadline = deadline
-        self._known: dict[str, Tried] = {}
+    maker: Maker
+    facts: Facts
+    engine: Engine
+    repeat: int
+    model: str
+    deadline: float = math.inf
+    #: What the model says of a candidate, by its id.
+    opinions: dict[str, Opinion] = field(default_factory=dict)
+    _known: dict[str, Tried] = field(default_factory=dict)
 
     def run(self, reply: str, *, parent: Tried | None = None) -> Tried | None:
         """Run the tests in a reply and return the one that counts, None when it has none.
@@ -83,9 +74,9 @@ class Tries:
         and one that passes otherwise.
         """
         origin = Origin(
-            strategy="invert", model=self._model, parent=parent.written.test.id if parent else ""
+            strategy="invert", model=self.model, parent=parent.written.test.id if parent else ""
         )
-        found = self._run(self._maker.make(reply, origin))
+        found = self._run(self.maker.make(reply, origin))
 
         def order(tried: Tried) -> tuple[bool, bool]:
             return (tried.candidate, tried.passes) if parent else (tried.passes, tried.reported)
@@ -117,7 +108,7 @@ class Tries:
     def _run(self, made: Sequence[Written]) -> list[Tried]:
         new = [item for item in made if item.key not in self._known]
         tests = [item.test for item in new]
-        runs = run_tests(tests, self._engine, self._repeat, deadline=self._deadline)
+        runs = run_tests(tests, self.engine, self.repeat, deadline=self.deadline)
         for item in new:
             self._known[item.key] = self._tried(item, runs[item.test.id])
         return [self._known[item.key] for item in made]
@@ -125,7 +116,7 @@ class Tries:
     def _tried(self, item: Written, runs: tuple[TestRun, ...]) -> Tried:
         why_not = refusal(item.test, runs, self.facts)
         passes = bool(runs) and all(run.verdict is Verdict.PASS for run in runs)
-        packages = self._maker.index.packages
+        packages = self.maker.index.packages
         own = _imports(item.test, packages)
         if not why_not and runs[0].reason.startswith(API_MISMATCH):
             why_not = "the project has no such thing, or cannot be called like this"
@@ -160,7 +151,7 @@ class Tries:
             item = self.judge(tried)
             opinion = self.opinions.get(tried.written.test.id)
             if opinion is not None:
-                small = made_small(item, self._engine, self._repeat, self.facts)
+                small = made_small(item, self.engine, self.repeat, self.facts)
                 item = with_opinion(small, opinion, self.facts)
             elif item.judgement.candidate:
                 item = _unwanted(item)

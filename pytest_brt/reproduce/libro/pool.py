@@ -31,36 +31,26 @@ class Entry:
     mended: bool = False
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Pool:
     """Collects samples and knows what came of them; not for several threads."""
 
-    def __init__(
-        self,
-        maker: Maker,
-        facts: Facts,
-        engine: Engine,
-        *,
-        repeat: int,
-        model: str,
-        strategy: str,
-        deadline: float = math.inf,
-    ) -> None:
-        self.maker = maker
-        self.facts = facts
-        self.samples = 0
-        #: Samples without a test that parses.
-        self.empty = 0
-        self.entries: dict[str, Entry] = {}
-        self._engine = engine
-        self._repeat = repeat
-        self._model = model
-        self._strategy = strategy
-        self._deadline = deadline
+    maker: Maker
+    facts: Facts
+    engine: Engine
+    repeat: int
+    model: str
+    strategy: str
+    deadline: float = math.inf
+    samples: int = 0
+    #: Samples without a test that parses.
+    empty: int = 0
+    entries: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, replies: Sequence[str], seed: int) -> None:
         """Take one batch of replies, of which the first had this seed, and run what is new."""
         for place, reply in enumerate(replies):
-            origin = Origin(strategy=self._strategy, model=self._model, seed=seed + place)
+            origin = Origin(strategy=self.strategy, model=self.model, seed=seed + place)
             made = self.maker.make(reply, origin)
             self.empty += not made
             self._take(made, {self.samples + place})
@@ -77,7 +67,7 @@ class Pool:
         broken.sort(key=lambda entry: -len(entry.samples))
         for entry in broken[:most]:
             entry.mended = True
-            origin = Origin(strategy=self._strategy, model=self._model, parent=entry.test.id)
+            origin = Origin(strategy=self.strategy, model=self.model, parent=entry.test.id)
             self._take(self.maker.make(ask(entry), origin), entry.samples)
         self._run()
         return len(broken[:most])
@@ -92,7 +82,7 @@ class Pool:
     def _run(self) -> None:
         new = [entry for entry in self.entries.values() if not entry.runs]
         tests = [entry.test for entry in new]
-        runs = run_tests(tests, self._engine, self._repeat, deadline=self._deadline)
+        runs = run_tests(tests, self.engine, self.repeat, deadline=self.deadline)
         for entry in new:
             entry.runs = runs[entry.test.id]
 

@@ -100,9 +100,9 @@ class Libro:
             host=self.hints.host if self.form is Form.FILES else bench.host,
         )
         self.pool = Pool(
-            maker,
-            self.facts,
-            bench.engine,
+            maker=maker,
+            facts=self.facts,
+            engine=bench.engine,
             repeat=settings.repeat,
             model=bench.model.name,
             strategy=settings.strategy,
