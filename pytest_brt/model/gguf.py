@@ -25,6 +25,8 @@ _MOST_LAYERS = 100_000
 #: Arrays longer than this (vocabularies) are stepped over.
 _KEEP = 4096
 _MOST_KEYS = 65_536
+#: Missing parts of a model that are named.
+_NAMED = 4
 _MOST_TENSORS = 200_000
 #: Values of all arrays but those of numbers that are stepped over, and bytes of all texts that are
 #: read: a sparse file may be as long as it likes.
@@ -153,10 +155,11 @@ def read_header(path: str | Path) -> Header:
     Of a model in several parts it is the first that is named; the others stand beside it.
 
     Raises:
-        ModelProblem: no such file, not a GGUF file, a version or quantisation that is not
-            known, or a file that is shorter than its header says.
+        ModelProblem: no such file, a part missing, not a GGUF file, a version or quantisation
+            that is not known, or a file that is shorter than its header says.
     """
     path = Path(path)
+    _check_parts(path)
     if is_later_part(path):
         raise ModelProblem(
             f"{str(path)!r} is a later part of a model (name its first: {parts_of(path)[0].name!r})"
@@ -174,6 +177,19 @@ def read_header(path: str | Path) -> Header:
         parameters=sum(part.parameters for part in whole),
         expert_bytes=sum(part.expert_bytes for part in whole),
         types=tuple(sorted(types.items(), key=lambda item: -item[1])),
+    )
+
+
+def _check_parts(path: Path) -> None:
+    """Say which parts of a model are missing where others are there."""
+    parts = parts_of(path)
+    missing = [part.name for part in parts if not part.exists()]
+    if not missing or len(missing) == len(parts):
+        return
+    names = ", ".join(missing[:_NAMED]) + (", …" if len(missing) > _NAMED else "")
+    raise ModelProblem(
+        f"{len(missing)} of the {len(parts)} parts of the model are missing in "
+        f"{str(path.parent)!r}: {names} (copy or download them into the same folder)"
     )
 
 

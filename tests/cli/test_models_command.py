@@ -128,7 +128,7 @@ def test_a_model_in_several_parts(
     with pytest.raises(ModelProblem, match="a later part of a model"):
         call(folder, "info", str(folder / second.name))
     (folder / second.name).unlink()
-    with pytest.raises(ModelProblem, match=r"no such model file: .*big-00002"):
+    with pytest.raises(ModelProblem, match=r"1 of the 2 parts .* missing in .*: big-00002"):
         call(folder, "info", "big")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.tiny import Value, write_gguf
+from pytest_brt.model.tiny import Value, write_gguf, write_llama
 
 
 def test_reads_what_the_model_is(weights: Path) -> None:
@@ -179,6 +179,18 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
         read_header(tmp_path / "missing.gguf")
     with pytest.raises(ModelProblem, match="folder"):
         read_header(tmp_path)
+
+
+@pytest.mark.parametrize("named", [1, 2])
+def test_half_of_a_model_names_the_other_half(tmp_path: Path, named: int) -> None:
+    for number in (1, 2, 4):
+        write_llama(tmp_path / f"m-0000{number}-of-00004.gguf")
+    with pytest.raises(ModelProblem, match=r"1 of the 4 parts .*: m-00003-of-00004.gguf \(copy"):
+        read_header(tmp_path / f"m-0000{named}-of-00004.gguf")
+    with pytest.raises(ModelProblem, match=r"8 of the 9 parts .*-00005-of-00009.gguf, … \("):
+        read_header(write_llama(tmp_path / "n-00001-of-00009.gguf"))
+    with pytest.raises(ModelProblem, match=r"no such model file: .*z-00001"):
+        read_header(tmp_path / "z-00001-of-00002.gguf")
 
 
 @settings(max_examples=300, deadline=None)
