@@ -43,7 +43,7 @@ from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import Weights
 from pytest_brt.model.local import open_file
-from pytest_brt.model.machine import cores
+from pytest_brt.model.memory import cores
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.tiny import CHATML, write_mamba

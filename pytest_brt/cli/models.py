@@ -188,8 +188,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     from pytest_brt.model.base import Settings
     from pytest_brt.model.gguf import read_header
-    from pytest_brt.model.machine import available_bytes
-    from pytest_brt.model.memory import DoesNotFit, needed_bytes, plan
+    from pytest_brt.model.memory import DoesNotFit, available_bytes, needed_bytes, plan
 
     header = read_header(_find(arguments))
     say(f"file          {header.path} ({_size(header.size)})")
@@ -221,7 +220,7 @@ def _info(arguments: argparse.Namespace) -> int:
 
 def _speed(header: Header) -> str:
     """Say how fast one answer is at most: each token reads the weights that are active once."""
-    from pytest_brt.model.machine import bandwidth
+    from pytest_brt.model.memory import bandwidth
 
     read = bandwidth()
     most = read / header.active_bytes
@@ -259,7 +258,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _sandbox() -> Any:
     """Try which isolation the tests would get."""
-    from pytest_brt.execute.ladder import climb
+    from pytest_brt.execute.launch import climb
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
     from pytest_brt.model.doctor import Check, State

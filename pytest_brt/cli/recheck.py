@@ -45,8 +45,8 @@ def register(commands: Any) -> None:
 
 def _recheck(arguments: argparse.Namespace) -> int:
     from pytest_brt.codec import to_json
-    from pytest_brt.execute.fingerprint import tree_hash
     from pytest_brt.execute.launch import open_engine
+    from pytest_brt.execute.layout import tree_hash
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
     from pytest_brt.plugin.option_values import ENDINGS

@@ -16,7 +16,7 @@ from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.conversation import CellOrder
 from pytest_brt.execute.environment import scrubbed
 from pytest_brt.execute.forked import ForkEngine
-from pytest_brt.execute.ladder import climb
+from pytest_brt.execute.launch import climb
 from pytest_brt.execute.process import Deadlines, Ended, run_process
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import INSIDE

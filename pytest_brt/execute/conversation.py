@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.execute.events import Event
+from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.line import Reply, WorkerGone
-from pytest_brt.execute.places import Places
 from pytest_brt.execute.plain import resource_limits, test_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits

@@ -2,11 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.row import Row, RowResult
 from pytest_brt.execute.subject import Subject
+from pytest_brt.types import FileChange, Raised
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Statements to run in one namespace, in order, on a private view of the project."""
+
+    #: Each is one Python statement (possibly compound); an expression's value is recorded.
+    statements: tuple[str, ...]
+    #: Files that must lie in the working directory, or (relative to it) beside it.
+    files: tuple[FileChange, ...] = ()
+    #: Changes of the project's tree, as a patch makes them.
+    changes: tuple[FileChange, ...] = ()
+    #: Wall-clock seconds for one statement, and for all of them.
+    statement_seconds: float = 20.0
+    total_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """The value of an expression, as text."""
+
+    #: Qualified type name, as in "int" or "pkg.core.Thing".
+    type: str
+    #: Cut at 20,000 characters; "" when repr() itself raised.
+    repr: str
+    str: str
+    #: The value survives eval(repr(value)) == value in the same namespace.
+    evaluable: bool = False
+    is_none: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caught:
+    """A warning that a statement caused."""
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What one statement did."""
+
+    index: int
+    value: Value | None = None
+    stdout: str = ""
+    stderr: str = ""
+    warnings: tuple[Caught, ...] = ()
+    raised: Raised | None = None
+    #: It asked a database of Django's.
+    database: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a program did, as far as it came.
+
+    Fewer entries than statements means that statement number ``len(observed)`` ended the
+    process or its time; `ended` says how.
+    """
+
+    observed: tuple[Observed, ...]
+    #: "", or one line: "timed out after 20 s", "killed by SIGSEGV", "exit status 3".
+    ended: str = ""
 
 
 class Engine(Protocol):

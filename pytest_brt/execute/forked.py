@@ -10,9 +10,9 @@ from pathlib import Path
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
+from pytest_brt.execute.engine import Observation, Program
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.line import WorkerGone
-from pytest_brt.execute.observation import Observation, Program
 from pytest_brt.execute.plain import STARTUP, observation, statement_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult

@@ -13,20 +13,17 @@ from pathlib import Path
 
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.canary import Canary
-from pytest_brt.execute.endings import missing_nodes
+from pytest_brt.execute.engine import Caught, Observation, Observed, Program, Value
 from pytest_brt.execute.environment import inner_environment
-from pytest_brt.execute.events import Event
-from pytest_brt.execute.merge_runs import merge
-from pytest_brt.execute.observation import Caught, Observation, Observed, Program, Value
+from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.outcome import Scene
-from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Deadlines, Ended, run_process
-from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of
+from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of, merge
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files, watched_files
 from pytest_brt.execute.tree import TreeCopy
-from pytest_brt.execute.verdict import verdicts
+from pytest_brt.execute.verdict import missing_nodes, verdicts
 from pytest_brt.types import FileChange, TestRun
 
 INSIDE = Path(__file__).parent / "inside"

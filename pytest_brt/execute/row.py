@@ -1,11 +1,12 @@
-"""The unit of work: one tree and all the tests that are to run on it."""
+"""The unit of work: one tree and all the tests that are to run on it; what came of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from pytest_brt.types import FileChange, TestRun
+from pytest_brt.types import FileChange, TestRun, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +82,35 @@ class RowResult:
 def limits_of(row: Row, limits: Limits) -> Limits:
     """Return the limits of the tests of a row, which may ask for less time than the engine's."""
     return replace(limits, seconds=min(limits.seconds, row.test_seconds or limits.seconds))
+
+
+#: The verdict of several items that count as one: the first of these that occurs.
+_WORST = (
+    Verdict.TAMPERED, Verdict.INVALID, Verdict.CRASH, Verdict.TIMEOUT, Verdict.FAIL,
+    Verdict.BROKEN, Verdict.PASS, Verdict.XFAIL, Verdict.SKIP,
+)  # fmt: skip
+
+
+def merge(runs: Sequence[TestRun], target: TestTarget) -> TestRun:
+    """Return one run for all items of a target that names a single test."""
+    found = worst(runs)
+    return replace(found, node=target.node or found.node)
+
+
+def worst(runs: Sequence[TestRun]) -> TestRun:
+    """Return the run of several, as of one test with several parameters, that says most ill.
+
+    Its seconds, and the lines that it executed, are those of all.
+    """
+    found = min(runs, key=lambda run: _WORST.index(run.verdict))
+    if len(runs) == 1:
+        return found
+    ran: dict[str, int] = {}
+    for path, lines in (pair for run in runs for pair in run.ran):
+        ran[path] = ran.get(path, 0) | int(lines, 16)
+    return replace(
+        found,
+        seconds=sum(run.seconds for run in runs),
+        cpu=sum(run.cpu for run in runs),
+        ran=tuple((path, f"{lines:x}") for path, lines in ran.items()),
+    )

@@ -9,16 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
-from pytest_brt.execute.endings import missing_nodes
 from pytest_brt.execute.line import WorkerGone, WorkerSilent
-from pytest_brt.execute.merge_runs import merge
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.plain import test_deadlines
-from pytest_brt.execute.row import Row, TestTarget, limits_of
+from pytest_brt.execute.row import Row, TestTarget, limits_of, merge
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
-from pytest_brt.execute.verdict import verdicts
+from pytest_brt.execute.verdict import missing_nodes, verdicts
 from pytest_brt.execute.views import View
 from pytest_brt.execute.worker import Worker
 from pytest_brt.syntax import parse

@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.merge_runs import worst
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.guard.choose import MOST, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.guard.touched import Touched

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.observation import Observed, Program
+from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.types import FileChange
 
 #: What runs in the subject.

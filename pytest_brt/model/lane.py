@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.picker import Picker
+from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.sequences import Sequence as Tokens
-from pytest_brt.model.thoughts import split_thinking
 
 #: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
 _LOOP_TAIL = 192

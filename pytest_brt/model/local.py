@@ -14,8 +14,7 @@ from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import Host
 from pytest_brt.model.launcher import PACKAGE, find_server
-from pytest_brt.model.machine import available_bytes
-from pytest_brt.model.memory import DoesNotFit, plan
+from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
 from pytest_brt.model.private import PrivateModel, PrivateServer
 from pytest_brt.model.wire import Order, Start
 

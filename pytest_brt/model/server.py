@@ -16,7 +16,15 @@ from contextlib import suppress
 from dataclasses import replace
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Finish, Prompt, Settings, lost_answers
+from pytest_brt.model.base import (
+    Completion,
+    Finish,
+    Prompt,
+    Settings,
+    estimate,
+    estimate_prompt,
+    lost_answers,
+)
 from pytest_brt.model.dialect import (
     Facts,
     Kind,
@@ -31,9 +39,8 @@ from pytest_brt.model.dialect import (
     text_of,
     told_context,
 )
-from pytest_brt.model.estimate import estimate, estimate_prompt
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
-from pytest_brt.model.thoughts import split_thinking
+from pytest_brt.model.reply import split_thinking
 
 #: Seconds for one answer when the prompt sets no limit, and for a model to be loaded.
 _LONGEST, _LOADING = 3600.0, 900.0

@@ -9,8 +9,7 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.observation import Program
+from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.execute.subject import Subject
 from pytest_brt.observe.complete import completed
 from pytest_brt.observe.project import main_packages

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_brt.code.scope import Names, names_of
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.observation import Observed, Program
+from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.observe.project import Bindings, find_bindings, main_packages
 from pytest_brt.reading.steps import Script, Step
 from pytest_brt.syntax import parse

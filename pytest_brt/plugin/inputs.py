@@ -229,7 +229,7 @@ def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, 
     model, editor = open_models(options.model, options.edit_model, settings, factories)
     if options.record is None or model.name == "none":
         return model, None if editor is model else editor
-    from pytest_brt.model.recording import RecordedModel
+    from pytest_brt.model.scripted import RecordedModel
 
     recorded = RecordedModel(model, str(options.record))
     return recorded, None if editor is model else RecordedModel(editor, str(options.record))

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_brt.execute import sandbox
 from pytest_brt.execute.conversation import tasks_of
-from pytest_brt.execute.ladder import MORE_PROCESSES
-from pytest_brt.execute.observation import Program
+from pytest_brt.execute.engine import Program
+from pytest_brt.execute.launch import MORE_PROCESSES
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.execute.sandbox import drop_to
 from pytest_brt.types import Verdict

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.execute.endings import came_through, cut_short, missing_nodes, not_begun
-from pytest_brt.execute.events import Event, Told
+from pytest_brt.execute.events import Event, Places, Told
 from pytest_brt.execute.outcome import Scene
-from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
+from pytest_brt.execute.verdict import came_through, cut_short, missing_nodes, not_begun
 from pytest_brt.types import Verdict
 
 SCENE = Scene(

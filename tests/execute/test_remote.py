@@ -20,8 +20,8 @@ import pytest
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.fingerprint import tree_hash
 from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.layout import tree_hash
 from pytest_brt.execute.remote import (
     NO_TREE,
     Cluster,

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.execute.events import Event, Told, read_event
+from pytest_brt.execute.events import Event, Places, Told, read_event
 from pytest_brt.execute.outcome import Scene
-from pytest_brt.execute.places import Places
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.execute.verdict import verdicts

@@ -33,7 +33,7 @@ from pytest_brt.model import catalogue, tiny
 from pytest_brt.model.base import *
 from pytest_brt.model.doctor import examine, sound
 from pytest_brt.model.opening import open_model
-from pytest_brt.model.recording import RecordedModel
+from pytest_brt.model.scripted import RecordedModel
 
 folder = Path(sys.argv[1])
 file = tiny.write_llama(folder / "tiny.gguf", quantised=True)

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import machine
+from pytest_brt.model import memory
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.header import Header
-from pytest_brt.model.machine import available_bytes, cores
-from pytest_brt.model.memory import needed_bytes, plan
+from pytest_brt.model.memory import available_bytes, cores, needed_bytes, plan
 from pytest_brt.model.tiny import Value, write_gguf
 
 GIB = 1 << 30
@@ -72,7 +71,7 @@ def test_two_threads_of_a_core_count_once(monkeypatch: pytest.MonkeyPatch) -> No
         "/sys/devices/system/cpu/cpu3/topology/thread_siblings_list": ["1,3"],
     }
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
-    monkeypatch.setattr(machine, "_lines", lambda path: told.get(path, []))
+    monkeypatch.setattr(memory, "_lines", lambda path: told.get(path, []))
     assert cores() == 2
     told["/sys/fs/cgroup/cpu.max"] = ["100000 100000"]
     assert cores() == 1

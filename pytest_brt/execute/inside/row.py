@@ -36,7 +36,7 @@ class Row:
         syscalls = self.load("syscalls") if self.config["linux"] else None
         if self.config["level"] == "ns":
             self.load("view").mount_row(self.config, self.request["keep"])
-            self.load("files").write_files(self.root, self.request["changes"])
+            self.load("view").write_files(self.root, self.request["changes"])
             syscalls.set_capabilities(())
         if syscalls is not None:
             syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
@@ -104,8 +104,8 @@ class Row:
         me = os.getpid()
         begin = time.monotonic()
         try:
-            pid = self.load("fork").fork()
-        except self.load("fork").NoProcess as error:
+            pid = self.load("processes").fork()
+        except self.load("processes").NoProcess as error:
             self.control.send("no_process", text=str(error))
             os._exit(1)
         if pid == 0:
@@ -117,7 +117,7 @@ class Row:
             return True
         os.close(writer)
         os.close(status_writer)
-        watch = self.load("watch").Watch(self, pid, reader, request["allow"])
+        watch = cell.Watch(self, pid, reader, request["allow"])
         try:
             watch.follow()
         finally:
@@ -138,11 +138,11 @@ class Row:
 
     def kill_rest(self):
         """End whatever a cell left running."""
-        sweep = self.load("sweep")
+        processes = self.load("processes")
         if self.scoped and self.zygote.shielded:
-            sweep.kill_children(sweep.kill_reachable)
+            processes.kill_children(processes.kill_reachable)
         else:
-            sweep.kill_children(lambda: sweep.kill_descendants(os.getpid()))
+            processes.kill_children(lambda: processes.kill_descendants(os.getpid()))
 
 
 def make_server(row):

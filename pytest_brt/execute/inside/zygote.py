@@ -6,23 +6,57 @@ which it is asked; a row gets one of its own, made by the tool, and nothing of a
 """
 
 import gc
+import json
 import os
+import socket
+import struct
 import sys
+
+
+class Connection:
+    """One end of a socket pair, the tool having the other."""
+
+    def __init__(self, descriptor):
+        self.socket = socket.socket(fileno=descriptor)
+        self.pending = b""
+        self.passed = []
+
+    def read(self):
+        """Return the next message, None when the tool is gone."""
+        while b"\n" not in self.pending:
+            data, extra, _, _ = self.socket.recvmsg(1 << 16, socket.CMSG_SPACE(4))
+            for _, kind, content in extra:
+                if kind == socket.SCM_RIGHTS:
+                    self.passed += struct.unpack("i" * (len(content) // 4), content)
+            if not data:
+                return None
+            self.pending += data
+        line, _, self.pending = self.pending.partition(b"\n")
+        return json.loads(line.decode("utf-8"))
+
+    def take(self):
+        """Return the descriptor that came with the last message."""
+        return self.passed.pop(0)
+
+    def send(self, event, after=b"", **fields):
+        """Tell the tool something of our own, `after` what a test's process told."""
+        fields["event"] = event
+        self.write(after + b"r" + json.dumps(fields).encode("ascii") + b"\n")
+
+    def close(self):
+        """Let go of it, in a process that has no business with it."""
+        self.socket.close()
+
+    def write(self, data):
+        """Pass on lines that are marked already."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.socket.fileno(), view) :]
+
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: What rows and cells use, loaded once for all of them.
-FOR_ROWS = (
-    "describe",
-    "row",
-    "watch",
-    "files",
-    "cell",
-    "touched",
-    "wire",
-    "limits",
-    "fork",
-    "connection",
-)
+FOR_ROWS = ("describe", "row", "cell", "touched", "wire", "limits")
 ON_LINUX = ("syscalls", "seccomp", "view")
 
 
@@ -34,8 +68,8 @@ class Zygote:
         self.load = load
         self.config = config
         self.modules = load("modules")
-        self.sweep = load("sweep")
-        self.rewritten = load("rewriting").Rewritten(config["root"])
+        self.processes = load("processes")
+        self.rewritten = load("beforehand").Rewritten(config["root"])
         self.shielded = self.is_shielded()
 
     def is_shielded(self):
@@ -73,8 +107,8 @@ class Zygote:
         self.rewritten.learn(request["tests"])
         me = os.getpid()
         try:
-            pid = self.load("fork").fork()
-        except self.load("fork").NoProcess as error:
+            pid = self.processes.fork()
+        except self.processes.NoProcess as error:
             os.close(descriptor)
             self.control.send("no_process", text=str(error))
             return
@@ -82,7 +116,7 @@ class Zygote:
             code = 1
             try:
                 self.control.close()
-                connection = self.load("connection").Connection(descriptor)
+                connection = Connection(descriptor)
                 code = self.load("row").run_row(self, connection, me)
             except BaseException as error:  # ours, or what the project did to us: tell it
                 connection.send("row_error", text="%s: %s" % (type(error).__name__, error))
@@ -131,10 +165,10 @@ class Zygote:
         """Wait for the end of a child, end all that it left, and return its status."""
         _, status = os.waitpid(pid, 0)
         if self.shielded:
-            self.sweep.kill_reachable()
+            self.processes.kill_reachable()
         else:
-            self.sweep.kill_descendants(me)
-        self.sweep.reap()
+            self.processes.kill_descendants(me)
+        self.processes.reap()
         return status
 
 
@@ -150,7 +184,7 @@ def rehearse(load, config):
         wire = load("wire").Wire(quiet)
         files = load("load").own_files()
         probe = load("probe").Probe(wire, load("describe").describe, config["packages"], files)
-        load("rehearse").rehearse(config["rehearse"], probe)
+        load("beforehand").rehearse(config["rehearse"], probe)
     finally:
         for number, descriptor in zip((1, 2), saved):
             os.dup2(descriptor, number)
@@ -168,7 +202,7 @@ def main():
     sys.modules["_brt_load"] = module
     spec.loader.exec_module(module)
     load = module.load
-    control = load("connection").Connection(int(sys.argv[1]))
+    control = Connection(int(sys.argv[1]))
     config = control.read()
     sys.argv[:] = ["pytest"]
     if config is None:

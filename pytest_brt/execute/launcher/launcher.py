@@ -6,17 +6,30 @@ that the tool is gone.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import select
 import signal
 import sys
+from pathlib import Path
+from types import ModuleType
 
 from pytest_brt.execute.launcher.landlock import restrict_files
-from pytest_brt.execute.launcher.namespaces import Namespaces
-from pytest_brt.execute.launcher.scripts import load_script
+from pytest_brt.execute.launcher.namespaces import Namespaces, drop_user
 from pytest_brt.execute.launcher.specification import Specification
-from pytest_brt.execute.launcher.user import drop_user
+
+_INSIDE = Path(__file__).parents[1] / "inside"
+
+
+def load_script(name: str) -> ModuleType:
+    """Return one of the scripts for the subject, which are not a package."""
+    spec = importlib.util.spec_from_file_location(f"_brt_{name}", _INSIDE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Launcher:
@@ -30,7 +43,7 @@ class Launcher:
         # Loaded before anything is hidden: this interpreter's library need not be shown in there.
         self.calls = load_script("syscalls") if self.linux else None
         self.filters = load_script("seccomp") if self.linux else None
-        self.sweep = load_script("sweep")
+        self.processes = load_script("processes")
 
     def run(self) -> int:
         """Start the subject's interpreter and stay until it, or the tool, is gone."""
@@ -77,8 +90,8 @@ class Launcher:
         except ProcessLookupError:
             pass  # it has ended, and was collected
         if self.spec["level"] != "ns" and self.linux:
-            self.sweep.kill_descendants(os.getpid())
-        self.sweep.reap()
+            self.processes.kill_descendants(os.getpid())
+        self.processes.reap()
 
     def _start(self, parent: int) -> None:
         """Become the subject's interpreter, with one process in between where needed."""

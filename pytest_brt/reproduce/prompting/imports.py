@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_brt.code.entries import Definition
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.index import Index
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.observation import Program
+from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.localise.suspects import Suspect
 from pytest_brt.observe.watch import Seen
 from pytest_brt.reproduce.prompting.transcript import IMPORTS

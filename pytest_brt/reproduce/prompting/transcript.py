@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import takewhile
 
-from pytest_brt.execute.observation import Observed
+from pytest_brt.execute.engine import Observed
 from pytest_brt.observe.watch import Seen
 from pytest_brt.reading.compare import Likeness, quoted_in
 from pytest_brt.reading.steps import Claim, ClaimKind, Role

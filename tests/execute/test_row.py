@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.execute.merge_runs import merge, worst
-from pytest_brt.execute.row import TestTarget
+from pytest_brt.execute.row import TestTarget, merge, worst
 from pytest_brt.types import TestRun, Verdict
 
 ONE = TestTarget(id="t", path="tests/test_x.py", node="test_a")

@@ -1,11 +1,38 @@
-"""Ends processes that a test left behind. Standard library, Python 3.8+."""
+"""Begins processes, and ends those that a test left behind. Standard library, Python 3.8+."""
 
 import os
 import signal
 import time
+import warnings
+
+#: Seconds to wait for others to end; the tool then asks again, with a new limit.
+PATIENCE = 5.0
+
+
+class NoProcess(Exception):
+    """The user may have no more processes: nothing that any test has done."""
+
+
+def fork():
+    """Fork as `os.fork` does.
+
+    Raises:
+        NoProcess: the limit on the user's processes was in the way for `PATIENCE` seconds.
+    """
+    last = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return os.fork()
+        except BlockingIOError as error:
+            if time.monotonic() > last:
+                raise NoProcess("no process can be started: %s" % error) from None
+        time.sleep(0.05)
+
 
 #: Seconds to wait for killed processes to end: one in the middle of a disk access takes its time.
-PATIENCE = 2.0
+KILL_PATIENCE = 2.0
 
 
 def kill_reachable():
@@ -22,7 +49,7 @@ def kill_reachable():
 
 def kill_children(kill):
     """Call `kill` until this process, a subreaper, has no child any more."""
-    last = time.monotonic() + PATIENCE
+    last = time.monotonic() + KILL_PATIENCE
     pause = 0.0
     while has_children() and time.monotonic() < last:
         kill()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
-from pytest_brt.execute import ladder
+from pytest_brt.execute import launch
 from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.row import Limits
@@ -43,7 +43,7 @@ def test_unknown_names_are_answered_with_the_known(subject: Subject) -> None:
 def test_where_files_cannot_be_isolated_auto_refuses_and_names_the_flag(
     subject: Subject, elsewhere: pytest.MonkeyPatch
 ) -> None:
-    elsewhere.setattr(ladder, "in_container", lambda: False)
+    elsewhere.setattr(launch, "in_container", lambda: False)
     with pytest.raises(SandboxProblem, match="add --brt-sandbox process"):
         open_engine(subject, limits=Limits())
 
@@ -51,7 +51,7 @@ def test_where_files_cannot_be_isolated_auto_refuses_and_names_the_flag(
 def test_in_a_container_auto_goes_on_and_says_so(
     subject: Subject, elsewhere: pytest.MonkeyPatch
 ) -> None:
-    elsewhere.setattr(ladder, "in_container", lambda: True)
+    elsewhere.setattr(launch, "in_container", lambda: True)
     engine = open_engine(subject, limits=Limits(seconds=5))
     try:
         assert engine.level == "process"
@@ -77,12 +77,12 @@ def test_a_level_that_cannot_be_had_is_an_error(
 
 
 def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ladder, "_CONTAINER_FILES", ())
-    monkeypatch.setattr(ladder, "_CONTAINER_WORDS", ())
+    monkeypatch.setattr(launch, "_CONTAINER_FILES", ())
+    monkeypatch.setattr(launch, "_CONTAINER_WORDS", ())
     monkeypatch.delenv("container", raising=False)
-    assert not ladder.in_container()
+    assert not launch.in_container()
     monkeypatch.setenv("container", "podman")
-    assert ladder.in_container()
+    assert launch.in_container()
 
 
 @pytest.mark.slow

@@ -1,0 +1,185 @@
+"""What the zygote does once, before it is forked for rows. Python 3.8+, pytest 6.2+.
+
+It lets pytest run on tests of our own: what a first run loads, compiles and remembers (modules,
+patterns, types of syntax trees, specialised bytecode) is then there for every test that follows,
+instead of being made again in each. And it keeps what pytest makes of the tests' asserts, which it
+would rewrite again in every cell: that is done in a process that ends before any code of the
+project, or of a test, has run, so no test has a say in what another one is turned into.
+"""
+
+import ast
+import base64
+import logging
+import marshal
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import warnings
+
+#: What tests usually do: pass, compare, raise, expect, print.
+SOURCE = """\
+import pytest
+
+
+def test_pass(capsys):
+    print("text")
+    assert capsys.readouterr().out == "text\\\\n"
+
+
+def test_compare():
+    assert [1, 2, {"a": 1}] == [1, 3, {"b": 2}]
+
+
+def test_text():
+    assert "one\\\\ntwo" == "one\\\\nthree"
+
+
+def test_raise():
+    int("x")
+
+
+def test_expect():
+    with pytest.raises(ValueError, match="x"):
+        int("x")
+
+
+def test_nothing_raised():
+    with pytest.raises(ValueError):
+        pass
+
+
+@pytest.mark.parametrize("value", [1, 2])
+def test_values(value, monkeypatch):
+    assert value
+"""
+
+
+def rehearse(options, probe):
+    """Run pytest on a few tests of ours, and put everything back that this changed."""
+    import pytest
+
+    folder = tempfile.mkdtemp(prefix="brt-rehearsal-")
+    kept = _Kept()
+    here = os.getcwd()
+    try:
+        path = os.path.join(folder, "test_brt_rehearsal.py")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(SOURCE)
+        os.chdir(folder)
+        pytest.main([path, "--rootdir", folder, "--confcutdir", folder, *options], plugins=[probe])
+    finally:
+        os.chdir(here)
+        kept.restore()
+        shutil.rmtree(folder, ignore_errors=True)
+        tempfile.tempdir = None
+
+
+class _Kept:
+    """The state of the interpreter that a run of pytest touches."""
+
+    def __init__(self):
+        self.path = list(sys.path)
+        self.meta_path = list(sys.meta_path)
+        self.path_hooks = list(sys.path_hooks)
+        self.argv = list(sys.argv)
+        self.environ = dict(os.environ)
+        self.filters = list(warnings.filters)
+        self.handlers = list(logging.getLogger().handlers)
+        self.level = logging.getLogger().level
+
+    def restore(self):
+        """Put it back."""
+        sys.path[:] = self.path
+        sys.meta_path[:] = self.meta_path
+        sys.path_hooks[:] = self.path_hooks
+        sys.argv[:] = self.argv
+        os.environ.clear()
+        os.environ.update(self.environ)
+        warnings.filters[:] = self.filters
+        logging.getLogger().handlers[:] = self.handlers
+        logging.getLogger().setLevel(self.level)
+        sys.modules.pop("test_brt_rehearsal", None)
+        sys.path_importer_cache.clear()
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            if hasattr(sys, name):
+                delattr(sys, name)
+
+
+#: What no source of a test should take, in CPU seconds: they do not depend on other work.
+PATIENCE = 20
+#: Tests that are remembered: more than any run of an engine asks for again.
+KEPT = 1000
+
+
+class Rewritten:
+    """The code of tests, by path and source; None where pytest is to do it itself."""
+
+    def __init__(self, root):
+        self.root = root
+        self.codes = {}
+
+    def learn(self, tests):
+        """Rewrite what is new of [path in the tree, source in base64, is executable]."""
+        named = [(os.path.join(self.root, path), base64.b64decode(text)) for path, text, _ in tests]
+        new = [key for key in dict.fromkeys(named) if key not in self.codes]
+        if not new:
+            return
+        if len(self.codes) + len(new) > KEPT:
+            self.codes.clear()
+        self.codes.update(zip(new, _apart(new)))
+
+    def install(self):
+        """Let pytest take from here what is known; for the process of a row."""
+        from _pytest.assertion import rewrite
+
+        original = getattr(rewrite, "_rewrite_test", None)
+        if original is None or not sys.dont_write_bytecode:
+            return
+
+        def rewritten(path, config):
+            with open(path, "rb") as stream:
+                code = self.codes.get((str(path), stream.read()))
+            if code is None or config.getini("enable_assertion_pass_hook"):
+                return original(path, config)
+            return None, code  # the first is for bytecode that would be written
+
+        rewrite._rewrite_test = rewritten
+
+
+def _apart(sources):
+    """Return the code of each source, made in a child: the compiler too may crash."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+        try:
+            os.close(reader)
+            with open(writer, "wb") as stream:
+                stream.write(marshal.dumps([_rewrite(*source) for source in sources]))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as stream:
+        data = stream.read()
+    os.waitpid(pid, 0)
+    try:
+        return marshal.loads(data)
+    except (EOFError, ValueError, TypeError):  # the child died of one of them
+        return [None] * len(sources)
+
+
+def _rewrite(path, source):
+    """Return the code as pytest makes it; None if that fails, or brings a warning to show."""
+    from _pytest.assertion import rewrite
+
+    try:
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always")
+            tree = ast.parse(source, filename=path)
+            rewrite.rewrite_asserts(tree, source, path)
+            code = compile(tree, path, "exec", dont_inherit=True)
+    except Exception:  # whatever it is: pytest will say it of the test itself
+        return None
+    return None if remarks else code
