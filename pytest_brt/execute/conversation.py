@@ -42,8 +42,6 @@ class Setting:
     def rlimits(self) -> dict[str, int]:
         """Return the resource limits of a row begun now, by the names of `resource.RLIMIT_*`."""
         sandbox = self.sandbox
-        if sandbox.level == "none":
-            return {"CORE": 0}
         found = resource_limits(self.limits)
         if sandbox.processes is not None:
             apart = sandbox.level == "ns"

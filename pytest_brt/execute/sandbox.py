@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +36,6 @@ class Sandbox:
     uid: int | None = None
     #: Signals can be kept in (Landlock's scope).
     scope: bool = False
-    #: Tests are forked; otherwise each gets a new interpreter.
-    forks: bool = True
     #: Processes that one test may have: in a user namespace of its own, or on top of what
     #: its user has anyway; None for no limit.
     processes: int | None = None
@@ -47,11 +44,10 @@ class Sandbox:
         """Return what `inside/zygote.py` takes."""
         return {
             "level": self.level,
-            "linux": is_linux(),
             "scope": self.scope,
-            "outer_pid_ns": os.readlink("/proc/self/ns/pid") if is_linux() else "",
+            "outer_pid_ns": os.readlink("/proc/self/ns/pid"),
             "fork": fork,
-            "rehearse": REHEARSAL if fork else [],
+            "rehearse": REHEARSAL,
             "python": subject.python,
             "root": tree,
             "packages": list(subject.packages),
@@ -188,8 +184,3 @@ def covered_paths(subject: Subject) -> list[str]:
 def library_folders(subject: Subject) -> list[str]:
     """Return the folders in the project's own that hold libraries."""
     return [path for path in subject.paths if path.startswith(subject.root + os.sep)]
-
-
-def is_linux() -> bool:
-    """Return whether the kernel is one that has namespaces and Landlock at all."""
-    return sys.platform == "linux"

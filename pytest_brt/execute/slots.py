@@ -95,7 +95,7 @@ class Slots:
         return self._may_fork() and not ready.in_tree and ready.threads == 1
 
     def _may_fork(self) -> bool:
-        return self._subject.pytest_version >= FORKABLE and self._sandbox.forks
+        return self._subject.pytest_version >= FORKABLE
 
     def worker(self, slot: Slot, seed: int) -> Worker:
         """Return the slot's zygote for a hash seed, started if need be."""

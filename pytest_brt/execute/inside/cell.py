@@ -30,13 +30,12 @@ class Cell:
             os._exit(1)
 
     def _shut_in(self, parent):
-        if self.config["linux"]:
-            calls = self.row.load("syscalls")
-            calls.die_with_parent(parent)
-            if self.config["level"] == "ns":
-                self._enter_namespaces(calls)
-            if self.config["scope"]:
-                calls.keep_signals_in()
+        calls = self.row.load("syscalls")
+        calls.die_with_parent(parent)
+        if self.config["level"] == "ns":
+            self._enter_namespaces(calls)
+        if self.config["scope"]:
+            calls.keep_signals_in()
         os.close(self.status_writer)
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -177,34 +176,21 @@ class Watch:
         """Take in events until the process ends or the deadline passes."""
         poll = select.poll()
         poll.register(self.reader, select.POLLIN)
-        ending = self._ending()
-        if ending is not None:
-            poll.register(ending, select.POLLIN)
+        ending = self.row.load("syscalls").pidfd_open(self.pid)
+        poll.register(ending, select.POLLIN)
         try:
             while True:
                 left = min(self.deadline, self.last) - time.monotonic()
                 if left <= 0:
                     self.timed_out = True
                     return
-                ready = dict(poll.poll(min(left, 3600 if ending is not None else 0.01) * 1000 + 1))
+                ready = dict(poll.poll(min(left, 3600) * 1000 + 1))
                 if self.reader in ready and not self.read():
                     poll.unregister(self.reader)
-                if ending in ready or (ending is None and self._has_ended()):
+                if ending in ready:
                     return
         finally:
-            if ending is not None:
-                os.close(ending)
-
-    def _ending(self):
-        if not self.row.config["linux"]:
-            return None
-        try:
-            return self.row.load("syscalls").pidfd_open(self.pid)
-        except OSError:
-            return None
-
-    def _has_ended(self):
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            os.close(ending)
 
     def end(self):
         """Kill the process and all it started, read what is left, and return its status."""

@@ -26,24 +26,21 @@ class Row:
         if self.request is None:
             os._exit(0)
         self.root = self.config["root"]
-        self.scoped = False
         self.cell = None
         self.modules = []
         self.output = None
 
     def set_up(self):
         """Get a private view of the tree, make the changes, and give up every privilege."""
-        syscalls = self.load("syscalls") if self.config["linux"] else None
+        syscalls = self.load("syscalls")
         if self.config["level"] == "ns":
             self.load("view").mount_row(self.config, self.request["keep"])
             self.load("view").write_files(self.root, self.request["changes"])
             syscalls.set_capabilities(())
-        if syscalls is not None:
-            syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-            if self.config["scope"]:
-                syscalls.keep_signals_in()
-                self.scoped = True
+        syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+        if self.config["scope"]:
+            syscalls.keep_signals_in()
         os.environ.update(self.request["env"])
         os.chdir(self.root)
         self.output = _unnamed_file()
@@ -139,7 +136,7 @@ class Row:
     def kill_rest(self):
         """End whatever a cell left running."""
         processes = self.load("processes")
-        if self.scoped and self.zygote.shielded:
+        if self.config["scope"] and self.zygote.shielded:
             processes.kill_children(processes.kill_reachable)
         else:
             processes.kill_children(lambda: processes.kill_descendants(os.getpid()))
@@ -160,9 +157,9 @@ def make_server(row):
 
 def run_row(zygote, connection, parent):
     """Be the process of a row, asked over `connection`, to its end; return its exit status."""
-    if zygote.config["linux"]:
-        zygote.load("syscalls").die_with_parent(parent)
-        zygote.load("syscalls").prctl(zygote.load("syscalls").PR_SET_DUMPABLE, 1)
+    syscalls = zygote.load("syscalls")
+    syscalls.die_with_parent(parent)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     before = set(sys.modules)
     row = Row(zygote, connection)
     row.set_up()

@@ -56,8 +56,9 @@ class Connection:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: What rows and cells use, loaded once for all of them.
-FOR_ROWS = ("describe", "row", "cell", "touched", "wire", "limits")
-ON_LINUX = ("syscalls", "seccomp", "view")
+FOR_ROWS = (
+    "describe", "row", "cell", "touched", "wire", "limits", "syscalls", "seccomp", "view",
+)  # fmt: skip
 
 
 class Zygote:
@@ -215,15 +216,14 @@ def main():
     if config["fork"]:
         import pytest  # noqa: F401
 
-        for name in FOR_ROWS + (ON_LINUX if config["linux"] else ()):
+        for name in FOR_ROWS:
             load(name)
-        if config["rehearse"]:
-            rehearse(load, config)
+        rehearse(load, config)
     zygote = Zygote(control, load, config)
     gc.collect()
     gc.freeze()
-    if config["linux"]:  # nobody but root may look into this process, or change what it does
-        load("syscalls").prctl(load("syscalls").PR_SET_DUMPABLE, 0)
+    # Nobody but root may look into this process, or change what it does.
+    load("syscalls").prctl(load("syscalls").PR_SET_DUMPABLE, 0)
     control.send(
         "ready",
         pid=os.getpid(),

@@ -39,23 +39,19 @@ class Launcher:
         self.spec = spec
         self.control = control
         self.life = life
-        self.linux = sys.platform == "linux"
         # Loaded before anything is hidden: this interpreter's library need not be shown in there.
-        self.calls = load_script("syscalls") if self.linux else None
-        self.filters = load_script("seccomp") if self.linux else None
+        self.calls = load_script("syscalls")
+        self.filters = load_script("seccomp")
         self.processes = load_script("processes")
 
     def run(self) -> int:
         """Start the subject's interpreter and stay until it, or the tool, is gone."""
-        group = self.spec.get("group")
-        if group:
-            with open(group, "w", encoding="ascii") as stream:
+        if self.spec["group"]:
+            with open(self.spec["group"], "w", encoding="ascii") as stream:
                 stream.write(str(os.getpid()))
         if self.spec["level"] == "ns":
-            assert self.calls is not None
             Namespaces(self.spec, self.calls).enter()
-        elif self.linux:
-            assert self.calls is not None
+        else:
             self.calls.prctl(self.calls.PR_SET_CHILD_SUBREAPER, 1)
         me = os.getpid()
         child = os.fork()
@@ -69,18 +65,11 @@ class Launcher:
 
     def _wait(self, child: int) -> int:
         """Return when the child ends, or the tool does."""
-        if self.linux:
-            assert self.calls is not None
-            ending: int = self.calls.pidfd_open(child)
-            ready, _, _ = select.select([self.life, ending], [], [])
-            if ending not in ready:
-                return 1
-            os.waitpid(child, 0)
-        else:
-            while not select.select([self.life], [], [], 0.1)[0]:
-                if os.waitpid(child, os.WNOHANG)[0]:
-                    return 0
+        ending: int = self.calls.pidfd_open(child)
+        ready, _, _ = select.select([self.life, ending], [], [])
+        if ending not in ready:
             return 1
+        os.waitpid(child, 0)
         return 0
 
     def _end(self, child: int) -> None:
@@ -89,7 +78,7 @@ class Launcher:
             os.kill(child, signal.SIGKILL)
         except ProcessLookupError:
             pass  # it has ended, and was collected
-        if self.spec["level"] != "ns" and self.linux:
+        if self.spec["level"] != "ns":
             self.processes.kill_descendants(os.getpid())
         self.processes.reap()
 
@@ -97,19 +86,14 @@ class Launcher:
         """Become the subject's interpreter, with one process in between where needed."""
         if self.spec["level"] == "ns":
             self._be_first(parent)
-        if self.linux:
-            assert self.calls is not None
-            self.calls.die_with_parent(os.getppid())
+        self.calls.die_with_parent(os.getppid())
         os.close(self.life)
         if self.spec["level"] == "landlock":
-            assert self.calls is not None
             drop_user(self.spec["uid"], self.calls, keep_reading=self.spec["reads_all"])
             restrict_files(self.spec, self.calls)
         elif self.spec["level"] == "process":
             drop_user(self.spec["uid"], self.calls, keep_reading=True)
-        if self.linux:
-            assert self.calls is not None
-            self.calls.prctl(self.calls.PR_SET_NO_NEW_PRIVS, 1)
+        self.calls.prctl(self.calls.PR_SET_NO_NEW_PRIVS, 1)
         if self.spec["level"] in ("ns", "landlock"):
             self._refuse_calls()
         self._exec()
@@ -117,7 +101,6 @@ class Launcher:
     def _refuse_calls(self) -> None:
         """Refuse the calls by which code could get past the level's other means."""
         filters = self.filters
-        assert filters is not None
         groups = [filters.KEYS, filters.OTHER_PROCESSES, filters.KERNEL, filters.MEMORY]
         if self.spec["level"] == "ns":
             steps = filters.program(groups, (filters.UNIX, *filters.NETWORKS))
@@ -131,7 +114,6 @@ class Launcher:
 
     def _be_first(self, parent: int) -> None:
         """Be the first process of the namespace: collect orphans; return in its child."""
-        assert self.calls is not None
         # The parent has no number in this namespace, so it cannot be asked for.
         self.calls.prctl(self.calls.PR_SET_PDEATHSIG, signal.SIGKILL)
         flags = self.calls.MS_NOSUID | self.calls.MS_NODEV | self.calls.MS_NOEXEC

@@ -36,4 +36,4 @@ def test_a_problem_is_told_in_one_line() -> None:
     os.close(life)
     os.close(held)
     assert (ended.returncode, ended.stderr) == (1, b"")
-    assert json.loads(told.removeprefix(b"r")) == {"event": "problem", "text": "KeyError: 'net'"}
+    assert json.loads(told.removeprefix(b"r")) == {"event": "problem", "text": "KeyError: 'group'"}
