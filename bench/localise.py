@@ -42,8 +42,7 @@ from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue import load_issue
 from pytest_brt.localise import suspects
-from pytest_brt.localise.nearest import nearest_tests
-from pytest_brt.localise.suspects import Key, Suspect, rank_files
+from pytest_brt.localise.suspects import Key, Suspect, nearest_tests, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch

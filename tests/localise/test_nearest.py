@@ -8,8 +8,7 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
-from pytest_brt.localise.nearest import nearest_tests
-from pytest_brt.localise.suspects import Suspect, find_suspects
+from pytest_brt.localise.suspects import Suspect, find_suspects, nearest_tests
 from tests.trees import write_tree
 
 FILES = {
