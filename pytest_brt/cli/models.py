@@ -81,8 +81,7 @@ def _find(arguments: argparse.Namespace) -> Path:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.caches import cached_models
-    from pytest_brt.model.catalogue import model_files, read_names
+    from pytest_brt.model.catalogue import cached_models, model_files, read_names
 
     folder = _folder(arguments)
     files, names = model_files(folder), read_names(folder)

@@ -14,10 +14,9 @@ from pathlib import Path
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.conversation import CellOrder
-from pytest_brt.execute.environment import scrubbed
 from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.launch import climb
-from pytest_brt.execute.process import Deadlines, Ended, run_process
+from pytest_brt.execute.process import Deadlines, Ended, run_process, scrubbed
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject

@@ -14,10 +14,9 @@ from pathlib import Path
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.engine import Caught, Observation, Observed, Program, Value
-from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.outcome import Scene
-from pytest_brt.execute.process import Deadlines, Ended, run_process
+from pytest_brt.execute.process import Deadlines, Ended, inner_environment, run_process
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget, limits_of, merge
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject

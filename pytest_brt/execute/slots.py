@@ -12,9 +12,8 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
-from pytest_brt.execute.environment import inner_environment
 from pytest_brt.execute.line import WorkerGone
-from pytest_brt.execute.process import Deadlines
+from pytest_brt.execute.process import Deadlines, inner_environment
 from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
 from pytest_brt.execute.scratch import ROOM, Scratch
 from pytest_brt.execute.subject import Subject

@@ -5,6 +5,7 @@ pytest read its configuration once, and then forks a cell for each test it is as
 """
 
 import gc
+import importlib
 import os
 import sys
 import time
@@ -54,19 +55,17 @@ class Row:
         A module that fails, or warns, is left for the tests to import themselves: what
         they see must be what they would see without us.
         """
-        modules = self.load("modules")
         gc.disable()
         with warnings.catch_warnings(record=True) as remarks:
             warnings.simplefilter("always")
             for name in self.request["imports"]:
-                if not modules.try_import(name):
+                if not try_import(name):
                     return False
         gc.enable()
-        return not remarks and modules.threads() == 1
+        return not remarks and threads() == 1
 
     def foreign_modules(self, before):
         """Return the loaded modules that are not the project's, to load sooner next time."""
-        is_of_project = self.load("modules").is_of_project
         found = []
         for name, module in list(sys.modules.items()):
             if name in before or name.startswith("_brt_") or name == "__main__":
@@ -207,7 +206,7 @@ def _unnamed_file():
     """Return a file in the row's own folder, for what is printed; it counts as the row's."""
     try:
         return os.open(os.environ["TMPDIR"], os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    except (AttributeError, OSError):
+    except OSError:  # not every file system has such files
         import tempfile
 
         tempfile.tempdir = None
@@ -220,3 +219,34 @@ def _tail(descriptor):
     """Return the end of what was printed into a file."""
     size = os.fstat(descriptor).st_size
     return os.pread(descriptor, TAIL, max(0, size - TAIL)).decode("utf-8", "replace")
+
+
+def try_import(name):
+    """Import the module `name`; return whether that went well."""
+    try:
+        importlib.import_module(name)
+    except BaseException:  # whatever it is, the tests are to see it themselves
+        return False
+    return True
+
+
+def is_of_project(module, config):
+    """Return whether `module` lies in the project's folder, and not among its libraries."""
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and is_in_project(file, config)
+
+
+def is_in_project(path, config):
+    """Return whether a path is the project's folder or below it, and not among its libraries."""
+    path = os.path.join(os.path.abspath(path), "")
+    if not path.startswith(os.path.join(config["root"], "")):
+        return False
+    return not path.startswith(tuple(os.path.join(one, "") for one in config["libraries"]))
+
+
+def threads():
+    """Return how many threads the process has, 1 when it cannot be known."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1

@@ -68,7 +68,7 @@ class Zygote:
         self.control = control
         self.load = load
         self.config = config
-        self.modules = load("modules")
+        self.row = load("row")
         self.processes = load("processes")
         self.rewritten = load("beforehand").Rewritten(config["root"])
         self.shielded = self.is_shielded()
@@ -88,7 +88,7 @@ class Zygote:
     def is_in_tree(self):
         """Return whether loading pytest has loaded modules of the project."""
         modules = list(sys.modules.values())
-        return any(self.modules.is_of_project(module, self.config) for module in modules)
+        return any(self.row.is_of_project(module, self.config) for module in modules)
 
     def serve(self):
         """Answer requests until the tool goes away."""
@@ -118,7 +118,7 @@ class Zygote:
             try:
                 self.control.close()
                 connection = Connection(descriptor)
-                code = self.load("row").run_row(self, connection, me)
+                code = self.row.run_row(self, connection, me)
             except BaseException as error:  # ours, or what the project did to us: tell it
                 connection.send("row_error", text="%s: %s" % (type(error).__name__, error))
             finally:
@@ -133,12 +133,12 @@ class Zygote:
         """
         names = [name for name in names if name not in sys.modules]
         path = list(sys.path)
-        sys.path[:] = [one for one in path if not self.modules.is_in_project(one, self.config)]
+        sys.path[:] = [one for one in path if not self.row.is_in_project(one, self.config)]
         try:
             if not names or not self.try_preload(names):
                 return 0
             for name in names:
-                self.modules.try_import(name)
+                self.row.try_import(name)
         finally:
             sys.path[:] = path
         gc.collect()
@@ -156,8 +156,8 @@ class Zygote:
                 import warnings
 
                 warnings.simplefilter("error")
-                good = all(self.modules.try_import(name) for name in names)
-                good = good and not self.is_in_tree() and self.modules.threads() == 1
+                good = all(self.row.try_import(name) for name in names)
+                good = good and not self.is_in_tree() and self.row.threads() == 1
             finally:
                 os._exit(0 if good else 1)
         return self.await_end(pid, me) == 0
@@ -228,7 +228,7 @@ def main():
         "ready",
         pid=os.getpid(),
         in_tree=zygote.is_in_tree(),
-        threads=zygote.modules.threads(),
+        threads=zygote.row.threads(),
         shielded=zygote.shielded,
     )
     zygote.serve()

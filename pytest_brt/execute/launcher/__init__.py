@@ -4,3 +4,40 @@ It is started by path, without environment and site packages: nothing in this fo
 than the standard library, landlockpy at the level `landlock` aside. It has one thread, as
 leaving for another user namespace demands, and never runs code of the subject.
 """
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Specification(TypedDict):
+    """What the tool asks for."""
+
+    level: str
+    python: str
+    script: str
+    env: dict[str, str]
+    cwd: str
+    #: The project's folder.
+    root: str
+    #: Paths that must stay visible: interpreter, libraries, our own scripts, the project.
+    needed: list[str]
+    #: Folders whose content is nobody's business.
+    hidden: list[str]
+    #: Folders that the subject may write to (level landlock).
+    writable: list[str]
+    #: Where the level `ns` mounts its scratch file system.
+    scratch: str
+    #: Libraries that lie in the project's folder.
+    covered: list[str]
+    #: The user to become, or None.
+    uid: int | None
+    #: Rows may read what only root may, as interpreter or libraries lie among that.
+    reads_all: bool
+    net: str
+    #: The file by which to join a group whose memory is limited, or "".
+    group: str
+    #: Landlock can keep signals in.
+    scope: bool
+    #: Bytes of one private file system.
+    size: int

@@ -6,7 +6,7 @@ import os
 import stat
 from types import ModuleType
 
-from pytest_brt.execute.launcher.specification import Specification
+from pytest_brt.execute.launcher import Specification
 
 #: Folders with much in them that is not for everybody, and nothing that a program needs.
 _NOT_FOR_ALL = {"/var", "/srv", "/mnt", "/media", "/home", "/boot", "/root", "/lost+found"}

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from pytest_brt.execute.launcher import Specification
 from pytest_brt.execute.launcher.landlock import restrict_files
 from pytest_brt.execute.launcher.namespaces import Namespaces, drop_user
-from pytest_brt.execute.launcher.specification import Specification
 
 _INSIDE = Path(__file__).parents[1] / "inside"
 

@@ -11,8 +11,8 @@ import struct
 from pathlib import Path
 from types import ModuleType
 
+from pytest_brt.execute.launcher import Specification
 from pytest_brt.execute.launcher.root import NewRoot
-from pytest_brt.execute.launcher.specification import Specification
 
 
 def drop_user(uid: int | None, calls: ModuleType, *, keep_reading: bool) -> None:
