@@ -31,7 +31,7 @@ from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.agent.kit import Kit
-from pytest_brt.reproduce.agent.opening import opening
+from pytest_brt.reproduce.agent.run import opening
 from pytest_brt.reproduce.invert.prompt import Questions
 from pytest_brt.reproduce.libro.prompt import Form, sampling_prompt
 from pytest_brt.reproduce.prompting.context import gather_hints

@@ -22,7 +22,7 @@ from pytest_brt.render.answer import MORE_TIME
 from pytest_brt.reproduce.agent.run import AgentSettings, agent
 from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.invert.run import InvertSettings, invert
-from pytest_brt.reproduce.libro.clusters import MOST, Sampled, agreement, next_batch, why_stop
+from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
 from pytest_brt.reproduce.libro.prompt import Form
 from pytest_brt.reproduce.libro.run import Libro, LibroSettings
 from pytest_brt.reproduce.model_tests.small import made_small

@@ -23,8 +23,7 @@ from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.tiny import words, write_llama
 from pytest_brt.reproduce.agent.kit import Kit
-from pytest_brt.reproduce.agent.opening import opening
-from pytest_brt.reproduce.agent.run import AgentSettings, agent, loop_of
+from pytest_brt.reproduce.agent.run import AgentSettings, agent, loop_of, opening
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal

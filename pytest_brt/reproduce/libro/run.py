@@ -18,8 +18,7 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.reproduce.asking import Asker, seed_of
-from pytest_brt.reproduce.libro.clusters import agreement
-from pytest_brt.reproduce.libro.pool import Entry, Pool
+from pytest_brt.reproduce.libro.pool import Entry, Pool, agreement
 from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small

@@ -13,7 +13,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.agent.editing import edit_prompt
 from pytest_brt.reproduce.agent.kit import Kit, remembered
-from pytest_brt.reproduce.agent.opening import opening
+from pytest_brt.reproduce.agent.run import opening
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Step, Verdict
 from tests.conftest import CLAMP_ISSUE

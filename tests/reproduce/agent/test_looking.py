@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.index import open_index
-from pytest_brt.reproduce.agent.log import log_of, overall, printed
 from pytest_brt.reproduce.agent.show import search, show
+from pytest_brt.reproduce.agent.tools import log_of, overall, printed
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
 
 LONG = "\n\n".join(f"def function_{n}(a):\n    return a + {n}" for n in range(200)) + "\n"

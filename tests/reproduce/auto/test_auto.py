@@ -11,7 +11,7 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.auto import _cuts, attempt
-from pytest_brt.reproduce.libro.clusters import Sampled, next_batch, why_stop
+from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
 from pytest_brt.reproduce.prompting.cuts import Cut
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, replies

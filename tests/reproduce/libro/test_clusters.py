@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.reproduce.libro.clusters import Failing, agreement, cluster, round_robin
+from pytest_brt.reproduce.libro.pool import Failing, agreement, cluster, round_robin
 from tests.reproduce.model_tests.test_judge import CRASH, PRODUCT, WRONG, candidate, run
 
 
