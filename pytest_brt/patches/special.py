@@ -45,7 +45,7 @@ def singled_out(
 
 
 class _Reported:
-    """The values of candidate tests, and their texts with what they fail with."""
+    """The values of candidate tests, and their texts: what they quote and fail with, too."""
 
     def __init__(self, tests: Sequence[JudgedTest]) -> None:
         self._values: set[str] = set()
@@ -53,7 +53,7 @@ class _Reported:
         for judged in tests:
             source = judged.test.source or ""
             runs = judged.judgement.runs[:1]
-            self._text += _squeezed(source)
+            self._text += _squeezed(f"{source} {judged.test.oracle.sentence}")
             self._text += "".join(_squeezed(run.raised.message) for run in runs if run.raised)
             try:
                 self._values |= {repr(value) for value in _constants(parse(source))}

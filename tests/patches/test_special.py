@@ -23,6 +23,7 @@ LITERAL = {
     "if limit == 17: return 'x'": "limit == 17",
     "if repr(word) == '<Word 3>': return 'x'": "repr(word) == '<Word 3>'",
     "if [str(word), 1] == ['a word', 1]: return 'x'": "[str(word), 1] == ['a word', 1]",
+    "if limit == 'no such plural': return 'x'": "limit == 'no such plural'",
     "match word:\n        case 'Old technology': return 'x'": "'Old technology'",
     "if str(word) == 'no plural of\\n a technology': return 'x'": (
         "str(word) == 'no plural of\\n a technology'"
@@ -44,7 +45,8 @@ OTHERS = (
 
 def reported() -> JudgedTest:
     found = judged(0, message="no plural of a technology")
-    return replace(found, test=replace(found.test, source=SOURCE))
+    oracle = replace(found.test.oracle, sentence='Report: "It says `no such plural`."')
+    return replace(found, test=replace(found.test, source=SOURCE, oracle=oracle))
 
 
 def found_in(tmp_path: Path, added: str) -> tuple[str, ...]:
