@@ -7,11 +7,14 @@ import codecs
 import difflib
 import io
 import tokenize
-from dataclasses import dataclass
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_brt.code.scope import bound_names
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import first_line, parse
 from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
@@ -181,6 +184,49 @@ def new_file(source: str, path: str) -> Placement:
     nodes = read_test(source)[1]
     text = source if source.endswith("\n") else f"{source}\n"
     return Placement(edit=Edit(path=path, before=None, after=text.encode()), nodes=nodes)
+
+
+def with_test(file: Placement, source: str) -> Placement | None:
+    """Return the new file `file` with the test functions of `source` below its own.
+
+    None where `source` has other imports, or more than these and functions: that takes `placing`.
+    """
+    text = file.edit.after.decode()
+    old, new = parse(text).body, parse(source).body
+    added = [node for node in new if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    names = [node.name for node in added]
+    spans = [range(first_line(node), (node.end_lineno or 0) + 1) for node in new]
+    lines = source.split("\n")
+    between = (line for at, line in enumerate(lines, 1) if not any(at in span for span in spans))
+    if (
+        any(line.strip() for line in between)
+        or not _imports(new) <= _imports(old)
+        or len(added) + sum(isinstance(n, ast.Import | ast.ImportFrom) for n in new) < len(new)
+        or not all(name.startswith("test") for name in names)
+        or len({*names} - bound_names(text)) < len(names)
+        or {_nameless(node) for node in added} & {_nameless(node) for node in old}
+    ):
+        return None
+    below = ["\n".join(lines[first_line(node) - 1 : node.end_lineno]) for node in added]
+    after = "\n\n\n".join([text.rstrip("\n"), *below]) + "\n"
+    return Placement(edit=replace(file.edit, after=after.encode()), nodes=tuple(names))
+
+
+def _imports(body: Sequence[ast.stmt]) -> set[tuple[object, ...]]:
+    return {
+        (getattr(node, "module", ""), alias.name, alias.asname)
+        for node in body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _nameless(node: ast.stmt) -> str:
+    """Return what a statement is, whatever name it defines."""
+    same = copy(node)
+    if isinstance(same, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        same.name = ""
+    return ast.dump(same)
 
 
 def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:

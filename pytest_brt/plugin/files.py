@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt import __version__
 from pytest_brt.bounded import read_bounded
-from pytest_brt.code.source import Edit, Placement, new_file
+from pytest_brt.code.source import Edit, Placement, new_file, with_test
 from pytest_brt.codec import to_json
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine
@@ -74,15 +74,23 @@ def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: P
     placement = new_file(_source(tests[0], issue), path)
     nodes = list(placement.nodes)
     for test in tests[1:]:
-        from pytest_brt.code.placing import place  # libcst takes half a second
-
         try:
-            placement = place(test.source or "", path, placement.edit.after)
+            placement = _below(placement, test.source or "")
         except EditProblem:
             continue  # its names clash with those before it; the report shows it all the same
         nodes.extend(placement.nodes)
     after = placement.edit.after
     return Edit(path=path, before=None, after=_marked(path, after, tuple(nodes), issue, options))
+
+
+def _below(file: Placement, source: str) -> Placement:
+    """Return a new file with one more test in it."""
+    quick = with_test(file, source)
+    if quick is not None:
+        return quick
+    from pytest_brt.code.placing import place  # libcst takes half a second
+
+    return place(source, file.edit.path, file.edit.after)
 
 
 def _into_host(

@@ -347,6 +347,9 @@ class Session(OurFiles):
                 self.closing.append(f"the next run will not know how fast the model is: {error}")
 
     def _land(self, record: RunRecord) -> None:
+        unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
+        if self.options.write is Write.DIFF and unseen:
+            return
         root = Path(self.inputs.workbench.engine.subject.root)
         self.edits = plan_edits(record, self.options, root, cache_folder(self.config))
         if self.options.write in (Write.NEW, Write.INTO):
