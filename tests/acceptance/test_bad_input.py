@@ -75,56 +75,54 @@ def test_a_folder_without_patches(
     result.stderr.fnmatch_lines(["*patches*"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("This is not a diff.\n", "not a diff"),
-        (
-            "--- a/../outside.py\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n",
-            "unsafe path",
-        ),
-        ("--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n", "unsafe path"),
-        ("", "empty"),
-    ],
+#: What stands in place of a patch, and words of the reason that is given.
+NO_PATCHES = (
+    ("This is not a diff.\n", "not a diff"),
+    ("--- a/../outside.py\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n", "unsafe path"),
+    ("--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n", "unsafe path"),
+    ("", "empty"),
 )
-def test_a_patch_that_is_none_is_listed_with_its_reason(
-    project: pytest.Pytester, text: str, message: str
-) -> None:
-    (project.path / "patches/bad.diff").write_text(text, "utf-8")
+
+
+def test_patches_that_are_none_are_listed_with_their_reasons(project: pytest.Pytester) -> None:
+    for number, (text, _) in enumerate(NO_PATCHES):
+        (project.path / f"patches/bad-{number}.diff").write_text(text, "utf-8")
     before = tree_hash(project.path)
     result = project.runpytest_subprocess(
         "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-json=../report.json"
     )
     assert result.ret == 0, result.stdout.str()
     report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
-    bad = next(patch for patch in report["patches"] if patch["name"] == "bad.diff")
-    assert not bad["applies"]
-    assert message in bad["reason"]
+    patches = {patch["name"]: patch for patch in report["patches"]}
+    for number, (_, message) in enumerate(NO_PATCHES):
+        bad = patches[f"bad-{number}.diff"]
+        assert not bad["applies"]
+        assert message in bad["reason"]
     assert not (project.path.parent / "outside.py").exists()
     assert tree_hash(project.path) == before
 
 
-@pytest.mark.parametrize(
-    "snippet",
-    [
-        "from interval import clamp\nwhile True:\n    clamp(1, 0, 2)",
-        "import sys\nfrom interval import clamp\nclamp(5, 0, 10)\nsys.exit(3)",
-        "import os\nfrom interval import clamp\nos._exit(0)",
-        "from interval import clamp\nopen('written.txt', 'w').write('x')\nclamp(5, 0, 10)",
-        "import a_package_that_is_not_there\nfrom interval import clamp\nclamp(5, 0, 10)",
-        "import os\nimport interval\nos.remove(interval.__file__)\ninterval.clamp(5, 0, 10)",
-    ],
+HOSTILE = (
+    "from interval import clamp\nwhile True:\n    clamp(1, 0, 2)",
+    "import sys\nfrom interval import clamp\nclamp(5, 0, 10)\nsys.exit(3)",
+    "import os\nfrom interval import clamp\nos._exit(0)",
+    "from interval import clamp\nopen('written.txt', 'w').write('x')\nclamp(5, 0, 10)",
+    "import a_package_that_is_not_there\nfrom interval import clamp\nclamp(5, 0, 10)",
+    "import os\nimport interval\nos.remove(interval.__file__)\ninterval.clamp(5, 0, 10)",
 )
-def test_a_hostile_snippet_costs_only_itself(project: pytest.Pytester, snippet: str) -> None:
-    (project.path / "bad.md").write_bytes(issue_with(snippet))
+
+
+def test_hostile_snippets_cost_only_themselves(project: pytest.Pytester) -> None:
+    names = [f"bad-{number}.md" for number in range(len(HOSTILE))]
+    for name, snippet in zip(names, HOSTILE, strict=True):
+        (project.path / name).write_bytes(issue_with(snippet))
     before = tree_hash(project.path)
-    result = project.runpytest_subprocess(
-        "--brt-issue=bad.md", "--brt-issue=clamp.md", "--brt-timeout=2"
-    )
+    issues = [f"--brt-issue={name}" for name in (*names, "clamp.md")]
+    result = project.runpytest_subprocess(*issues, "--brt-timeout=2", "-v", "-p", "no:randomly")
     assert result.ret in {0, 1}
-    outcomes = result.parseoutcomes()
-    assert outcomes.get("reproduced", 0) >= 1
-    assert outcomes.get("failed", 0) == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["clamp.md::replay REPRODUCED*"])
+    assert result.stdout.str().count("::replay ") == len(issues)
+    assert result.parseoutcomes().get("failed", 0) == 0, result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()
     assert tree_hash(project.path) == before
     assert not (project.path / "written.txt").exists()
