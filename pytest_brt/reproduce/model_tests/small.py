@@ -14,8 +14,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple
 from pytest_brt.oracle.judge import failing_line, refusal, run_tests
 from pytest_brt.reproduce.model_tests.layout import lines_of, tidied, unparsed
-from pytest_brt.reproduce.model_tests.reply import parses
-from pytest_brt.reproduce.model_tests.split import split_tests
+from pytest_brt.reproduce.model_tests.split import parses, split_tests
 from pytest_brt.reproduce.smaller import (
     is_same_error,
     is_same_place,

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.reproduce.model_tests.layout import laid_out
-from pytest_brt.reproduce.model_tests.reply import parses
 from pytest_brt.syntax import is_constant, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -232,3 +231,12 @@ def _others(body: Iterable[ast.stmt]) -> list[ast.stmt]:
 
 def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def parses(code: str) -> bool:
+    """Say whether `code` is a Python module that can be compiled."""
+    try:
+        compile(parse(code), "<reply>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True

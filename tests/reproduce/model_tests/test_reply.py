@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.model_tests.reply import code_in, parses
+from pytest_brt.reproduce.model_tests.make import code_in
+from pytest_brt.reproduce.model_tests.split import parses
 
 PIECES = st.sampled_from(
     [

@@ -14,8 +14,7 @@ from pytest_brt.code.placing import place
 from pytest_brt.errors import EditProblem
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.model_tests.make import Maker, Settled, settle
-from pytest_brt.reproduce.model_tests.reply import parses
-from pytest_brt.reproduce.model_tests.split import Single
+from pytest_brt.reproduce.model_tests.split import Single, parses
 from pytest_brt.types import Origin
 from tests.reproduce.model_tests.test_reply import PIECES
 from tests.reproduce.model_tests.test_split import CODE

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.model_tests.reply import code_in, parses
-from pytest_brt.reproduce.model_tests.split import MOST, split_tests
+from pytest_brt.reproduce.model_tests.make import code_in
+from pytest_brt.reproduce.model_tests.split import MOST, parses, split_tests
 from tests.reproduce.model_tests.test_reply import PIECES
 
 CODE = '''\
