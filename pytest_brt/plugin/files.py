@@ -130,7 +130,7 @@ def _marked(
 def _source(test: CandidateTest, issue: Issue) -> str:
     """Return the module with a line above it that says where it comes from."""
     origin = f"{test.origin.strategy} of pytest-brt"
-    return f"# Reproduces {' '.join(issue.title.split())!r}; written by {origin}.\n\n{test.source}"
+    return f"# A test for {' '.join(issue.title.split())!r}; written by {origin}.\n\n{test.source}"
 
 
 def _slug(issue: Issue) -> str:

@@ -29,7 +29,7 @@ from pytest_brt.types import (
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
 _SAY_WHAT_IS_RIGHT = (
-    "all that is asked is that the reported result goes away; add to the report what should happen "
+    "it only checks that the reported result is gone; add to the report what should happen "
     "instead, as in '`f(1)` should return `2`'"
 )
 _READ_IT = (

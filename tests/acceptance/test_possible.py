@@ -30,7 +30,7 @@ def test_it_is_listed_as_possible_and_not_written(project: pytest.Pytester) -> N
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "Possibly reproduced: *not_as_reported fails, but all that is asked*; add to*",
+            "Possibly reproduced: *not_as_reported fails, but it only checks*; add to*",
             "*1 possibly reproduced in*",
         ]
     )
@@ -54,3 +54,26 @@ def test_what_should_come_out_makes_the_difference(project: pytest.Pytester) -> 
     result.stdout.fnmatch_lines(
         ["Reproduced: *gives_expected fails because of this bug.", "written: *"]
     )
+
+
+def test_where_another_exception_may_be_wanted_only_the_reported_one_fails(
+    project: pytest.Pytester,
+) -> None:
+    package = project.path / "interval/__init__.py"
+    package.write_text("def mean(values):\n    return sum(values) / len(values)\n", "utf-8")
+    report = (
+        "# mean([]) crashes\n\n```python\nfrom interval import mean\nmean([])\n```\n\n"
+        "This raises `ZeroDivisionError: division by zero`. An empty list is invalid, but a "
+        "better error message would help.\n"
+    )
+    project.path.joinpath("issue.md").write_text(report, "utf-8")
+    result = run(project, "--brt-write=new", "--brt-write-unsure")
+    result.stdout.fnmatch_lines(["Possibly reproduced: *"])
+    (test,) = json.loads(project.path.joinpath("out.json").read_text("utf-8"))["tests"]
+    assert "may raise an error, but not ZeroDivisionError: division by zero" in test["source"]
+    (written,) = project.path.rglob("test_*.py")
+    assert project.runpytest_subprocess(written).ret == 1
+    package.write_text(
+        "def mean(values):\n    if not values:\n        raise ValueError('no values')\n", "utf-8"
+    )
+    assert project.runpytest_subprocess(written).ret == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.observe.display import Display, can_compare, displays
+from pytest_brt.observe.display import Display, can_compare, displays, printed_argument
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, one_line
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, quote, short
@@ -40,11 +40,12 @@ def gone(view: View) -> Iterator[Draft]:
             score, reasons = _gone_score(view, index, said, alike)
             lines, capsys = assertion(display, display.text, differs=True)
             shown = one_line(display.text)
+            gives = "print" if capsys or printed_argument(seen.step.source) else "return"
             yield Draft(
                 kind=OracleKind.GONE,
                 index=index,
                 body=lines,
-                sentence=f"`{short(seen.step.source)}` must no longer return {shown[:100]}."
+                sentence=f"`{short(seen.step.source)}` must no longer {gives} {shown[:100]}."
                 f"{quote(said)}",
                 score=score,
                 reasons=reasons,

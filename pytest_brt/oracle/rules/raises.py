@@ -27,6 +27,17 @@ _STANDARD = re.compile(
 )
 #: The most that is believed where no line of the project raises: the call may be the mistake.
 _OUTSIDE = 0.5
+#: Says that the input is a mistake, so that a right fix raises too: another exception.
+_WANTS_AN_ERROR = re.compile(
+    r"\b(?:is|are) (?:invalid|not (?:a )?valid)\b"
+    r"|\b(?:helpful|better|clearer|meaningful|proper|useful) (?:error|exception|message)"
+    r"|\berrors? more gracefully\b"
+    r"|\b(?:throws?|raises?) [^.]{1,40}, (?:not|rather than|instead of) [^.]{0,30}"
+    r"(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+#: The most that is believed then: that the exception goes says little of what should come.
+_INSTEAD = 0.55
 #: The reason of a test whose assertion the report wrote itself.
 OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
@@ -48,11 +59,18 @@ def no_raise(view: View) -> Iterator[Draft]:
         message = f": {raised.message}" if raised.message else ""
         shown = f"{name}{message}".split("\n")[0].rstrip(".")
         body = _statement(seen, raised)
+        lines: tuple[str, ...] = (body,)
+        wanted = f"`{short(body)}` must not raise {shown[:160]}.{quote(said)}"
+        if OWN not in reasons and view.says(_WANTS_AN_ERROR):
+            lines = _another_may_come(body, raised)
+            wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}.{quote(said)}"
+            score = min(score, _INSTEAD)
+            reasons = (*reasons, "the report may want another exception in its place")
         yield Draft(
             kind=OracleKind.NO_RAISE,
             index=index,
-            body=(body,),
-            sentence=f"`{short(body)}` must not raise {shown[:160]}.{quote(said)}",
+            body=lines,
+            sentence=wanted,
             score=score,
             reasons=reasons,
             expects=raised,
@@ -144,6 +162,20 @@ def _is_sound(view: View, seen: Seen, about: list[Claim]) -> bool:
         and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
         for other in view.seen
         if other is not seen
+    )
+
+
+def _another_may_come(source: str, raised: Raised) -> tuple[str, ...]:
+    """Return the lines of a test that only this very exception fails."""
+    kind = simple(raised.type)
+    said = f" and str(error) == {literal(raised.message)}" if raised.message else ""
+    body = [f"    {line}" for line in source.split("\n")]
+    return (
+        "try:",
+        *body,
+        "except Exception as error:",
+        f"    if type(error).__name__ == {literal(kind)}{said}:",
+        "        raise",
     )
 
 

@@ -66,6 +66,10 @@ class View:
             for given in sentences(block):
                 yield from claims(given)
 
+    def says(self, words: re.Pattern[str]) -> bool:
+        """Say whether a sentence of the report matches."""
+        return any(words.search(s.text) for block in self.issue.blocks for s in sentences(block))
+
     def in_title(self, source: str) -> bool:
         """Say whether the report's title speaks of a name in `source`."""
         words = {word.lower() for word in _NAME.findall(self.issue.title)} - _COMMON

@@ -42,10 +42,8 @@ def miss_notes(
             "traceback), and what they should give"
         )
         return tuple(notes)
-    notes.append(
-        f"found {len(steps)} statement{'s' * (len(steps) != 1)} in {blocks} code "
-        f"block{'s' * (blocks != 1)} and inline"
-    )
+    places = f"in {blocks} code block{'s' * (blocks != 1)} and inline" if blocks else "in the text"
+    notes.append(f"found {len(steps)} statement{'s' * (len(steps) != 1)} {places}")
     missing = sorted({name for seen in steps for name in seen.missing})
     if missing:
         names = ", ".join(missing[:8])
