@@ -62,6 +62,6 @@ def test_a_model_that_is_cut_before_its_first_word_has_not_answered(tmp_path: Pa
 
 def test_nobody_is_asked_when_the_time_is_over(tmp_path: Path) -> None:
     model = MeteredModel(scripted(tmp_path), Meter(), time.monotonic() - 60)
-    with pytest.raises(OutOfTime, match="--brt-budget"):
+    with pytest.raises(OutOfTime, match="time for this run is used up"):
         model.complete(PROMPT)
     assert model.meter.cost.calls == 0
