@@ -82,11 +82,10 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
 
 
 def _outcome(site: Site, trial: Trial, tried: Tried | None, note: str) -> Outcome:
-    good = [(trial, "the agent")] if trial.unrefuted else []
-    good += [(variant, "a variant") for variant in (tried.good if tried else ())]
-    both = [(trial, "the agent"), *((one, "a variant") for one in (tried.trials if tried else ()))]
+    every = [(trial, "the agent"), *((one, "a variant") for one in (tried.trials if tried else ()))]
+    good = [(one, source) for one, source in every if one.unrefuted]
     # A right fix may break tests that are wrong themselves; one such is enough where none is good.
-    disputed = [] if good else [(one, source) for one, source in both if one.disputed][:1]
+    disputed = [] if good else [(one, source) for one, source in every if one.disputed][:1]
     facts: list[tuple[str, str]] = []
     for name, found in ((PATCH, good), (DISPUTED, disputed)):
         for one, source in found:
@@ -151,7 +150,9 @@ def _told_variants(site: Site, tried: Tried) -> str:
         f"{canonical_diff(trial.changes, site.root).strip()}\n→ {_first_failure(trial)}"
         for trial in tried.trials[:_FAILED]
     ]
-    return "\n".join([f"{count} different variants of it were tried, and none passes.", *shown])
+    if not shown:
+        return "No variant of it could be tried."
+    return "\n".join([f"{count} different variants of it were tried, and none works.", *shown])
 
 
 def _first_failure(trial: Trial) -> str:
