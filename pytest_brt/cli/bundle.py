@@ -76,11 +76,6 @@ def register(commands: Any) -> None:
         description="Fills OUT with wheels, the catalogue of models and notes on how to install "
         "them. The one command that needs a package registry.",
     )
-    add_arguments(parser)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``bundle``."""
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     parser.add_argument("out", metavar="OUT", type=Path, help="a folder that is new or empty")
     parser.add_argument("--python", metavar="X.Y", default=here, help=f"target ({here})")

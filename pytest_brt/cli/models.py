@@ -27,11 +27,6 @@ def register(commands: Any) -> None:
         help="list, add, check and measure local models",
         description="Local models: GGUF files in the model folder (PYTEST_BRT_MODELS).",
     )
-    add_arguments(parser)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the sub-commands of ``models``; without one, the models are listed."""
     parser.add_argument("--folder", metavar="DIR", default="", help="the model folder")
     parser.set_defaults(command=run, action=_list)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")

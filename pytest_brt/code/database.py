@@ -25,7 +25,7 @@ from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.source import decode
 from pytest_brt.code.tree import FileStamp, scan_tree
-from pytest_brt.code.words import Splitter
+from pytest_brt.code.words import IDENTIFIER, Splitter
 from pytest_brt.errors import StoreProblem
 
 #: Where a term may stand: in the name, in the names around it and the path, in docstrings and
@@ -37,10 +37,9 @@ _LEXEME = re.compile(
     r'((?:[rbuRBU]{0,2})(?:"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'))'
     r'|([rbufRBUF]{0,2}(?:"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'))'
     r"|(#[^\n]*)"
-    r"|([^\W\d]\w*)",
+    rf"|({IDENTIFIER.pattern})",
     re.S,
 )
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +62,7 @@ def read_passages(
 ) -> Iterator[LocalPassage]:
     """Yield the passages of the file `path`, whose text and definitions are given."""
     lines = text.split("\n")
-    around = _WORD.findall(path.removesuffix(".py"))
+    around = IDENTIFIER.findall(path.removesuffix(".py"))
     for number, own in _lines_of(lines, definitions).items():
         qualname = definitions[number].qualname if number >= 0 else ""
         outer, _, name = qualname.rpartition(".")
@@ -72,7 +71,7 @@ def read_passages(
             definition=number,
             terms={
                 "name": splitter.terms([name] if name else []),
-                "scope": splitter.terms([*around, *_WORD.findall(outer)]),
+                "scope": splitter.terms([*around, *IDENTIFIER.findall(outer)]),
                 **{field: splitter.terms(names) for field, names in found.items()},
             },
         )
@@ -112,9 +111,9 @@ def _words_in(text: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {"doc": set(), "string": set(), "body": set()}
     for match in _LEXEME.finditer(text):
         if match.lastindex in (_DOC, _COMMENT):
-            found["doc"].update(_WORD.findall(match.group()))
+            found["doc"].update(IDENTIFIER.findall(match.group()))
         elif match.lastindex == _STRING:
-            found["string"].update(_WORD.findall(match.group()))
+            found["string"].update(IDENTIFIER.findall(match.group()))
         elif not keyword.iskeyword(match.group()):
             found["body"].add(match.group())
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,7 @@ from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_test_path
 from pytest_brt.code.relevance import files_about
-from pytest_brt.code.words import split_identifier, stem, terms_of
+from pytest_brt.code.words import IDENTIFIER, split_identifier, stem, terms_of
 from pytest_brt.syntax import called_name, parse
 
 #: Parts of identifiers that are shorter are everywhere.
@@ -37,7 +36,6 @@ _PARTS, _IN_TEST = 0.5, 0.5
 _LEAST = 0.3
 #: Who says one of them looks for tests.
 _TESTS = frozenset({"test", "tests"})
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +102,7 @@ def sought(text: str) -> tuple[Sought, ...]:
     [('parsedate', 'parse', 'date'), ('the',), ('utils',), ('to_text', 'text')]
     """
     found: dict[str, Sought] = {}
-    for name in _IDENTIFIER.findall(text):
+    for name in IDENTIFIER.findall(text):
         every = split_identifier(name)
         parts = tuple(dict.fromkeys(p for p in every if len(p) >= _SHORTEST and p != name.lower()))
         if len(name) >= _SHORTEST or parts:

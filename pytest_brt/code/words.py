@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+#: An identifier, or a word.
+IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 #: Letters that must be left of a word without its ending.
 _STEM = 4
@@ -63,4 +64,4 @@ class Splitter:
 
 def terms_of(*texts: str) -> frozenset[str]:
     """Return the terms of all identifiers and words in `texts`."""
-    return Splitter().terms({name for text in texts for name in _IDENTIFIER.findall(text)})
+    return Splitter().terms({name for text in texts for name in IDENTIFIER.findall(text)})

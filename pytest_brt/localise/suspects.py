@@ -18,7 +18,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.relevance import Relevance, is_test, relevance
 from pytest_brt.code.traces import place_frames, read_tracebacks
-from pytest_brt.code.words import terms_of
+from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.localise.query import query_of
 from pytest_brt.types import Frame, Issue
 
@@ -29,7 +29,6 @@ _WORDS, _OF_FILE, _TRACEBACK, _NAMED_FILE = 1.0, 0.5, 2.0, 0.3
 _RAN = 0.5
 #: What scores less than this share of the best is not worth a look.
 _LEAST = 0.25
-_WORD = re.compile(r"[^\W\d]\w*")
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
 #: How the reason begins of the place that a traceback ends in.
@@ -113,7 +112,7 @@ def find_suspects(
 def _spelled(text: str) -> dict[str, str]:
     """Return each term of a report as the report has it."""
     found: dict[str, str] = {}
-    for word in dict.fromkeys(_WORD.findall(text)):
+    for word in dict.fromkeys(IDENTIFIER.findall(text)):
         for term in terms_of(word):
             found.setdefault(term, word)
     return found

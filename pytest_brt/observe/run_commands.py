@@ -13,7 +13,7 @@ from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.execute.subject import Subject
 from pytest_brt.observe.complete import completed
 from pytest_brt.observe.project import main_packages
-from pytest_brt.reading.reported_files import Command, File, World, read_world
+from pytest_brt.reading.reported_files import Command, File, ReportedFiles, read_reported_files
 from pytest_brt.reading.steps import Role
 from pytest_brt.types import FileChange, Issue
 
@@ -48,24 +48,24 @@ class Played:
 class Stage:
     """What a report says of files and commands, and what the commands did."""
 
-    world: World
+    reported: ReportedFiles
     played: tuple[Played, ...]
 
 
 def play(issue: Issue, engine: Engine) -> Stage:
     """Run the commands of the project that the report shows, or that its files are for."""
     known = entries(engine.subject)
-    world = read_world(issue, frozenset(known))
-    if not known or not (world.commands or world.files):
-        return Stage(world=world, played=())
-    safe = (_whole(file) for file in world.files if _is_safe(file.path))
-    paths = [file.path for file in world.files]
+    reported = read_reported_files(issue, frozenset(known))
+    if not known or not (reported.commands or reported.files):
+        return Stage(reported=reported, played=())
+    safe = (_whole(file) for file in reported.files if _is_safe(file.path))
+    paths = [file.path for file in reported.files]
     files = tuple(completed(file, issue.text, paths, engine.subject) for file in safe)
-    commands = [c for c in world.commands if c.role is not Role.CONTRAST]
+    commands = [c for c in reported.commands if c.role is not Role.CONTRAST]
     given = bool(commands)
     if not commands and files:
         shown = {file.path for file in files}
-        if not (world.quotes or world.named):
+        if not (reported.quotes or reported.named):
             files = ()  # snippets alone: nothing that a command would be about
         commands, files = _for_files(known, files, engine)
         files = tuple(
@@ -73,10 +73,10 @@ def play(issue: Issue, engine: Engine) -> Stage:
             for file in files
         )
     played = [
-        _run(known[command.name], command, files, world, engine, given=given)
+        _run(known[command.name], command, files, reported, engine, given=given)
         for command in commands[:_MOST]
     ]
-    return Stage(world=world, played=tuple(one for one in played if one is not None))
+    return Stage(reported=reported, played=tuple(one for one in played if one is not None))
 
 
 def _is_safe(path: str) -> bool:
@@ -127,12 +127,12 @@ def _run(
     entry: Entry,
     command: Command,
     files: tuple[File, ...],
-    world: World,
+    reported: ReportedFiles,
     engine: Engine,
     *,
     given: bool,
 ) -> Played | None:
-    paths = {*(quote.path for quote in world.quotes if quote.path), *(f.path for f in files)}
+    paths = {*(quote.path for quote in reported.quotes if quote.path), *(f.path for f in files)}
     statement = _statement(entry, command.arguments, tuple(sorted(paths)))
     seen = _observe(statement, files, engine)
     if seen is None:

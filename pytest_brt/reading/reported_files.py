@@ -85,7 +85,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class ReportedFiles:
     """Files, commands and outputs of a report, in document order."""
 
     files: tuple[File, ...]
@@ -98,12 +98,12 @@ class World:
     named: bool = True
 
 
-def read_world(issue: Issue, names: Collection[str]) -> World:
+def read_reported_files(issue: Issue, names: Collection[str]) -> ReportedFiles:
     """Read the files, commands (those in `names`) and outputs of a report."""
     reader = _Reader(names=names)
     for place in walk(issue.blocks):
         reader.read(place)
-    return reader.world()
+    return reader.reported()
 
 
 class _Reader:
@@ -138,10 +138,10 @@ class _Reader:
         else:
             self._content(block)
 
-    def world(self) -> World:
+    def reported(self) -> ReportedFiles:
         named = bool(self._files)
         self._name_unnamed()
-        return World(
+        return ReportedFiles(
             named=named or any(not path.endswith(".py") for path in self._files),
             files=tuple(File(path=path, content=text) for path, text in self._files.items()),
             commands=tuple(self._commands.values()),

@@ -97,7 +97,7 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
     if CRASH.search(played.output):
         return False  # the same exception may come of a call in the report's own code
     told = [Quote(text=b.text, role=Role.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE]
-    quotes = [*(quote for quote in stage.world.quotes if not quote.path), *told]
+    quotes = [*(quote for quote in stage.reported.quotes if not quote.path), *told]
     return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
 
 
@@ -105,7 +105,7 @@ def _of_files(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """A new file must not look as reported."""
     before = {file.path for file in played.files}
     for path, content in played.written:
-        for quote in stage.world.quotes:
+        for quote in stage.reported.quotes:
             if path in before or quote.path != path or quote.role is Role.EXPECTED:
                 continue
             lines = {squeezed(line) for line in quote.text.split("\n") if line.strip()}
@@ -157,7 +157,7 @@ def _crash_name(played: Played) -> str:
 
 def _status(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """A command that should succeed must end with 0."""
-    words = [text for text in stage.world.expected if _asks_for_success(text)]
+    words = [text for text in stage.reported.expected if _asks_for_success(text)]
     if played.status != 0 and words:
         yield CommandClaim(
             OracleKind.EXIT_STATUS,
@@ -179,13 +179,13 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
     """
     wanted = {
         squeezed(line)
-        for quote in stage.world.quotes
+        for quote in stage.reported.quotes
         if quote.role in (Role.EXPECTED, Role.CONTRAST)
         for line in quote.text.split("\n")
     }
     title = set(_WORD.findall(issue.title.lower())) - _PLAIN
     found: dict[str, float] = {}
-    for quote in stage.world.quotes:
+    for quote in stage.reported.quotes:
         if quote.role in (Role.EXPECTED, Role.CONTRAST) or quote.path:
             continue
         for fragment in _common(quote, played):
@@ -242,7 +242,7 @@ def _is_shown(quote: Quote, played: Played) -> bool:
 
 def _complained(stage: Stage, played: Played) -> Iterator[CommandClaim]:
     """A line of the output that the complaint speaks of must change."""
-    words = {w for text in stage.world.observed for w in _WORD.findall(text.lower())} - _PLAIN
+    words = {w for text in stage.reported.observed for w in _WORD.findall(text.lower())} - _PLAIN
     best: tuple[int, str] = (0, "")
     for line in played.output.split("\n"):
         text = re.sub(r"\s+in \d+\.\d+.*$|^[=\s-]+|[=\s-]+$", "", line).strip()

@@ -49,7 +49,7 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
     if crash is None:
         return Crash.NONE
     raised = raised_by(played)
-    shown = [raised_in(quote.text) for quote in stage.world.quotes if crash[0] in quote.text]
+    shown = [raised_in(quote.text) for quote in stage.reported.quotes if crash[0] in quote.text]
     if shown and (raised is None or any(_says_the_same(one, raised) for one in shown)):
         return Crash.SHOWN
     named = named_exceptions(issue)
@@ -57,7 +57,7 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
         return Crash.NAMED
     if shown or named:
         return Crash.OTHER
-    others = any(quote.role is not Role.EXPECTED for quote in stage.world.quotes)
+    others = any(quote.role is not Role.EXPECTED for quote in stage.reported.quotes)
     text = plain(issue.text)
     said = _SAYS.search(text) or (not others and _FAILS.search(text))
     return Crash.SAID if said else Crash.OTHER

@@ -13,12 +13,12 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.observe.complete import completed
 from pytest_brt.observe.run_commands import entries
-from pytest_brt.reading.reported_files import File, World, read_world
+from pytest_brt.reading.reported_files import File, ReportedFiles, read_reported_files
 from tests.reproduce.replay.project import make_project
 
 
-def world(report: str) -> World:
-    return read_world(read_issue(report, "x.md"), {"tool", "pkg"})
+def world(report: str) -> ReportedFiles:
+    return read_reported_files(read_issue(report, "x.md"), {"tool", "pkg"})
 
 
 def test_files_named_in_their_first_line_or_in_prose() -> None:
@@ -139,5 +139,5 @@ def test_any_text_is_read(text: str) -> None:
         issue = read_issue(text, "x.md")
     except IssueProblem:
         return
-    for file in read_world(issue, {"tool"}).files:
+    for file in read_reported_files(issue, {"tool"}).files:
         assert file.path
