@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts
-from pytest_brt.code.layout import is_test_path
+from pytest_brt.code.layout import FileStamp, is_test_path, scan_tree
 from pytest_brt.code.source import decode
-from pytest_brt.code.tree import FileStamp, scan_tree
 from pytest_brt.code.words import IDENTIFIER, Splitter
 from pytest_brt.errors import StoreProblem
 

@@ -19,9 +19,15 @@ from pytest_brt.code.entries import Bindings, Definition, Exports, ExportTable, 
 from pytest_brt.code.facts import DefinitionKind
 from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
-from pytest_brt.code.layout import Layout, TreePaths, find_layout, is_beside, is_test_path
+from pytest_brt.code.layout import (
+    Layout,
+    TreePaths,
+    find_layout,
+    is_beside,
+    is_test_path,
+    leads_out,
+)
 from pytest_brt.code.source import decode
-from pytest_brt.code.tree import leads_out
 from pytest_brt.code.words import stem
 from pytest_brt.errors import StoreProblem
 

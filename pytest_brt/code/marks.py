@@ -9,7 +9,7 @@ from dataclasses import replace
 import libcst as cst
 from libcst import matchers
 
-from pytest_brt.code.header import add_needed_imports
+from pytest_brt.code.rewrite import add_needed_imports
 from pytest_brt.code.source import SourceText, parse_source, read_module, read_source
 from pytest_brt.errors import EditProblem
 

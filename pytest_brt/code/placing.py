@@ -14,9 +14,18 @@ import libcst as cst
 from libcst import matchers
 
 from pytest_brt.code.entries import import_statement
-from pytest_brt.code.header import BLANK, NeededImport, Statement, add_needed_imports
-from pytest_brt.code.methods import add_self, camel_case, indented, prepend, to_unittest
 from pytest_brt.code.pieces import Piece, Pieces, statements_of, take_apart
+from pytest_brt.code.rewrite import (
+    BLANK,
+    NeededImport,
+    Statement,
+    add_needed_imports,
+    add_self,
+    camel_case,
+    indented,
+    prepend,
+    to_unittest,
+)
 from pytest_brt.code.scope import bound_names
 from pytest_brt.code.source import (
     Edit,

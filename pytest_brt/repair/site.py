@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.index import Index
-from pytest_brt.code.tree import leads_out
+from pytest_brt.code.layout import leads_out
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.dialogue.paths import Paths, clean
 from pytest_brt.dialogue.prompts import Prompts

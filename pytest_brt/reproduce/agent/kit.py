@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_ignored_folder
-from pytest_brt.code.tree import SIGNS, leads_out
+from pytest_brt.code.layout import SIGNS, is_ignored_folder, leads_out
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.model.base import Model, Sampling
