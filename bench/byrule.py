@@ -256,7 +256,7 @@ def remarked(bug: Bug, pool: Pool) -> Counter[tuple[bool, bool]]:
             changes = apply_patch(Patch(id=name, name=name, text=text), root).changes
         except PatchProblem:
             continue
-        counts[right, bool(singled_out(changes, root, pool.candidates()))] += 1
+        counts[right, bool(singled_out(changes, root, pool.attempt.tests))] += 1
     return counts
 
 

@@ -28,7 +28,7 @@ def singled_out(
     Args:
         changes: what the patch makes of the tree at `root`.
         root: the unpatched tree.
-        tests: the candidates.
+        tests: the candidates, and others that were made from the report.
     """
     found: dict[str, None] = {}
     reported = _Reported(tests)
@@ -45,7 +45,7 @@ def singled_out(
 
 
 class _Reported:
-    """The values of candidate tests, and their texts: what they quote and fail with, too."""
+    """The values of tests, and their texts: what they quote and fail with, too."""
 
     def __init__(self, tests: Sequence[JudgedTest]) -> None:
         self._values: set[str] = set()

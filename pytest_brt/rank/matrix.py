@@ -72,7 +72,9 @@ def run_patch(
     normal = patch_key(applied.changes, lambda path: _bytes(root / path))
     named = named_testers(applied.changes, root)
     odd = [f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)"] if named else []
-    special = singled_out(applied.changes, root, [t for t in tests if t.judgement.candidate])
+    # A test that is no candidate holds what the report shows, too, unless a model wrote it.
+    reported = [t for t in tests if t.judgement.candidate or not t.test.origin.model]
+    special = singled_out(applied.changes, root, reported)
     odd += [f"{SPECIAL}: {special[0]}"] if special else []
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     return PatchResult(
