@@ -168,7 +168,7 @@ def run(copy: Path, *command: str) -> str:
 
 
 def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
-    put(copy / "types/oracle.py", "    # fmt: on\n", ROW)
+    put(copy / "types/candidate.py", "    # fmt: on\n", ROW)
     rules = copy / "oracle/rules"
     (rules / "result_type.py").write_text(RULE, "utf-8")
     put(rules / "apply.py", "RULES = (\n", "from .result_type import result_type\n")

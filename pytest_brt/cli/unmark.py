@@ -47,7 +47,7 @@ def _unmark(arguments: argparse.Namespace) -> int:
 
 
 def _unmark_file(test: str, root: Path, engine: Engine) -> int:
-    from pytest_brt.code.marks import marked_tests, unmark
+    from pytest_brt.code.rewrite import marked_tests, unmark
     from pytest_brt.execute.row import Row, TestTarget
     from pytest_brt.store import write_bytes
     from pytest_brt.types import Verdict

@@ -120,7 +120,7 @@ def _marked(
     path: str, data: bytes, nodes: tuple[str, ...], issue: Issue, options: Options
 ) -> bytes:
     if options.mark == "xfail":
-        from pytest_brt.code.marks import mark_xfail  # libcst takes half a second
+        from pytest_brt.code.rewrite import mark_xfail  # libcst takes half a second
 
         for node in nodes:
             data = mark_xfail(path, data, node, f"{issue.title} ({issue.source})")

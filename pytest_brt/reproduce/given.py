@@ -73,7 +73,7 @@ def _without_marks(path: str, source: str) -> str:
     """Return the text without the strict xfail marks of its tests; as it is where it is broken."""
     if "xfail" not in source:
         return source
-    from pytest_brt.code.marks import marked_tests, unmark  # libcst takes half a second
+    from pytest_brt.code.rewrite import marked_tests, unmark  # libcst takes half a second
 
     data = source.encode()
     try:

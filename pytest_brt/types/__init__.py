@@ -14,13 +14,13 @@ from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
 from pytest_brt.types.candidate import Judgement as Judgement
+from pytest_brt.types.candidate import Oracle as Oracle
+from pytest_brt.types.candidate import OracleKind as OracleKind
 from pytest_brt.types.candidate import Origin as Origin
 from pytest_brt.types.candidate import Review as Review
 from pytest_brt.types.issue import Block as Block
 from pytest_brt.types.issue import BlockKind as BlockKind
 from pytest_brt.types.issue import Issue as Issue
-from pytest_brt.types.oracle import Oracle as Oracle
-from pytest_brt.types.oracle import OracleKind as OracleKind
 from pytest_brt.types.outcome import Frame as Frame
 from pytest_brt.types.outcome import Raised as Raised
 from pytest_brt.types.outcome import TestRun as TestRun
