@@ -112,7 +112,8 @@ def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
         # That is what it pins before it turns it round.
         if (item.test.origin.strategy, item.judgement.verdict) != ("invert", Verdict.PASS)
     )
-    if set(verdicts) == {Verdict.PASS}:
+    of_model = any(item.test.origin.model for attempt in attempts for item in attempt.tests)
+    if set(verdicts) == {Verdict.PASS} and not of_model:
         return _what_they_do(verdicts), "check that this is the version the report is about"
     trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
     advice = advice or trouble or _next_try(attempts)

@@ -42,9 +42,8 @@ def no_bug_test(number: int, verdict: Verdict) -> JudgedTest:
     return replace(test, judgement=replace(test.judgement, verdict=verdict, candidate=False))
 
 
-def pinned() -> JudgedTest:
-    test = no_bug_test(0, Verdict.PASS)
-    return replace(test, test=replace(test.test, origin=Origin(strategy="invert")))
+def by_model(test: JudgedTest, strategy: str = "libro") -> JudgedTest:
+    return replace(test, test=replace(test.test, origin=Origin(strategy=strategy, model="m")))
 
 
 def called(name: str, confidence: float) -> JudgedTest:
@@ -104,6 +103,11 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
             "more time (--brt-budget), or try --brt-strategy auto.",
         ),
         (
+            attempt(by_model(no_bug_test(0, Verdict.PASS)), endings=(Ending.FINISH,)),
+            "Not reproduced: the only test made from it passes on this tree; try --brt-strategy "
+            "auto.",
+        ),
+        (
             attempt(notes=("2 samples: no test that parses",), endings=(Ending.TOKENS,)),
             "Not reproduced: 2 samples: no test that parses; try --brt-strategy auto.",
         ),
@@ -121,7 +125,7 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         ),
         (
             attempt(
-                pinned(),
+                by_model(no_bug_test(0, Verdict.PASS), "invert"),
                 strategy="auto",
                 notes=(
                     "invert: no plan of 3 came to a test that fails as reported",

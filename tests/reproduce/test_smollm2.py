@@ -51,9 +51,13 @@ def weights() -> Path:
     return real.model("smollm2")
 
 
-@pytest.mark.parametrize("strategy", ["libro", "invert", "agent", "auto"])
+#: The second is the time for it: two go on until it is over, and two are done before.
+@pytest.mark.parametrize(
+    ("strategy", "budget"),
+    [("libro", "60s"), ("invert", "15s"), ("agent", "60s"), ("auto", "15s")],
+)
 def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
-    weights: Path, pytester: pytest.Pytester, strategy: str
+    weights: Path, pytester: pytest.Pytester, strategy: str, budget: str
 ) -> None:
     files = {"interval.py": SOURCE, "test_a.py": TESTS, "issue.md": REPORT}
     for name, text in files.items():
@@ -64,7 +68,7 @@ def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
         f"--brt-strategy={strategy}",
         "--brt-samples=1",
         "--brt-steps=3",
-        "--brt-budget=30s",
+        f"--brt-budget={budget}",
         "--brt-json=out.json",
         timeout=150,
     )
