@@ -30,7 +30,8 @@ _OUTSIDE = 0.5
 #: Says that the input is a mistake, so that a right fix raises too: another exception.
 _WANTS_AN_ERROR = re.compile(
     r"\b(?:is|are) (?:invalid|not (?:a )?valid)\b"
-    r"|\b(?:helpful|better|clearer|meaningful|proper|useful) (?:error|exception|message)"
+    r"|\b(?:helpful|better|clearer|meaningful|proper|useful|incorrect|misleading|confusing) "
+    r"(?:error|exception|message)"
     r"|\berrors? more gracefully\b"
     r"|\b(?:throws?|raises?) [^.]{1,40}, (?:not|rather than|instead of) [^.]{0,30}"
     r"(?:Error|Exception)\b",
