@@ -72,7 +72,8 @@ def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
         "--brt-json=out.json",
         timeout=150,
     )
-    assert result.ret in {0, 1}
+    # On a busy machine the time may be over before the first answer, which is exit code 6.
+    assert result.ret in {0, 1, 6}
     told = json.loads((pytester.path / "out.json").read_text("utf-8"))
     for test in told["tests"]:
         assert not test["candidate"] or calls_the_project(pytester, test["source"]), test
