@@ -26,6 +26,12 @@ _VERB = re.compile(
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
     re.IGNORECASE,
 )
+#: "I would expect `5`": the value right after it, without "to be".
+_EXPECTS = re.compile(
+    r"(?<!as )\b(?P<not>(?:not|n't) )?(?:expect(?:ed|ing)?|want(?:ed)?)\s+"
+    r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
+    re.IGNORECASE,
+)
 _RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
 #: Words that name one of several results; of which, only the report's layout could tell.
 _ONE_OF = re.compile(r"\bthe (?:first|former|second|third|fourth|last|latter)\b", re.IGNORECASE)
@@ -52,11 +58,31 @@ def verb_claims(
         masked: its text, with the code hidden.
         known: variables that it may speak of by name.
     """
-    return [
+    found = [
         claim
         for match in _VERB.finditer(masked)
         for claim in _claims_of(sentence, codes, masked, match, known)
     ]
+    return found + [
+        claim for match in _EXPECTS.finditer(masked) for claim in _expected(sentence, codes, match)
+    ]
+
+
+def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> list[Claim]:
+    """Return what "expect" with a value says; only of values that stand for themselves."""
+    text, end = object_at(sentence.text, codes, match.end())
+    if not text or not is_literal(text):
+        return []
+    role = Role.OBSERVED if match["not"] else Role.EXPECTED
+    calls = [code for code in codes if is_runnable(code.text)]
+    before = [code.text for code in calls if code.end <= match.start() + 1]
+    after = [code.text for code in calls] if len(calls) == 1 else []
+    subject = next(iter([*reversed(before), *after]), "")
+    found = of_one(value_claim(subject, text, role, sentence), sentence.text, codes, end)
+    other = _instead(sentence.text, codes, end)
+    if other and not EXCEPTION.match(other):
+        found.append(value_claim(subject, other, _opposite(role), sentence))
+    return found
 
 
 def of_one(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]:

@@ -434,6 +434,7 @@ PRINTED = "double is off\n\n```python\nfrom pkg import double\nprint(double(2))\
     [
         PRINTED + "Expected: 4\n",
         PRINTED + "It should return `4`.\n",
+        PRINTED + "Prints `5`, but I would expect `4`.\n",
         PRINTED + "**Actual behaviour**: 5\n**Expected behaviour**: 4\n",
         PRINTED + "- **Actual:** 5\n- **Expected:** `4`\n",
         PRINTED + "Expected: 4\nActual: 5\n",
