@@ -39,11 +39,18 @@ class Meter:
         self._above = above
         #: Why a model could not be asked, "" while all could.
         self.problem = ""
+        self._is_heard = False
 
     @property
     def unheard(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
-        return "" if self.cost.tokens else self.problem
+        return "" if self._is_heard else self.problem
+
+    def hear(self) -> None:
+        """Note that a model gave an answer, or the start of one."""
+        self._is_heard = True
+        if self._above is not None:
+            self._above.hear()
 
     def fail(self, problem: str) -> None:
         """Note that a model could not be asked."""
@@ -112,7 +119,9 @@ class MeteredModel:
             prompt = replace(prompt, seconds=max(0.1, seconds))
         with self._watched():
             completions = self.model.complete(prompt)
-        if prompt.seconds and not any(done.tokens for done in completions):
+        if any(done.text or done.tokens for done in completions):  # not every model counts them
+            self.meter.hear()
+        elif prompt.seconds:
             self.meter.fail(f"{self.model.name}: no answer within {prompt.seconds:.1f} s")
         self.meter.add(replace(cost_of(completions), seconds=time.monotonic() - begin))
         return completions
