@@ -27,10 +27,9 @@ _STANDARD = re.compile(
 )
 #: The most that is believed where no line of the project raises: the call may be the mistake.
 _OUTSIDE = 0.5
-#: Says that the input is a mistake, so that a right fix raises too: another exception.
+#: Asks for another exception or message: a right fix raises too.
 _WANTS_AN_ERROR = re.compile(
-    r"\b(?:is|are) (?:invalid|not (?:a )?valid)\b"
-    r"|\b(?:helpful|better|clearer|meaningful|proper|useful|incorrect|misleading|confusing) "
+    r"\b(?:helpful|better|clearer|meaningful|proper|useful|incorrect|misleading|confusing) "
     r"(?:error|exception|message)"
     r"|\berrors? more gracefully\b"
     r"|\b(?:throws?|raises?) [^.]{1,40}, (?:not|rather than|instead of) [^.]{0,30}"
