@@ -62,7 +62,7 @@ def test_where_another_exception_may_be_wanted_only_the_reported_one_fails(
     package = project.path / "interval/__init__.py"
     package.write_text("def mean(values):\n    return sum(values) / len(values)\n", "utf-8")
     report = (
-        "# mean([]) crashes\n\n```python\nfrom interval import mean\nmean([])\n```\n\n"
+        "# mean([]) crashes\n\n```python\nfrom interval import mean\nmean(\n    []\n)\n```\n\n"
         "This raises `ZeroDivisionError: division by zero`. An empty list is invalid, but a "
         "better error message would help.\n"
     )

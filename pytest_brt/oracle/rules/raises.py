@@ -13,7 +13,7 @@ from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.view import View, called, is_said_to_work, messages_agree, quote, short
-from pytest_brt.oracle.write import Draft, script
+from pytest_brt.oracle.write import Draft, indented, script
 from pytest_brt.reading.steps import Claim, ClaimKind, Role
 from pytest_brt.types import OracleKind, Raised
 
@@ -166,15 +166,13 @@ def _is_sound(view: View, seen: Seen, about: list[Claim]) -> bool:
 
 
 def _another_may_come(source: str, raised: Raised) -> tuple[str, ...]:
-    """Return the lines of a test that only this very exception fails."""
+    """Return the body of a test that only this very exception fails."""
     kind = simple(raised.type)
     said = f" and str(error) == {literal(raised.message)}" if raised.message else ""
-    body = [f"    {line}" for line in source.split("\n")]
     return (
-        "try:",
-        *body,
-        "except Exception as error:",
-        f"    if type(error).__name__ == {literal(kind)}{said}:",
+        f"try:\n{indented(source)}\n"
+        "except Exception as error:\n"
+        f"    if type(error).__name__ == {literal(kind)}{said}:\n"
         "        raise",
     )
 
