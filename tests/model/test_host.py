@@ -255,14 +255,26 @@ def answering(host: Host) -> Asked:
         time.sleep(0.001)
 
 
-def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
-    """Half of the answers end at once, half would take seconds."""
-    grammar = Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}')
-    asked = prompt(samples=8, max_tokens=2000, grammar=grammar, seconds=60.0)
-    host = model.host
+#: Half of the answers end at once, half would take seconds.
+LONG = prompt(
+    samples=8,
+    max_tokens=2000,
+    grammar=Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}'),
+    seconds=60.0,
+)
+
+
+def asked_beside(model: LocalModel) -> tuple[list[tuple[Completion, ...]], threading.Thread]:
+    """Return where the answers will be, and who waits for them."""
     done: list[tuple[Completion, ...]] = []
-    asking = threading.Thread(target=lambda: done.append(model.complete(asked)))
+    asking = threading.Thread(target=lambda: done.append(model.complete(LONG)))
     asking.start()
+    return done, asking
+
+
+def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
+    host = model.host
+    done, asking = asked_beside(model)
     asked_first = answering(host)
     kill(host.pid)
     asking.join()
@@ -271,17 +283,13 @@ def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
     for number, answer in saved.items():
         assert replace(done[0][number], notes=()) == answer
     assert [answer.seed for answer in done[0]] == list(range(8))
-    assert [answer.text for answer in done[0]] == [a.text for a in model.complete(asked)]
+    assert [answer.text for answer in done[0]] == [a.text for a in model.complete(LONG)]
     assert all("asked again" in answer.notes[0] for answer in done[0])
 
 
 def test_what_was_answered_before_a_worker_died_twice_is_kept(model: LocalModel) -> None:
-    grammar = Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}')
-    asked = prompt(samples=8, max_tokens=2000, grammar=grammar, seconds=60.0)
     host = model.host
-    done: list[tuple[Completion, ...]] = []
-    asking = threading.Thread(target=lambda: done.append(model.complete(asked)))
-    asking.start()
+    done, asking = asked_beside(model)
     first = answering(host)
     pid = host.pid
     kill(pid)
