@@ -57,7 +57,7 @@ def table(specs: Sequence[Spec]) -> str:
     for spec in specs:
         if spec.hidden:
             continue
-        flags = ", ".join(f"`{flag}`" for flag in (spec.flag, *spec.aliases))
+        flags = ", ".join(f"`{flag}`" for flag in spec.flags)
         if spec.metavar:
             flags += f" `{spec.metavar}`"
         setting = f"`{spec.dest}`" if spec.ini else ""

@@ -20,7 +20,7 @@ from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.mode_items import PROGRESS, Progress
-from pytest_brt.plugin.options import Options
+from pytest_brt.plugin.option_table import Options
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
@@ -104,7 +104,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         last = None if options.tests or options.issues else _last_run(cache)
         given = _given(config, options, engine, last)
         root = Path(engine.subject.root)
-        buggy = buggy_places(options.buggy, root)
+        buggy = buggy_places(options.buggy_file, root)
         host = given_test_file(options.test_file, root)
         repairs = _repairs(config, options, cases, buggy)
     except UsageProblem:
@@ -176,7 +176,7 @@ def _repairs(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    for name in options.repair_strategies if options.repair else ():
+    for name in options.repair_strategy if options.repair else ():
         strategy = named("--brt-repair-strategy", name, BUILT_IN)
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
@@ -326,7 +326,7 @@ def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[s
     Without a model, `auto` is replay: all that there is then.
     """
     chosen: dict[str, Strategy] = {}
-    for name in options.strategies:
+    for name in options.strategy:
         strategy = named("--brt-strategy", name, known)
         if options.model == "none" and strategy.asks:
             if name != "auto":

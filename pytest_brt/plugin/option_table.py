@@ -1,25 +1,17 @@
-"""The table of all options: what the help and the reference page say of them.
+"""The options: what each is, how it is spelt, and what the help and the reference page say of it.
 
 Imported by every pytest start, so it imports nothing heavy.
 """
+# ruff: noqa: RUF009 - each call makes the field of an option
 
 from __future__ import annotations
 
-from pytest_brt.plugin.option_values import (
-    ENDINGS,
-    Spec,
-    Write,
-    at_least,
-    ending,
-    guard,
-    names,
-    one_of,
-    pair,
-    path,
-    seconds,
-    share,
-    some_of,
-)
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+
+from pytest_brt.plugin import option_values as read
+from pytest_brt.plugin.option_values import Spec, Write, option
 
 #: What each group of the help is about.
 GROUPS = {
@@ -31,520 +23,377 @@ GROUPS = {
     "repair": "writing patches with a model",
     "study": "studies of many bugs",
 }
+_ISSUE, _RANK, _MODEL, _SANDBOX, _REPORT, _REPAIR, _STUDY = (partial(option, g) for g in GROUPS)
 
 #: The groups that are commands of their own, and the option that each stands for.
 COMMANDS = {"repair": "--brt-repair", "study": "--brt-evaluate"}
 
-#: In the order in which the help shows them.
-SPECS = (
-    Spec(
-        flag="--brt-issue",
-        group="issue",
-        metavar="FILE",
-        repeat=True,
-        ini=False,
-        help="write failing tests for the bug report FILE; also '-' (stdin), OWNER/REPO#12 or the "
+#: Reports of one kind each, from before there was --brt-report.
+_OLDER = ("json", "html", "sarif")
+#: What shuts a project in, what else is started, and where results go is for the user to say: a
+#: checkout of somebody else's has settings too. These have no ini twin.
+_USERS_ALONE = (
+    *("issue", "rank_fixes", "repair", "localise", "gate", "evaluate", "tests", "buggy_file"),
+    *("test_file", "model", "edit_model", "engine", "sandbox", "net", "executor", "predictions"),
+    *("out", "results", "record", "report", *_OLDER),
+)
+#: Why a study does not use some.
+_OUTSIDE_STUDIES = {
+    "each bug of the data set has its own": ("tests", "buggy_file", "test_file"),
+    "give interpreters and variables in --brt-environments FILE": ("python", "env"),
+    "a study writes nothing into a project": ("write", "write_unsure", "mark"),
+    "a study keeps its patches below --brt-results DIR": ("out",),
+    "a study keeps all it finds below --brt-results DIR": ("record", "report", *_OLDER),
+    "a study records no evidence to sign": ("key",),
+    "a study shows EPR and the weighted score side by side": ("ranker",),
+    "a study shows the best 1 to 5": ("top",),
+    "a study shows thresholds from 0 to 1": ("threshold",),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of one run, checked and typed, in the order in which the help shows them."""
+
+    issue: tuple[str, ...] = _ISSUE(
+        "FILE",
+        "write failing tests for the bug report FILE; also '-' (stdin), OWNER/REPO#12 or the "
         "address of an issue on GitHub, read with an installed gh; repeatable",
-    ),
-    Spec(
-        flag="--rank-fixes",
-        group="rank",
-        aliases=("--brt-rank",),
-        metavar="PATH",
         repeat=True,
-        ini=False,
-        help="rank patches by the bug tests that pass on them: a folder, or any number of files "
+    )
+    rank_fixes: tuple[str, ...] = _RANK(
+        "PATH",
+        "rank patches by the bug tests that pass on them: a folder, or any number of files "
         "(*.diff, *.patch, *.mbox); git:NAME takes the branches called NAME, as in 'git:fix-*'",
-    ),
-    Spec(
-        flag="--brt-repair",
-        group="repair",
-        metavar="FILE",
-        default="",
-        ini=False,
-        help="write patches for the bug report FILE, with a model; with --rank-fixes "
-        "they are ranked together with those in DIR",
-    ),
-    Spec(
-        flag="--brt-localise",
-        group="issue",
-        metavar="FILE",
-        default="",
-        ini=False,
-        help="say where the bug of the report FILE may be: by its words and tracebacks, and by "
-        "what its failing tests run",
-    ),
-    Spec(
-        flag="--brt-tests",
-        group="issue",
-        metavar="PATH",
+        flags=("--rank-fixes", "--brt-rank"),
         repeat=True,
-        ini=False,
-        help="test file to rank by, instead of tests made from a report; repeatable",
-        outside_studies="each bug of the data set has its own",
-    ),
-    Spec(
-        flag="--brt-strategy",
-        group="issue",
-        metavar="NAME[,NAME]",
-        read=names,
-        default=("auto",),
-        help="how tests are made: auto (default, the best of what is at hand), replay (no model), "
+    )
+    repair: str = _REPAIR(
+        "FILE",
+        "write patches for the bug report FILE, with a model; with --rank-fixes "
+        "they are ranked together with those in DIR",
+    )
+    localise: str = _ISSUE(
+        "FILE",
+        "say where the bug of the report FILE may be: by its words and tracebacks, and by "
+        "what its failing tests run",
+    )
+    tests: tuple[str, ...] = _ISSUE(
+        "PATH", "test file to rank by, instead of tests made from a report; repeatable", repeat=True
+    )
+    strategy: tuple[str, ...] = _ISSUE(
+        "NAME[,NAME]",
+        "how tests are made: auto (default, the best of what is at hand), replay (no model), "
         "libro, invert, agent",
-    ),
-    Spec(
-        flag="--brt-model",
-        group="model",
-        metavar="SPEC",
+        read.names,
+        default=("auto",),
+    )
+    model: str = _MODEL(
+        "SPEC",
+        "the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
+        "scripted:FILE, none, or the only GGUF file in the model folder (auto, default)",
         default="auto",
         variable="PYTEST_BRT_MODEL",
-        ini=False,
-        help="the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
-        "scripted:FILE, none, or the only GGUF file in the model folder (auto, default)",
-    ),
-    Spec(
-        flag="--brt-edit-model",
-        group="model",
-        metavar="SPEC",
-        default="",
-        ini=False,
-        help="another model for writing code, as in a GGUF with an adapter (default: the same)",
-    ),
-    Spec(
-        flag="--brt-samples",
-        group="issue",
-        metavar="N",
-        read=at_least(1, int),
-        help="samples of a prompt, or runs (default: libro 50, agent 20, auto as many as help)",
-    ),
-    Spec(
-        flag="--brt-steps",
-        group="model",
-        metavar="N",
-        read=at_least(1, int),
-        help="most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)",
-    ),
-    Spec(
-        flag="--brt-budget",
-        group="issue",
-        metavar="TIME",
-        read=seconds,
-        default=900.0,
-        help="time for asking models in this run, as in 90s or 1h; what was found until then is "
+    )
+    edit_model: str = _MODEL(
+        "SPEC", "another model for writing code, as in a GGUF with an adapter (default: the same)"
+    )
+    samples: int | None = _ISSUE(
+        "N",
+        "samples of a prompt, or runs (default: libro 50, agent 20, auto as many as help)",
+        read.at_least(1),
+    )
+    steps: int | None = _MODEL(
+        "N",
+        "most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)",
+        read.at_least(1),
+    )
+    budget: float = _ISSUE(
+        "TIME",
+        "time for asking models in this run, as in 90s or 1h; what was found until then is "
         "kept (default: 15m)",
-    ),
-    Spec(
-        flag="--brt-agree",
-        group="model",
-        metavar="N",
-        read=at_least(0, int),
-        help="a sampled bug counts when more than N tests fail alike (default: 1 in libro with 10 "
+        read.seconds,
+        default=900.0,
+    )
+    agree: int | None = _MODEL(
+        "N",
+        "a sampled bug counts when more than N tests fail alike (default: 1 in libro with 10 "
         "samples or more, else 0)",
-    ),
-    Spec(
-        flag="--brt-buggy-file",
-        group="issue",
-        metavar="PATH[:LINES]",
-        repeat=True,
-        ini=False,
-        help="file that the bug is thought to be in, for a model to read, and for a repair the "
+        read.at_least(0),
+    )
+    buggy_file: tuple[str, ...] = _ISSUE(
+        "PATH[:LINES]",
+        "file that the bug is thought to be in, for a model to read, and for a repair the "
         "lines, as in pkg/core.py:10-20 (default: what the report points at); repeatable",
-        outside_studies="each bug of the data set has its own",
-    ),
-    Spec(
-        flag="--brt-test-file",
-        group="issue",
-        metavar="PATH",
-        default="",
-        ini=False,
-        help="existing test file that tests are written for: a model is shown it, and "
+        repeat=True,
+    )
+    test_file: str = _ISSUE(
+        "PATH",
+        "existing test file that tests are written for: a model is shown it, and "
         "--brt-write into adds to it (default: the one nearest to the report)",
-        outside_studies="each bug of the data set has its own",
-    ),
-    Spec(
-        flag="--brt-repair-strategy",
-        group="repair",
-        metavar="NAME[,NAME]",
-        read=names,
+    )
+    repair_strategy: tuple[str, ...] = _REPAIR(
+        "NAME[,NAME]",
+        "how bugs are repaired: repairagent (default), passerine",
+        read.names,
         default=("repairagent",),
-        help="how bugs are repaired: repairagent (default), passerine",
-    ),
-    Spec(
-        flag="--brt-variants",
-        group="repair",
-        metavar="N",
-        read=at_least(0, int),
+    )
+    variants: int = _REPAIR(
+        "N",
+        "variants that repairagent asks for when a fix fails (default: 30)",
+        read.at_least(0),
         default=30,
-        help="variants that repairagent asks for when a fix fails (default: 30)",
-    ),
-    Spec(
-        flag="--brt-without",
-        group="repair",
-        metavar="NAME[,NAME]",
-        read=some_of("search", "states", "memory", "place"),
-        repeat=True,
-        help="switch parts of repairagent off, to see what they are worth: search, states, "
+    )
+    without: tuple[tuple[str, ...], ...] = _REPAIR(
+        "NAME[,NAME]",
+        "switch parts of repairagent off, to see what they are worth: search, states, "
         "memory, place; repeatable, and in a study each is tried beside the whole",
-    ),
-    Spec(
-        flag="--brt-out",
-        group="repair",
-        metavar="DIR",
-        read=path,
-        ini=False,
-        help="where --brt-repair puts its patches (default: brt-patches/NAME of the report)",
-        outside_studies="a study keeps its patches below --brt-results DIR",
-    ),
-    Spec(
-        flag="--brt-prompts",
-        group="model",
-        metavar="DIR",
-        read=path,
-        help="folder of prompts that replace ours of the same name",
-    ),
-    Spec(
-        flag="--brt-seed",
-        group="issue",
-        metavar="N",
-        read=at_least(0, int),
-        default=0,
-        help="seed of everything that is drawn (default: 0)",
-    ),
-    Spec(
-        flag="--brt-context",
-        group="model",
-        metavar="TOKENS",
-        read=at_least(256, int),
-        default=0,
-        help="context of the model (default: what fits the model and the memory)",
-    ),
-    Spec(
-        flag="--brt-threads",
-        group="model",
-        metavar="N",
-        read=at_least(1, int),
-        default=0,
-        help="threads of a model in a GGUF file (default: the physical cores)",
-    ),
-    Spec(
-        flag="--brt-thinking",
-        group="model",
-        metavar="TOKENS",
-        read=at_least(0, int),
-        default=512,
-        help="tokens that a thinking model may spend on a plan, a judgement or a hypothesis before "
-        "it answers; 0 for none (default: 512)",
-    ),
-    Spec(
-        flag="--brt-engine",
-        group="model",
-        metavar="NAME",
-        read=one_of("auto", "inprocess", "llama-server"),
-        default="auto",
-        ini=False,
-        help="what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private "
-        "llama-server, or what is installed and fits (auto, default)",
-    ),
-    Spec(
-        flag="--brt-gpu-layers",
-        group="model",
-        metavar="N",
-        read=at_least(-1, int),
-        default=-1,
-        help="layers of a GGUF file put on the GPU, 0 for none (default: all, or with llama-server "
-        "what fits)",
-    ),
-    Spec(
-        flag="--brt-cpu-experts",
-        group="model",
-        metavar="N",
-        read=at_least(0, int),
-        default=0,
-        help="layers whose experts stay in the computer's memory when the rest is on the GPU "
-        "(with llama-server; default: 0)",
-    ),
-    Spec(
-        flag="--brt-cache-type",
-        group="model",
-        metavar="{f16,q8_0,q4_0}",
-        read=one_of("f16", "q8_0", "q4_0"),
-        default="f16",
-        help="how the context of a GGUF file is kept: smaller types leave room for more, and want "
-        "flash attention, which is slower on a CPU (default: f16)",
-    ),
-    Spec(
-        flag="--brt-keep",
-        group="issue",
-        metavar="N",
-        read=at_least(1, int),
-        default=5,
-        help="tests to keep per issue, best first (default: 5)",
-    ),
-    Spec(
-        flag="--brt-write",
-        group="issue",
-        metavar="{no,diff,new,into}",
-        read=one_of(*Write),
-        default="diff",
-        help="show the tests as a diff (default), write a new test file, or add the best "
-        "one to an existing test file",
-        outside_studies="a study writes nothing into a project",
-    ),
-    Spec(
-        flag="--brt-write-unsure",
-        group="issue",
-        switch=True,
-        read=one_of("yes", "no"),
-        default="no",
-        help="with --brt-write new or into: write also tests that may not be about the report's "
-        "bug, which are listed as possible",
-        outside_studies="a study writes nothing into a project",
-    ),
-    Spec(
-        flag="--brt-mark",
-        group="issue",
-        metavar="xfail",
-        read=one_of("xfail"),
-        default="",
-        help="mark written tests as strictly expected to fail until the bug is fixed",
-        outside_studies="a study writes nothing into a project",
-    ),
-    Spec(
-        flag="--brt-python",
-        group="issue",
-        metavar="PATH",
-        help="interpreter of the project (default: its .venv, else that of the active environment, "
-        "else the running one)",
-        outside_studies="give interpreters and variables in --brt-environments FILE",
-    ),
-    Spec(
-        flag="--brt-env",
-        group="issue",
-        metavar="NAME=VALUE",
-        read=pair,
+        read.some_of("search", "states", "memory", "place"),
         repeat=True,
-        help="environment variable for the project's tests; repeatable",
-        outside_studies="give interpreters and variables in --brt-environments FILE",
-    ),
-    Spec(
-        flag="--brt-timeout",
-        group="sandbox",
-        metavar="SECONDS",
-        read=at_least(0.1, float),
-        default=60.0,
-        help="time limit of one test (default: 60)",
-    ),
-    Spec(
-        flag="--brt-memory",
-        group="sandbox",
-        metavar="MB",
-        read=at_least(64, int),
-        default=2048,
-        help="memory limit of one test (default: 2048)",
-    ),
-    Spec(
-        flag="--brt-repeat",
-        group="issue",
-        metavar="K",
-        read=at_least(1, int),
-        default=2,
-        help="runs on the unpatched tree that must agree (default: 2)",
-    ),
-    Spec(
-        flag="--brt-sandbox",
-        group="sandbox",
-        metavar="NAME",
-        default="auto",
-        ini=False,
-        help="isolation of tests and patches: auto (default), ns, landlock, process, none",
-    ),
-    Spec(
-        flag="--brt-net",
-        group="sandbox",
-        metavar="{none,host}",
-        read=one_of("none", "host"),
-        default="none",
-        ini=False,
-        help="network of the tests: none (default), or the host's",
-    ),
-    Spec(
-        flag="--brt-jobs",
-        group="issue",
-        metavar="N",
-        read=at_least(1, int),
+    )
+    out: Path | None = _REPAIR(
+        "DIR",
+        "where --brt-repair puts its patches (default: brt-patches/NAME of the report)",
+        read.path,
+    )
+    prompts: Path | None = _MODEL(
+        "DIR", "folder of prompts that replace ours of the same name", read.path
+    )
+    seed: int = _ISSUE(
+        "N", "seed of everything that is drawn (default: 0)", read.at_least(0), default=0
+    )
+    context: int = _MODEL(
+        "TOKENS",
+        "context of the model (default: what fits the model and the memory)",
+        read.at_least(256),
         default=0,
-        help="tests and patches run at once (default: the number of processors)",
-    ),
-    Spec(
-        flag="--brt-executor",
-        group="issue",
-        metavar="SPEC",
-        default="threads",
-        ini=False,
-        help="where rows run: threads (default), or dask:ADDRESS",
-    ),
-    Spec(
-        flag="--brt-ranker",
-        group="rank",
-        metavar="NAME",
+    )
+    threads: int = _MODEL(
+        "N",
+        "threads of a model in a GGUF file (default: the physical cores)",
+        read.at_least(1),
+        default=0,
+    )
+    thinking: int = _MODEL(
+        "TOKENS",
+        "tokens that a thinking model may spend on a plan, a judgement or a hypothesis before "
+        "it answers; 0 for none (default: 512)",
+        read.at_least(0),
+        default=512,
+    )
+    engine: str = _MODEL(
+        "NAME",
+        "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private "
+        "llama-server, or what is installed and fits (auto, default)",
+        read.one_of("auto", "inprocess", "llama-server"),
+        default="auto",
+    )
+    gpu_layers: int = _MODEL(
+        "N",
+        "layers of a GGUF file put on the GPU, 0 for none (default: all, or with llama-server "
+        "what fits)",
+        read.at_least(-1),
+        default=-1,
+    )
+    cpu_experts: int = _MODEL(
+        "N",
+        "layers whose experts stay in the computer's memory when the rest is on the GPU "
+        "(with llama-server; default: 0)",
+        read.at_least(0),
+        default=0,
+    )
+    cache_type: str = _MODEL(
+        "{f16,q8_0,q4_0}",
+        "how the context of a GGUF file is kept: smaller types leave room for more, and want "
+        "flash attention, which is slower on a CPU (default: f16)",
+        read.one_of("f16", "q8_0", "q4_0"),
+        default="f16",
+    )
+    keep: int = _ISSUE(
+        "N", "tests to keep per issue, best first (default: 5)", read.at_least(1), default=5
+    )
+    write: Write = _ISSUE(
+        "{no,diff,new,into}",
+        "show the tests as a diff (default), write a new test file, or add the best "
+        "one to an existing test file",
+        read.one_of(*Write),
+        default=Write.DIFF,
+    )
+    write_unsure: bool = _ISSUE(
+        "",
+        "with --brt-write new or into: write also tests that may not be about the report's "
+        "bug, which are listed as possible",
+        read.is_yes,
+        default=False,
+        switch=True,
+    )
+    mark: str = _ISSUE(
+        "xfail",
+        "mark written tests as strictly expected to fail until the bug is fixed",
+        read.one_of("xfail"),
+    )
+    python: str | None = _ISSUE(
+        "PATH",
+        "interpreter of the project (default: its .venv, else that of the active environment, "
+        "else the running one)",
+    )
+    env: tuple[tuple[str, str], ...] = _ISSUE(
+        "NAME=VALUE",
+        "environment variable for the project's tests; repeatable",
+        read.pair,
+        repeat=True,
+    )
+    timeout: float = _SANDBOX(
+        "SECONDS", "time limit of one test (default: 60)", read.at_least(0.1), default=60.0
+    )
+    memory: int = _SANDBOX(
+        "MB", "memory limit of one test (default: 2048)", read.at_least(64), default=2048
+    )
+    repeat: int = _ISSUE(
+        "K", "runs on the unpatched tree that must agree (default: 2)", read.at_least(1), default=2
+    )
+    sandbox: str = _SANDBOX(
+        "NAME",
+        "isolation of tests and patches: auto (default), ns, landlock, process, none",
+        default="auto",
+    )
+    net: str = _SANDBOX(
+        "{none,host}",
+        "network of the tests: none (default), or the host's",
+        read.one_of("none", "host"),
+        default="none",
+    )
+    jobs: int = _ISSUE(
+        "N",
+        "tests and patches run at once (default: the number of processors)",
+        read.at_least(1),
+        default=0,
+    )
+    executor: str = _ISSUE(
+        "SPEC", "where rows run: threads (default), or dask:ADDRESS", default="threads"
+    )
+    ranker: str = _RANK(
+        "NAME",
+        "rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate",
         default="weighted",
-        help="rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate",
-        outside_studies="a study shows EPR and the weighted score side by side",
-    ),
-    Spec(
-        flag="--brt-guard",
-        group="rank",
-        metavar="{auto,no,SECONDS}",
-        read=guard,
-        help="run existing tests that each patch may break: for 2 seconds a patch (auto, default), "
+    )
+    guard: float | None = _RANK(
+        "{auto,no,SECONDS}",
+        "run existing tests that each patch may break: for 2 seconds a patch (auto, default), "
         "not at all, or for SECONDS in all",
-    ),
-    Spec(
-        flag="--brt-top",
-        group="rank",
-        metavar="K",
-        read=at_least(1, int),
-        help="select the best K patches",
-        outside_studies="a study shows the best 1 to 5",
-    ),
-    Spec(
-        flag="--brt-threshold",
-        group="rank",
-        metavar="T",
-        read=share,
-        help="select the patches whose Ensemble Pass Rate is at least T, from 0 to 1",
-        outside_studies="a study shows thresholds from 0 to 1",
-    ),
-    Spec(
-        flag="--brt-gate",
-        group="rank",
-        metavar="BASE..HEAD",
-        default="",
-        ini=False,
-        help="say whether the change from BASE to HEAD, which is checked out, brings a test that "
+        read.guard_seconds,
+    )
+    top: int | None = _RANK("K", "select the best K patches", read.at_least(1))
+    threshold: float | None = _RANK(
+        "T", "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1", read.share
+    )
+    gate: str = _RANK(
+        "BASE..HEAD",
+        "say whether the change from BASE to HEAD, which is checked out, brings a test that "
         "fails on BASE and passes on HEAD",
-    ),
-    Spec(
-        flag="--brt-evaluate",
-        group="study",
-        metavar="DATASET",
-        default="",
-        ini=False,
-        help="study how well the tool does on the bugs of DATASET, a *.jsonl file in SWE-bench's "
+    )
+    evaluate: str = _STUDY(
+        "DATASET",
+        "study how well the tool does on the bugs of DATASET, a *.jsonl file in SWE-bench's "
         "format or a folder of bugs",
-    ),
-    Spec(
-        flag="--brt-stages",
-        group="study",
-        metavar="NAME[,NAME]",
-        read=some_of("reproduce", "rank", "repair"),
-        default=("reproduce", "rank"),
-        help="what a study does with each bug: reproduce (always), rank its patches, "
+    )
+    stages: tuple[str, ...] = _STUDY(
+        "NAME[,NAME]",
+        "what a study does with each bug: reproduce (always), rank its patches, "
         "repair it with and without the failing test (default: reproduce,rank)",
-        only_in_studies=True,
-    ),
-    Spec(
-        flag="--brt-given",
-        group="study",
-        metavar="NAME[,NAME]",
-        read=some_of("files", "place", "test-file"),
-        default=(),
-        help="what of the true fix a study gives away: the files that it changes (files, as both "
+        read.some_of("reproduce", "rank", "repair"),
+        default=("reproduce", "rank"),
+    )
+    given: tuple[str, ...] = _STUDY(
+        "NAME[,NAME]",
+        "what of the true fix a study gives away: the files that it changes (files, as both "
         "papers do), the test file that its tests are in (test-file), and to repairs the lines of "
         "the files (place); default: nothing",
-        only_in_studies=True,
-    ),
-    Spec(
-        flag="--brt-repos",
-        group="study",
-        metavar="DIR",
-        read=path,
-        help="local clones of the repositories of a data set, as in DIR/owner/name",
-        only_in_studies=True,
-    ),
-    Spec(
-        flag="--brt-environments",
-        group="study",
-        metavar="FILE",
-        read=path,
-        help="which interpreter, import path and environment each repository, version or bug of a "
+        read.some_of("files", "place", "test-file"),
+        default=(),
+    )
+    repos: Path | None = _STUDY(
+        "DIR", "local clones of the repositories of a data set, as in DIR/owner/name", read.path
+    )
+    environments: Path | None = _STUDY(
+        "FILE",
+        "which interpreter, import path and environment each repository, version or bug of a "
         "data set is run with (TOML or JSON)",
-        only_in_studies=True,
-    ),
-    Spec(
-        flag="--brt-predictions",
-        group="study",
-        metavar="FILE",
-        repeat=True,
-        ini=False,
-        help="patches of other systems for the bugs of a data set, as in "
+        read.path,
+    )
+    predictions: tuple[str, ...] = _STUDY(
+        "FILE",
+        "patches of other systems for the bugs of a data set, as in "
         "all_preds.jsonl or preds.json; repeatable",
-        only_in_studies=True,
-    ),
-    Spec(
-        flag="--brt-results",
-        group="study",
-        metavar="DIR",
-        read=path,
-        ini=False,
-        help="where a study keeps what it finds, and finds what it kept (default: "
-        "brt-results/NAME of the data set)",
-        only_in_studies=True,
-    ),
-    Spec(
-        flag="--brt-record",
-        group="report",
-        metavar="DIR",
-        read=path,
-        ini=False,
-        help="keep the run in DIR: the evidence, which `pytest-brt recheck DIR` runs again, and "
-        "with a model its prompts, replies and dialogues, which `pytest-brt report DIR` shows",
-        outside_studies="a study keeps all it finds below --brt-results DIR",
-    ),
-    Spec(
-        flag="--brt-key",
-        group="report",
-        metavar="FILE",
-        read=path,
-        help="sign the evidence with the key in FILE (HMAC-SHA256)",
-        outside_studies="a study records no evidence to sign",
-    ),
-    Spec(
-        flag="--brt-report",
-        group="report",
-        metavar="FILE",
         repeat=True,
-        ini=False,
-        read=ending(*ENDINGS),
-        help="write everything found into FILE, as its name ends: .html (a page), .md (Markdown), "
+    )
+    results: Path | None = _STUDY(
+        "DIR",
+        "where a study keeps what it finds, and finds what it kept (default: "
+        "brt-results/NAME of the data set)",
+        read.path,
+    )
+    record: Path | None = _REPORT(
+        "DIR",
+        "keep the run in DIR: the evidence, which `pytest-brt recheck DIR` runs again, and "
+        "with a model its prompts, replies and dialogues, which `pytest-brt report DIR` shows",
+        read.path,
+    )
+    key: Path | None = _REPORT(
+        "FILE", "sign the evidence with the key in FILE (HMAC-SHA256)", read.path
+    )
+    report: tuple[str, ...] = _REPORT(
+        "FILE",
+        "write everything found into FILE, as its name ends: .html (a page), .md (Markdown), "
         ".json, .sarif (SARIF 2.1.0, failures at their place in the project); repeatable",
-        outside_studies="a study keeps all it finds below --brt-results DIR",
-    ),
-    Spec(
-        flag="--brt-json",
-        group="report",
+        read.ending(*read.ENDINGS),
+        repeat=True,
+    )
+    json: str = _REPORT("FILE", "write everything found as JSON", hidden=True)
+    html: str = _REPORT("FILE", "write everything found as one HTML page", hidden=True)
+    sarif: str = _REPORT(
+        "FILE",
+        "write the tests' failures, at their place in the project, as SARIF 2.1.0",
         hidden=True,
-        metavar="FILE",
-        ini=False,
-        help="write everything found as JSON",
-        outside_studies="a study keeps all it finds below --brt-results DIR",
-    ),
-    Spec(
-        flag="--brt-html",
-        group="report",
-        hidden=True,
-        metavar="FILE",
-        ini=False,
-        help="write everything found as one HTML page",
-        outside_studies="a study keeps all it finds below --brt-results DIR",
-    ),
-    Spec(
-        flag="--brt-sarif",
-        group="report",
-        hidden=True,
-        metavar="FILE",
-        ini=False,
-        help="write the tests' failures, at their place in the project, as SARIF 2.1.0",
-        outside_studies="a study keeps all it finds below --brt-results DIR",
-    ),
-)
+    )
+
+    #: What is to be said before anything runs, as in why none of the models was taken.
+    notes: tuple[str, ...] = ()
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        """The reports, those that are to be repaired or localised too."""
+        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair, self.localise))))
+
+    @property
+    def branches(self) -> str:
+        """Pattern of the branches that are the patches, or ""."""
+        named = (text for text in self.rank_fixes if text.startswith("git:"))
+        return next(named, "").removeprefix("git:")
+
+    @property
+    def patches(self) -> tuple[Path, ...]:
+        """Folders of patches, or files of them."""
+        return () if self.branches else tuple(map(Path, self.rank_fixes))
+
+    @property
+    def reports(self) -> tuple[tuple[str, Path], ...]:
+        """Files for what was found, each with its kind: html, md, json or sarif."""
+        named = [(Path(text).suffix[1:], Path(text)) for text in self.report]
+        older = ((kind, getattr(self, kind)) for kind in _OLDER)
+        return (*named, *((kind, Path(text)) for kind, text in older if text))
+
+
+def _spec(name: str, spec: Spec) -> Spec:
+    reasons = (reason for reason, some in _OUTSIDE_STUDIES.items() if name in some)
+    return replace(
+        spec,
+        name=name,
+        flags=spec.flags or (f"--brt-{name.replace('_', '-')}",),
+        ini=name not in _USERS_ALONE,
+        outside_studies=next(reasons, ""),
+    )
+
+
+#: How each option is spelt, explained and read.
+SPECS = tuple(_spec(one.name, one.metadata["spec"]) for one in fields(Options) if one.metadata)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
@@ -32,44 +33,63 @@ class Write(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """One row of the table: how an option is spelt, explained and read."""
+    """How an option is spelt, explained and read."""
 
-    flag: str
-    help: str
     #: Under which heading the help shows it: a key of `GROUPS`.
     group: str
-    #: Kept for those who use it, and not shown.
-    hidden: bool = False
+    metavar: str
+    help: str
     #: Text → value; raises ValueError saying what was expected.
     read: Callable[[str], object] = str
-    metavar: str | None = None
     default: object = None
     repeat: bool = False
     #: Given without a value it is "yes".
     switch: bool = False
-    #: Whether there is an ini twin. What shuts a project in, what else is started, and where
-    #: results go is for the user to say: a checkout of somebody else's has settings too.
-    ini: bool = True
+    #: Kept for those who use it, and not shown.
+    hidden: bool = False
     #: Environment variable that sets it, or "".
     variable: str = ""
-    aliases: tuple[str, ...] = ()
+    #: Of the value in `Options`.
+    name: str = ""
+    #: The first one is shown.
+    flags: tuple[str, ...] = ()
+    #: Whether there is an ini twin.
+    ini: bool = True
     #: Why a study does not use it, as in "each bug has its own"; "" when it does.
     outside_studies: str = ""
-    #: Whether nothing but a study uses it.
-    only_in_studies: bool = False
+
+    @property
+    def flag(self) -> str:
+        """How it is spelt on the command line."""
+        return self.flags[0]
 
     @property
     def dest(self) -> str:
         """The attribute on pytest's namespace, and the ini key."""
         return self.flag.lstrip("-").replace("-", "_")
 
+    @property
+    def only_in_studies(self) -> bool:
+        """Whether nothing but a study uses it."""
+        return self.group == "study" and self.name != "evaluate"
 
-def at_least(least: float, kind: type[int | float]) -> Callable[[str], object]:
-    """Return a reader of numbers that are not below `least`."""
+
+def option(
+    group: str, metavar: str, text: str, read: Callable[[str], object] = str, **more: Any
+) -> Any:
+    """Return the field of `Options` for an option: its group, what the help says, its reader."""
+    more.setdefault("default", "" if read is str else None)
+    return field(
+        metadata={"spec": Spec(group=group, metavar=metavar, help=text, read=read, **more)}
+    )
+
+
+def at_least(least: float) -> Callable[[str], object]:
+    """Return a reader of numbers that are not below `least`; whole ones where that is one."""
 
     def read(text: str) -> object:
         try:
-            value = kind(text)
+            value = type(least)(text)
         except ValueError:
             value = None
         if value is None or not value >= least:  # so that nan is refused as well
@@ -85,9 +105,14 @@ def one_of(*words: str) -> Callable[[str], object]:
     def read(text: str) -> object:
         if text not in words:
             raise ValueError(f"expected one of {', '.join(words)}")
-        return text
+        return next(word for word in words if word == text)
 
     return read
+
+
+def is_yes(text: str) -> object:
+    """Read "yes" or "no"."""
+    return one_of("yes", "no")(text) == "yes"
 
 
 def path(text: str) -> object:
@@ -95,12 +120,12 @@ def path(text: str) -> object:
     return Path(text) if text else None
 
 
-def guard(text: str) -> object:
+def guard_seconds(text: str) -> object:
     """Read for how many seconds regressions are looked for; None for "auto"."""
     if text in ("auto", "no"):
         return None if text == "auto" else 0.0
     try:
-        return at_least(0, float)(text)
+        return at_least(0.0)(text)
     except ValueError:
         raise ValueError("expected auto, no or a number of seconds") from None
 

@@ -38,8 +38,9 @@ from pytest_brt.plugin.items import (
     Work,
 )
 from pytest_brt.plugin.mode_items import OurFiles, usage_error
+from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED, Write
-from pytest_brt.plugin.options import Options, read_options
+from pytest_brt.plugin.options import read_options
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.render.answer import count
 from pytest_brt.run.futures import Run
@@ -302,7 +303,10 @@ class Session(OurFiles):
         # What is written where, how many at a time, and how long it may take change no result.
         asked = replace(
             self.options,
-            reports=(),
+            report=(),
+            json="",
+            html="",
+            sarif="",
             record=None,
             key=None,
             jobs=0,

@@ -36,7 +36,8 @@ from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress, usage_error
-from pytest_brt.plugin.options import Options, read_options
+from pytest_brt.plugin.option_table import Options
+from pytest_brt.plugin.options import read_options
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.known import STRATEGIES
 from pytest_brt.shown import show
@@ -228,10 +229,10 @@ def _repair_settings(options: Options) -> RepairSettings | None:
             "--brt-without: 'place' takes nothing away where no repair is told the place (add "
             "--brt-given place)"
         )
-    for name in options.repair_strategies:
+    for name in options.repair_strategy:
         named("--brt-repair-strategy", name, BUILT_IN)
     return RepairSettings(
-        strategies=options.repair_strategies, without=options.without, variants=options.variants
+        strategies=options.repair_strategy, without=options.without, variants=options.variants
     )
 
 

@@ -14,8 +14,8 @@ import pytest
 from pytest_brt.code.source import Edit
 from pytest_brt.execute.launch import weaknesses
 from pytest_brt.plugin.inputs import Inputs
+from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import Write
-from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import (
     bug_tests,
     listed,
