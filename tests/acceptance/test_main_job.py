@@ -1,4 +1,4 @@
-"""The map of the main job in CONTRIBUTING is what a run does."""
+"""The map of the main job in docs/architecture.md is what a run does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+PAGE = Path(__file__).parents[2] / "docs/architecture.md"
 STOP = re.compile(r"^\| [^|]+ \| `([\w/]+)\.py` \| `(\w+)` \|$", re.MULTILINE)
 
 #: Writes down the functions of the map in the order in which a run first calls them.
@@ -51,8 +51,6 @@ def test_a_run_takes_the_stops_of_the_map_in_order(project: pytest.Pytester) -> 
     result = project.runpytest_subprocess(
         "-p",
         "notes",
-        "-p",
-        "no:randomly",
         "--brt-issue=clamp.md",
         "--rank-fixes=patches",
         "--brt-guard=no",
