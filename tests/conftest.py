@@ -19,6 +19,18 @@ settings.register_profile(
 )
 settings.load_profile("brt")
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let xdist keep our order of files: by itself it begins with those of the most tests."""
+    config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that no worker is alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 SOURCE = '''\
 """Arithmetic on intervals."""
 
@@ -121,10 +133,10 @@ def tree_hash(root: Path) -> str:
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Return a pytester in a project with two bugs, two reports and a folder of patches.
 
-    What ranking does beside EPR is switched off: it takes longer than all the rest. So is the
-    plugin of Hypothesis, whose import is a tenth of a whole run.
+    What ranking does beside EPR is switched off: it takes longer than all the rest. So are the
+    plugins of Hypothesis and for random order, whose imports are a fifth of a whole run.
     """
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:randomly")
     pytester.makeini("[pytest]\nbrt_guard = no\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")

@@ -14,7 +14,7 @@ import pytest
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
 from tests.conftest import tree_hash
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

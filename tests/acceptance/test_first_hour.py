@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import CLAMP, FIXES, SOURCE
 from tests.llama import needs_llama
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -71,7 +71,7 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern(project: pytest.Pytester
     )
     assert "| a-right.diff |" in (project.path / "out.md").read_text("utf-8")
     same = project.runpytest_subprocess(
-        *("--brt-issue=clamp.md", "--collect-only", "-q", "-p", "no:randomly", "--rank-fixes"),
+        *("--brt-issue=clamp.md", "--collect-only", "-q", "--rank-fixes"),
         *(f"patches/{name}.diff" for name in names),
     )
     assert [line for line in same.outlines if "::" in line] == [

@@ -24,9 +24,10 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("plugin", ADDOPTS)
 def test_nothing_is_written_and_the_exit_code_is_ours(
-    project: pytest.Pytester, plugin: str
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, plugin: str
 ) -> None:
     pytest.importorskip(plugin)
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     project.makeini(f"[pytest]\naddopts = {ADDOPTS[plugin]}\ntimeout = 0.01\n")
     before = tree_hash(project.path)
     result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-guard=no")

@@ -8,19 +8,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 ISSUE = "--brt-issue=clamp.md"
 RANK = "--rank-fixes=patches"
 #: Where the ini file that switches these off is replaced.
 PLAIN = "--brt-guard=no"
-IN_ORDER = ("-p", "no:randomly")
 #: The report and its five patches: "not" is the beginning of "not applied".
 ALL = {"reproduced": 1, "passing": 2, "failing": 2, "not": 1}
 
 
 def test_items_have_plain_names(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q", *IN_ORDER)
+    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q")
     assert result.ret == 0
     assert [line for line in result.outlines if "::" in line] == [
         "clamp.md::replay",
@@ -89,7 +88,7 @@ def test_a_patch_that_does_not_fix_the_bug_fails(project: pytest.Pytester) -> No
 
 def test_a_report_that_is_not_reproduced_fails(project: pytest.Pytester) -> None:
     project.makefile(".md", vague="# It is slow\n\nSometimes.\n")
-    result = project.runpytest_subprocess("--brt-issue=vague.md", ISSUE, "-x", *IN_ORDER)
+    result = project.runpytest_subprocess("--brt-issue=vague.md", ISSUE, "-x")
     assert result.ret == 1
     assert result.parseoutcomes() == {"not": 1}, "the other one is not run"
 
@@ -107,7 +106,7 @@ def test_broken_machinery_is_f_and_lf_repeats_it(project: pytest.Pytester) -> No
             return {"breaking": Strategy(attempt=attempt, runs=2)}
         """
     )
-    options = ("-p", "breaking", "--brt-strategy=replay,breaking", ISSUE, *IN_ORDER)
+    options = ("-p", "breaking", "--brt-strategy=replay,breaking", ISSUE)
     result = project.runpytest_subprocess(*options)
     assert result.ret == 1
     assert result.parseoutcomes() == {"reproduced": 1, "failed": 2}
@@ -124,7 +123,7 @@ def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
     project: pytest.Pytester,
 ) -> None:
     options = ("--brt-model=server:http://127.0.0.1:9", "--brt-strategy=libro")
-    result = project.runpytest_subprocess(*options, ISSUE, *IN_ORDER)
+    result = project.runpytest_subprocess(*options, ISSUE)
     assert result.ret == 6
     result.stdout.fnmatch_lines(["exit code 6: *no model answered: no answer from *127.0.0.1:9*"])
 
@@ -168,7 +167,8 @@ def test_xdist_is_taken_as_jobs(project: pytest.Pytester, options: list[str]) ->
         result.stdout.fnmatch_lines(["brt: *2 jobs*"])
 
 
-def test_random_order(project: pytest.Pytester) -> None:
+def test_random_order(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
     for seed in ("1", "2", "3"):
         result = project.runpytest_subprocess(ISSUE, RANK, f"--randomly-seed={seed}")
         assert result.parseoutcomes() == ALL
@@ -265,7 +265,7 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
             }
         """
     )
-    result = project.runpytest_subprocess(*IN_ORDER, "test_light.py")
+    result = project.runpytest_subprocess("test_light.py")
     result.assert_outcomes(passed=1)
     assert "brt:" not in result.stdout.str()
 
@@ -408,7 +408,7 @@ def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
     for patch in patches.iterdir():
         patch.unlink()
     (patches / "box.mbox").write_text("".join(mails), "utf-8")
-    result = project.runpytest_subprocess(ISSUE, RANK, "-v", *IN_ORDER)
+    result = project.runpytest_subprocess(ISSUE, RANK, "-v")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(
         [

@@ -16,7 +16,7 @@ import pytest
 from tests.acceptance.test_django_and_await import APP, SETTING, made, reproduced
 from tests.execute.subjects import environment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 WEB = {
     "shop/__init__.py": "",

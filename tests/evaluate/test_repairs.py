@@ -186,6 +186,7 @@ def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
     (pytester.path / "replies.txt").write_text(AGENT, "utf-8")

@@ -16,7 +16,7 @@ from pytest_brt.evaluate.repair_rates import Which, mended, repair_shares
 from pytest_brt.evaluate.tables import tables_of
 from tests.acceptance.examples import EXAMPLES, unpack
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 #: What the hidden tests ask of each package: more than its report shows.
 HIDDEN = {

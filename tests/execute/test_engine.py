@@ -14,11 +14,12 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
+SLOW = (pytest.mark.slow, pytest.mark.long)
 LEVELS = [
     "ns",
-    pytest.param("none", marks=pytest.mark.slow),
-    pytest.param("landlock", marks=pytest.mark.slow),
-    pytest.param("process", marks=pytest.mark.slow),
+    pytest.param("none", marks=SLOW),
+    pytest.param("landlock", marks=SLOW),
+    pytest.param("process", marks=SLOW),
 ]
 
 

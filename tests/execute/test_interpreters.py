@@ -15,7 +15,7 @@ from tests.execute.subjects import environment
 from tests.execute.test_engine import CASES
 from tests.rounds import rounds
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 #: Python of the subject, its pytest.
 PAIRS = [

@@ -12,7 +12,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, TestRun, Verdict
 from tests.execute.subjects import environment
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PYPROJECT = """\
 [build-system]
@@ -73,23 +73,23 @@ def project(
     subprocess.run([*pip, "uninstall", "-y", "brtlayout"], check=True, capture_output=True)
 
 
-def _run(project: tuple[Path, str], python: Path, sandbox: str, content: bytes) -> TestRun:
-    root, path = project
-    subject = find_subject(root, python=str(python), env={})
-    engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=20))
-    target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
-    try:
-        row = Row(targets=(target,), changes=(FileChange(path=path, content=content),))
-        return engine.run(row).runs[0]
-    finally:
-        engine.close()
-
-
 @pytest.mark.parametrize("sandbox", ["ns", "landlock", "none"])
 def test_the_patched_code_is_what_runs(
     project: tuple[Path, str], python: Path, sandbox: str
 ) -> None:
-    run = _run(project, python, sandbox, RIGHT)
-    assert run.verdict is Verdict.PASS, run
-    wrong = _run(project, python, sandbox, RIGHT.replace(b"42", b"40"))
-    assert wrong.verdict is Verdict.FAIL, wrong
+    root, path = project
+    subject = find_subject(root, python=str(python), env={})
+    engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=20))
+    target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
+
+    def patched(content: bytes) -> TestRun:
+        row = Row(targets=(target,), changes=(FileChange(path=path, content=content),))
+        return engine.run(row).runs[0]
+
+    try:
+        run = patched(RIGHT)
+        assert run.verdict is Verdict.PASS, run
+        wrong = patched(RIGHT.replace(b"42", b"40"))
+        assert wrong.verdict is Verdict.FAIL, wrong
+    finally:
+        engine.close()

@@ -16,6 +16,7 @@ from tests.hostile.cases import CASES
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's"),
 ]
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from tests import real
 from tests.conftest import SOURCE, TESTS
 from tests.llama import needs_llama
 
-pytestmark = [needs_llama, pytest.mark.slow]
+pytestmark = [needs_llama, pytest.mark.slow, pytest.mark.long]
 #: It calls nothing, so that replay finds no test and `auto` asks the model.
 REPORT = """\
 # clamp() always returns the lower bound
