@@ -217,7 +217,7 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
 @pytest.mark.slow
 def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
-    tiny.write_llama(pytester.path / "tiny.gguf", context=16_384)
+    tiny.write_llama(pytester.path / "tiny.gguf", context=6_144)
     options = [option for option in STUDY if "--brt-model" not in option]
     result = pytester.runpytest_subprocess(
         *options,

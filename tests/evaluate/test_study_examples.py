@@ -160,7 +160,7 @@ def test_three_packages(pytester: pytest.Pytester) -> None:
     replies = pytester.path / "replies.txt"
     replies.write_text("=== reply\n", "utf-8")
     study = ("--brt-evaluate=bugs", "--brt-strategy=replay", f"--brt-model=scripted:{replies}")
-    how = ("--brt-samples=1", "--brt-steps=8", "--brt-guard=auto")
+    how = ("--brt-samples=1", "--brt-steps=8", "--brt-guard=no")
     shared = (*study, *how, "-p", "no:randomly")
     assert pytester.runpytest_subprocess(*shared).ret == 0
     results = pytester.path / "brt-results/bugs"
