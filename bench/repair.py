@@ -44,9 +44,9 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.repair.fix import EditKind, Fix, LineEdit, apply_fix
-from pytest_brt.repair.repairagent import AgentSettings, repair
+from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.scene import make_site, trusted
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import FileChange
 
@@ -109,7 +109,7 @@ def measure(root: Path, engine: Engine, model: Model, runs: int) -> dict[str, fl
         actor = Actor(model=model, replies=script(site))
         timed = make_scene(root, clock, actor, given=site)
         begin = time.perf_counter()
-        trajectory = repair(timed, AgentSettings(variants=VARIANTS, seed=number))
+        trajectory = repair(RepairBench(site=timed, variants=VARIANTS, seed=number))
         whole = time.perf_counter() - begin
         own = whole - clock.seconds - actor.seconds
         paced = actor.tokens / SPEED

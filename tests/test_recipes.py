@@ -122,7 +122,8 @@ def list_comments(site):
 USE_TOOL = """\
 import sys
 from pathlib import Path
-from pytest_brt.repair.repairagent import AgentSettings, repair
+from pytest_brt.repair.repairagent import repair
+from pytest_brt.repair.site import RepairBench
 from tests.repair.scenes import MODULE, open_scene, scripted
 
 replies = (
@@ -134,7 +135,7 @@ with open_scene(folder / "project") as scene:
     with (scene.root / MODULE).open("a") as file:
         file.write("# nobody tests this\\n")
     site = scene.site(scripted(folder, replies))
-    print(repair(site, AgentSettings(steps=2)).steps[-1].observation)
+    print(repair(RepairBench(site=site, steps=2)).steps[-1].observation)
 """
 
 

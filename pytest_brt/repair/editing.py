@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from pytest_brt.code.facts import DefinitionKind, read_facts
 from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
+from pytest_brt.dialogue.paths import Paths
 from pytest_brt.errors import FixProblem
-from pytest_brt.model.base import Message, Model, Prompt, Sampling
-from pytest_brt.model.metered import cost_of
-from pytest_brt.repair.fix import lines_of
+from pytest_brt.model.base import Model, Prompt, Sampling
+from pytest_brt.repair.fix import Read
 from pytest_brt.repair.form import Mended, mend_fix, parse_fix
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.window import shown_lines
-from pytest_brt.types import Cost
 
 #: Longest answer, in tokens.
 _TOKENS = 900
@@ -34,85 +32,14 @@ SPEC = ActionSpec(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
-    """What an edit made of a file."""
+def edit_prompt(
+    site: Site, model: Model, path: str, task: str, lines: tuple[str, ...], *, seed: int
+) -> Prompt:
+    """Return what asks `model` to change the file `path` as `task` says.
 
-    mended: Mended
-    cost: Cost
-
-
-class NotEdited(FixProblem):
-    """The model's answer cannot be applied; it was paid for all the same."""
-
-    def __init__(self, text: str, cost: Cost) -> None:
-        super().__init__(text)
-        self.cost = cost
-
-
-def edit_file(
-    site: Site,
-    model: Model,
-    path: str,
-    task: str,
-    *,
-    read: Callable[[str], bytes | None],
-    seed: int,
-    seconds: float = 0.0,
-) -> Edited:
-    """Let `model` change `path` as `task` says.
-
-    Args:
-        site: the bug.
-        model: the one that writes code; it may be the one that reasons.
-        path: a file of the project.
-        task: what to change, in words.
-        read: gives files as they are now.
-        seed: of the answer.
-        seconds: wall-clock time for the model; 0 sets no limit.
-
-    Raises:
-        NotEdited: the answer cannot be applied; the text says why.
-        ModelProblem: the model cannot be reached.
+    As much of the file is shown as fits around what the task names.
     """
-    content = read(path)
-    if content is None:
-        raise NotEdited(f"there is no file {path!r}", Cost())
-    prompt = Prompt(
-        messages=_messages(site, model, path, task, lines_of(content)),
-        sampling=Sampling(
-            temperature=0.2, top_p=0.95, seed=seed, max_tokens=min(_TOKENS, model.context // 4)
-        ),
-        grammar=grammar_of((SPEC,)),
-        seconds=seconds,
-        purpose="edit",
-    )
-    (completion,) = model.complete(prompt)
-    cost = cost_of([completion])
-    action = read_action(completion.text, {SPEC.name: SPEC}, paths=site.paths)
-    if isinstance(action, Refused):
-        raise NotEdited(f"the edit could not be read: {action.text}", cost)
-    try:
-        fix = parse_fix(_with_path(action["changes"], path), action.blocks)
-        return Edited(mended=mend_fix(fix, read, lambda _: path), cost=cost)
-    except FixProblem as problem:
-        raise NotEdited(str(problem), cost) from problem
-
-
-def _with_path(changes: str, path: str) -> str:
-    """Return places with the file in front of each that names none."""
-    if changes.lstrip().startswith(("[", "{")):
-        return changes
-    parts = [part.strip() for part in re.split(r"[;\n]+", changes) if part.strip()]
-    bare = re.compile(r"^(replace|insert|delete)\b", re.IGNORECASE)
-    return "; ".join(f"{path} {part}" if bare.match(part) else part for part in parts)
-
-
-def _messages(
-    site: Site, model: Model, path: str, task: str, lines: tuple[str, ...]
-) -> tuple[Message, ...]:
-    """Return the question, with as much of the file as fits around what the task names."""
-    room = model.context - min(_TOKENS, model.context // 4) - 64
+    longest = min(_TOKENS, model.context // 4)
     report = site.issue.text
     for wanted in _windows(path, task, lines, site):
         messages = site.prompts.ask(
@@ -123,11 +50,28 @@ def _messages(
             task=task,
             form=SPEC.example(),
         )
-        if sum(model.count([message.text for message in messages])) <= room:
-            return messages
+        if sum(model.count([message.text for message in messages])) <= model.context - longest - 64:
+            break
         if len(report) > 4000:
             report = report[:4000] + "\n[… the rest is left out …]"
-    return messages
+    return Prompt(
+        messages=messages,
+        sampling=Sampling(temperature=0.2, top_p=0.95, seed=seed, max_tokens=longest),
+        grammar=grammar_of((SPEC,)),
+        purpose="edit",
+    )
+
+
+def read_edit(answer: str, path: str, read: Read, paths: Paths) -> Mended:
+    """Return what a model's answer makes of the file `path`.
+
+    Raises:
+        FixProblem: it cannot be applied; the text says why.
+    """
+    action = read_action(answer, {SPEC.name: SPEC}, paths=paths)
+    if isinstance(action, Refused):
+        raise FixProblem(f"the edit could not be read: {action.text}")
+    return mend_fix(parse_fix(action["changes"], action.blocks, path), read, lambda _: path)
 
 
 def _windows(path: str, task: str, lines: tuple[str, ...], site: Site) -> Iterator[frozenset[int]]:

@@ -27,7 +27,7 @@ from pytest_brt.syntax import PARSING
 from pytest_brt.types import FileChange
 
 _EDIT = re.compile(
-    r"^(?P<path>.+?)[\s:,]+(?P<kind>replace|insert|delete)(?:\s+lines?)?\s+"
+    r"^(?:(?P<path>.+?)[\s:,]+)?(?P<kind>replace|insert|delete)(?:\s+lines?)?\s+"
     r"(?P<first>\d+)(?:\s*(?:-|–|to|\.\.)\s*(?P<last>\d+))?$",
     re.IGNORECASE,
 )
@@ -38,8 +38,8 @@ _PAPER = ("line_number", '"deletions"', "file_path")
 _PATH = ("file_path", "file_name", "path", "file")
 
 
-def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
-    """Return the fix of these places and blocks.
+def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> Fix:
+    """Return the fix of these places and blocks; `path` is the file of places that name none.
 
     The places may be the paper's JSON instead, and so may the first block.
 
@@ -55,7 +55,8 @@ def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
         if not text.strip():
             continue
         match = _EDIT.match(text.strip())
-        if match is None:
+        where = (match["path"] or path) if match else ""
+        if match is None or not where:
             raise FixProblem(f"{text.strip()!r} names no place to change ({_FORM})")
         kind = EditKind(match["kind"].lower())
         first = int(match["first"])
@@ -68,7 +69,7 @@ def parse_fix(places: str, blocks: Sequence[str]) -> Fix:
                     "insert, in their order"
                 )
             lines = _lines(left.pop(0))
-        found.append(_edit(match["path"].strip(" '\"`"), kind, first, last, lines))
+        found.append(_edit(where.strip(" '\"`"), kind, first, last, lines))
     if not found:
         raise FixProblem(f"'changes' names no place to change ({_FORM})")
     if left:

@@ -2,80 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.budget import Budget, Counter
 from pytest_brt.dialogue.history import conversation
 from pytest_brt.dialogue.loop import Loop, converse, room
-from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.errors import FixProblem
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.model.base import Message, Model, Sampling
+from pytest_brt.model.base import Message, Sampling
+from pytest_brt.model.metered import cost_of
 from pytest_brt.patches.judges import left_out_reason
 from pytest_brt.repair.account import account, fails, told_runs
-from pytest_brt.repair.editing import NotEdited, edit_file
+from pytest_brt.repair.editing import edit_prompt, read_edit
 from pytest_brt.repair.fix import lines_of
-from pytest_brt.repair.site import Site, Workspace
+from pytest_brt.repair.site import RepairBench, Site, Workspace
 from pytest_brt.repair.tools.failing import source_of
 from pytest_brt.repair.tools.searching import search_code_base, told_places
-from pytest_brt.repair.trial import Trial
+from pytest_brt.repair.trial import Trial, target_of
 from pytest_brt.repair.window import Room, changed_lines, shown_lines, window
-from pytest_brt.types import FileChange, JudgedTest, Step, Trajectory
+from pytest_brt.types import FileChange, Step, Trajectory
 
 #: Longest reply, in tokens; the code of an edit is written in another one.
 _REPLY = 400
 _OBSERVATION = 1500
 #: Test files that are named after an edit.
 _TESTS = 2
+#: Steps of one run (paper 001).
+STEPS = 25
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasserineSettings:
-    """How a run is done (paper 001: 25 steps, temperature 0.2, top-p 0.95)."""
-
-    steps: int = 25
-    temperature: float = 0.2
-    seed: int = 0
-    deadline: float = float("inf")
-    #: The failing test that the model is given; None gives it only the report.
-    brt: JudgedTest | None = None
-    #: Writes the code of an edit.
-    edit_model: Model
-
-
-def react(
-    site: Site,
-    settings: PasserineSettings,
-    log: Log | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> Trajectory:
-    """Try to repair a bug; what the files are at the end is in the trajectory's changes.
+def react(bench: RepairBench, index: int = 0) -> Trajectory:
+    """Carry out run number `index`; its last files are in the trajectory's changes.
 
     Raises:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
-        StoreProblem: `log` cannot be written.
+        StoreProblem: the record cannot be written.
     """
-    test = settings.brt.test if settings.brt else None
+    site = bench.site
+    test = bench.brt.test if bench.brt else None
     if test is not None and test.source is not None:
-        site = replace(site, added=FileChange(path=test.path, content=test.source.encode()))
-    budget = Budget(steps=settings.steps, deadline=settings.deadline)
+        added = FileChange(path=test.path, content=test.source.encode())
+        bench = replace(bench, site=(site := replace(site, added=added)))
+    budget = bench.budget(STEPS)
     sampling = Sampling(
-        temperature=settings.temperature,
+        temperature=0.2,
         top_p=0.95,
-        seed=settings.seed,
+        seed=bench.seed_of(index),
         max_tokens=min(_REPLY, site.model.context // 4),
     )
     most = room(site.model, sampling)
-    counter = Counter(site.model)
+    count = Counter(site.model)
     observation = max(128, min(_OBSERVATION, most // 6))
-    tools = _tools(site, settings, budget, Room(most=observation, count=counter))
-    opening = _opening(site, settings, [tool.spec for tool in tools.values()])
+    tools = _tools(bench, sampling.seed, budget, Room(most=observation, count=count))
+    opening = _opening(bench, [tool.spec for tool in tools.values()])
 
     def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
-        return conversation(opening, steps, most=most, count=counter)
+        return conversation(opening, steps, most=most, count=count)
 
     loop = Loop(
         model=site.model,
@@ -86,9 +72,9 @@ def react(
         sampling=sampling,
         observation=observation,
         purpose="passerine",
-        say=say,
+        say=bench.say,
     )
-    return converse(loop, log)
+    return converse(loop, bench.log("passerine", index))
 
 
 def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:
@@ -117,10 +103,8 @@ def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:
     return disputed
 
 
-def _opening(
-    site: Site, settings: PasserineSettings, specs: Sequence[ActionSpec]
-) -> tuple[Message, ...]:
-    brt = settings.brt
+def _opening(bench: RepairBench, specs: Sequence[ActionSpec]) -> tuple[Message, ...]:
+    site, brt = bench.site, bench.brt
     return site.prompts.ask(
         "repair/passerine",
         form=specs[0].example(),
@@ -132,20 +116,13 @@ def _opening(
     )
 
 
-def _tools(site: Site, settings: PasserineSettings, budget: Budget, holds: Room) -> dict[str, Tool]:
-    search = search_code_base(site)
+def _tools(bench: RepairBench, seed: int, budget: Budget, holds: Room) -> dict[str, Tool]:
+    search = search_code_base(bench.site)
     found = (
-        _cat(site, holds),
-        Tool(
-            spec=ActionSpec(
-                name="code_search",
-                about=search.spec.about,
-                parameters=search.spec.parameters,
-            ),
-            run=search.run,
-        ),
-        _edit(site, settings, budget),
-        _test(site, settings),
+        _cat(bench.site, holds),
+        replace(search, spec=replace(search.spec, name="code_search")),
+        _edit(bench, seed, budget),
+        _test(bench),
         _finish(),
     )
     return {tool.spec.name: tool for tool in found}
@@ -179,37 +156,34 @@ def _cat(site: Site, holds: Room) -> Tool:
     return Tool(spec=spec, run=run)
 
 
-def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
+def _edit(bench: RepairBench, seed: int, budget: Budget) -> Tool:
+    site = bench.site
+    editor = bench.editor or site.model
+
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path, task = action["path"], action["prompt"]
         reason = left_out_reason(path, b"", b"x")
         if reason or is_test_path(path):
             return refused(f"{path} is {reason or 'a test'}: only code of the project is changed.")
         space = Workspace.after(site, steps)
+        before = lines_of(space.read(path) or b"")
+        prompt = edit_prompt(site, editor, path, task, before, seed=seed + len(steps))
+        (answer,) = editor.complete(replace(prompt, seconds=budget.seconds()))
+        cost = cost_of([answer])
         try:
-            edited = edit_file(
-                site,
-                settings.edit_model,
-                path,
-                task,
-                read=space.read,
-                seed=settings.seed + len(steps),
-                seconds=budget.seconds(),
-            )
-        except NotEdited as problem:
-            return Outcome(
-                observation=f"Not edited: {problem}", problem=str(problem), cost=problem.cost
-            )
-        mended = edited.mended
+            mended = read_edit(answer.text, path, space.read, site.paths)
+        except FixProblem as problem:
+            told = f"Not edited: {problem}"
+            return Outcome(observation=told, problem=str(problem), cost=cost)
         lines = lines_of(mended.changes[0].content or b"")
-        around = changed_lines(lines_of(space.read(path) or b""), lines)
         spans = ", ".join(edit.span for edit in mended.fix.edits)
         word = "line" if spans.isdigit() else "lines"
         text = (
             f"Edited {path}, {word} {spans}. Now:\n"
-            f"{shown_lines(lines, around)}\n{_what_to_run(site, settings, mended.changes)}"
+            f"{shown_lines(lines, changed_lines(before, lines))}\n"
+            f"{_what_to_run(bench, mended.changes)}"
         )
-        return Outcome(observation=text, changes=mended.changes, cost=edited.cost)
+        return Outcome(observation=text, changes=mended.changes, cost=cost)
 
     spec = ActionSpec(
         name="edit",
@@ -222,27 +196,24 @@ def _edit(site: Site, settings: PasserineSettings, budget: Budget) -> Tool:
     return Tool(spec=spec, run=run)
 
 
-def _what_to_run(site: Site, settings: PasserineSettings, changes: tuple[FileChange, ...]) -> str:
+def _what_to_run(bench: RepairBench, changes: tuple[FileChange, ...]) -> str:
     """Return which tests are to be run after a change."""
-    given = (settings.brt.test.path,) if settings.brt else ()
-    paths = tuple(dict.fromkeys((*given, *site.tests_near(changes))))[:_TESTS]
+    given = (bench.brt.test.path,) if bench.brt else ()
+    paths = tuple(dict.fromkeys((*given, *bench.site.tests_near(changes))))[:_TESTS]
     return f"Run the tests: {', then '.join(paths)}." if paths else "Run the tests."
 
 
-def _test(site: Site, settings: PasserineSettings) -> Tool:
-    brt = settings.brt
+def _test(bench: RepairBench) -> Tool:
+    site, brt = bench.site, bench.brt
 
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path = action["path"]
-        if not is_test_path(path) and (brt is None or path != brt.test.path):
+        if brt is not None and path == brt.test.path:
+            target = replace(target_of(brt), id="test")
+        elif is_test_path(path):
+            target = TestTarget(id="test", path=path)
+        else:
             return refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
-        ours = brt is not None and path == brt.test.path
-        target = TestTarget(
-            id="test",
-            path=path,
-            source=brt.test.source if ours and brt else None,
-            node=brt.test.name if ours and brt else "",
-        )
         changes = Workspace.after(site, steps).changes
         if not changes:
             runs, before = site.trials.before(target), None

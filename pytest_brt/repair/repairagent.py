@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.budget import Budget, Counter
 from pytest_brt.dialogue.loop import Loop, converse, room
-from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.repair.memory import DISPUTED, PATCH, state_after
 from pytest_brt.repair.prompt import DynamicPrompt
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.states import TABLE, Without
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.repair.tools.failing import extract_tests, run_tests
@@ -27,76 +25,53 @@ from pytest_brt.types import Step, Trajectory
 _OBSERVATION = 1500
 #: Longest reply, in tokens: a header and a few dozen lines of code.
 _REPLY = 900
-
-
+#: Commands that one repair may use (paper 004).
+STEPS = 40
 #: The tools that search (paper 004: "no search tools").
 _SEARCHES = frozenset({Name.SEARCH, Name.SIMILAR_CALLS, Name.METHOD_BODY})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSettings:
-    """How a repair is done."""
-
-    #: Commands that one repair may use.
-    steps: int = 40
-    #: Variants of a fix that fails.
-    variants: int = 30
-    seed: int = 0
-    temperature: float = 0.0
-    #: When it must be over, as `time.monotonic` counts; infinite for no limit.
-    deadline: float = float("inf")
-    without: frozenset[Without] = frozenset()
-    #: Further tools by name; they are allowed where information is collected.
-    tools: Mapping[str, Tool] = field(default_factory=dict)
-
-
-def repair(
-    site: Site,
-    settings: AgentSettings,
-    log: Log | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> Trajectory:
-    """Try to repair a bug; the fixes found are in the trajectory's facts (`memory.patches_in`).
-
-    Args:
-        site: the bug.
-        settings: how it is done.
-        log: keeps the steps, and has those of a run that was interrupted.
-        say: told of each step in a few words.
+def repair(bench: RepairBench, index: int = 0) -> Trajectory:
+    """Carry out run number `index`; its fixes are in the steps' facts (`memory.patches_in`).
 
     Raises:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
-        StoreProblem: `log` cannot be written.
+        StoreProblem: the record cannot be written.
     """
-    return converse(agent_loop(site, settings, say), log)
+    return converse(agent_loop(bench, index), bench.log("repairagent", index))
 
 
-def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) -> Loop:
-    """Return the loop of one repair."""
-    budget = Budget(steps=settings.steps, deadline=settings.deadline)
+def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
+    """Return the loop of one repair; runs after the first are drawn more freely."""
+    site = bench.site
+    budget = bench.budget(STEPS)
     sampling = Sampling(
-        temperature=settings.temperature,
+        temperature=0.6 if index else 0.0,
         top_p=0.95,
-        seed=settings.seed,
+        seed=bench.seed_of(index),
         max_tokens=min(_REPLY, site.model.context // 6),
     )
     most = room(site.model, sampling)
     count = Counter(site.model)
     observation = max(128, min(_OBSERVATION, most // 6))
-    tools = _tools(site, settings, budget, Room(most=observation, count=count))
+    tools = _tools(bench, sampling.seed, budget, Room(most=observation, count=count))
     dynamic = DynamicPrompt(
         site=site,
-        without=settings.without,
+        without=bench.without,
         specs=[tool.spec for tool in tools.values()],
         # What the template puts around two messages is not in the count of their texts.
         room=most - 64,
-        most=settings.steps,
+        most=budget.steps,
         count=count,
     )
 
     def offered(steps: Sequence[Step]) -> tuple[str, ...]:
-        return _allowed(tools, steps, settings.without, tuple(settings.tools))
+        if Without.STATES in bench.without:
+            return tuple(tools)
+        names = TABLE[state_after(steps)]
+        more = bench.tools if Name.SEARCH in names else ()
+        return (*(name for name in names if name in tools), *more)
 
     def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
         specs: list[ActionSpec] = [tools[name].spec for name in offered(steps)]
@@ -112,25 +87,12 @@ def agent_loop(site: Site, settings: AgentSettings, say: Callable[[str], None]) 
         allowed=offered,
         observation=observation,
         purpose="repair",
-        say=say,
+        say=bench.say,
     )
 
 
-def _allowed(
-    tools: Mapping[str, Tool],
-    steps: Sequence[Step],
-    without: frozenset[Without],
-    added: tuple[str, ...],
-) -> tuple[str, ...]:
-    """Return the commands that may be used next."""
-    if Without.STATES in without:
-        return tuple(tools)
-    names = TABLE[state_after(steps)]
-    more = added if Name.SEARCH in names else ()
-    return (*(name for name in names if name in tools), *more)
-
-
-def _tools(site: Site, settings: AgentSettings, budget: Budget, holds: Room) -> dict[str, Tool]:
+def _tools(bench: RepairBench, seed: int, budget: Budget, holds: Room) -> dict[str, Tool]:
+    site = bench.site
     found = (
         read_range(site, holds),
         classes_and_methods(site),
@@ -138,15 +100,15 @@ def _tools(site: Site, settings: AgentSettings, budget: Budget, holds: Room) -> 
         extract_tests(site),
         search_code_base(site),
         similar_calls(site),
-        method_body(site, seed=settings.seed),
+        method_body(site, seed=seed),
         run_tests(site),
         fault_localization(site),
-        write_fix(site, variants=settings.variants, seed=settings.seed, seconds=budget.seconds),
-        *steering(),
+        write_fix(site, variants=bench.variants, seed=seed, seconds=budget.seconds),
+        *_steering(),
     )
-    left_out = _SEARCHES if Without.SEARCH in settings.without else frozenset()
+    left_out = _SEARCHES if Without.SEARCH in bench.without else frozenset()
     tools = {tool.spec.name: tool for tool in found if tool.spec.name not in left_out}
-    return {**tools, **settings.tools}
+    return {**tools, **bench.tools}
 
 
 #: Each with what is answered.
@@ -180,7 +142,7 @@ _SAID = (
 )
 
 
-def steering() -> tuple[Tool, ...]:
+def _steering() -> tuple[Tool, ...]:
     """Return the tools; the last one is refused until a fix passes the tests."""
 
     def answering(text: str) -> Callable[[Action, Sequence[Step]], Outcome]:

@@ -1,24 +1,32 @@
-"""All that the tools of a repair look at: frozen, shared by every run on an issue.
+"""All that a repair looks at, shared by every run on an issue, and what one run may use.
 
 Beside it the private tree of a dialogue that edits files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import leads_out
-from pytest_brt.dialogue.action import changed_files
+from pytest_brt.dialogue.action import Tool, changed_files
+from pytest_brt.dialogue.budget import Budget
 from pytest_brt.dialogue.paths import Paths, clean
 from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model
 from pytest_brt.repair.fix import lines_of
+from pytest_brt.repair.states import Without
 from pytest_brt.repair.trial import Trials
+from pytest_brt.store import Journal
 from pytest_brt.types import FileChange, Issue, JudgedTest, Place, Step
+
+#: Seeds of runs of one strategy are so far apart.
+_APART = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +95,48 @@ class Site:
             raise FixProblem(f"{path!r} could be {' or '.join(meant.several)}: write it whole")
         near = f" (files like it: {', '.join(meant.near)})" if meant.near else ""
         raise FixProblem(f"there is no file {path!r}{near}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairBench:
+    """All that the runs of one strategy on a bug may use."""
+
+    site: Site
+    #: The test that this run is given, of strategies that give one to every other run; None when
+    #: it is given none.
+    brt: JudgedTest | None = None
+    #: Writes code when another model thinks; None when one does both.
+    editor: Model | None = None
+    #: Steps that the user wants; None leaves it to the strategy.
+    steps: int | None = None
+    #: Variants of a fix that fails.
+    variants: int = 30
+    without: frozenset[Without] = frozenset()
+    #: Whether a bug is repaired without any failing test too: existing tests alone judge then.
+    blind: bool = False
+    seed: int = 0
+    #: When all must be over, as `time.monotonic` counts.
+    deadline: float = math.inf
+    journal: Journal | None = None
+    #: Folder of the run's record, for dialogues.
+    record: Path | None = None
+    #: Further tools of the repair agent, by name; allowed where information is collected.
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    say: Callable[[str], None] = lambda _: None
+
+    def budget(self, usual: int) -> Budget:
+        """Return the limits of a run that takes `usual` steps where the user says nothing."""
+        return Budget(steps=self.steps or usual, deadline=self.deadline)
+
+    def seed_of(self, index: int) -> int:
+        """Return the first seed of run number `index`."""
+        return self.seed + _APART * index
+
+    def log(self, strategy: str, index: int) -> Log:
+        """Return where the steps of a run go."""
+        name = f"repair-{strategy}-{index:02}"
+        issue = self.site.issue
+        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
 
 
 def listing(lines: tuple[str, ...], first: int, last: int) -> str:

@@ -1,56 +1,18 @@
-"""What a repair strategy is, what it is given, and the two there are."""
+"""What a repair strategy is, and the two there are."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from pytest_brt.dialogue.action import Tool
-from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import PatchProblem
-from pytest_brt.model.base import Model
 from pytest_brt.patches import apply_patch
 from pytest_brt.repair.memory import patches_in, recall
-from pytest_brt.repair.passerine import PasserineSettings, react, results
+from pytest_brt.repair.passerine import react, results
 from pytest_brt.repair.patch import found_fix
-from pytest_brt.repair.repairagent import AgentSettings, repair
-from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import Without
-from pytest_brt.store import Journal
-from pytest_brt.types import FoundFix, JudgedTest, Patch, Repair, Step
-
-#: Seeds of runs of one strategy are so far apart.
-_APART = 100_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairBench:
-    """All that one run of a repair may use."""
-
-    site: Site
-    #: The test that this run is given, of strategies that give one to every other run; None when
-    #: it is given none.
-    brt: JudgedTest | None
-    #: Writes code when another model thinks; None when one does both.
-    editor: Model | None = None
-    #: Steps that the user wants; None leaves it to the strategy.
-    steps: int | None = None
-    #: Variants of a fix that fails.
-    variants: int = 30
-    without: frozenset[Without] = frozenset()
-    #: Whether a bug is repaired without any failing test too: existing tests alone judge then.
-    blind: bool = False
-    seed: int = 0
-    #: When all must be over, as `time.monotonic` counts.
-    deadline: float = math.inf
-    journal: Journal | None = None
-    #: Folder of the run's record, for dialogues.
-    record: Path | None = None
-    #: Further tools of the repair agent, by name.
-    tools: Mapping[str, Tool] = field(default_factory=dict)
-    say: Callable[[str], None] = lambda _: None
+from pytest_brt.repair.repairagent import repair
+from pytest_brt.repair.site import RepairBench, Site
+from pytest_brt.types import FoundFix, Patch, Repair, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +28,7 @@ class RepairStrategy:
 
 
 def run_repairagent(index: int, bench: RepairBench) -> Repair:
-    """Carry out one run of RepairAgent; runs after the first are drawn more freely.
+    """Carry out one run of RepairAgent.
 
     Raises:
         ModelProblem: the model could not be asked even once.
@@ -84,16 +46,7 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
                 "--brt-tests PATH, or take --brt-repair-strategy passerine)",
             ),
         )
-    settings = AgentSettings(
-        steps=bench.steps or 40,
-        variants=bench.variants,
-        seed=bench.seed + _APART * index,
-        temperature=0.0 if index == 0 else 0.6,
-        deadline=bench.deadline,
-        without=bench.without,
-        tools=bench.tools,
-    )
-    trajectory = repair(site, settings, _log(bench, "repairagent", index), bench.say)
+    trajectory = repair(bench, index)
     fixes: dict[str, FoundFix] = {}
     for diff, source, step in patches_in(trajectory.steps):
         fix = _from_diff(site, diff, source, trajectory.steps[: step.number])
@@ -120,30 +73,19 @@ def run_passerine(index: int, bench: RepairBench) -> Repair:
         SubjectProblem: the project's interpreter cannot be started.
     """
     site = bench.site
-    brt = bench.brt
-    settings = PasserineSettings(
-        steps=bench.steps or 25,
-        seed=bench.seed + _APART * index,
-        deadline=bench.deadline,
-        brt=brt,
-        edit_model=bench.editor or site.model,
-    )
-    trajectory = react(site, settings, _log(bench, "passerine", index), bench.say)
-    fixes = [
+    trajectory = react(bench, index)
+    fixes = tuple(
         found_fix(trial, site.failing, site.root, source="the agent")
         for trial in results(site, trajectory)
-    ]
-    note = (
-        "the files were not changed"
-        if not any(s.changes for s in trajectory.steps)
-        else ("the changed code does not pass the tests")
     )
+    changed = any(step.changes for step in trajectory.steps)
+    note = "the changed code does not pass the tests" if changed else "the files were not changed"
     return Repair(
         issue=site.issue.id,
         strategy="passerine",
         index=index,
-        fixes=tuple(fixes),
-        brt=brt.test.name if brt else "",
+        fixes=fixes,
+        brt=bench.brt.test.name if bench.brt else "",
         notes=() if fixes else (note,),
         trajectory=trajectory,
     )
@@ -166,12 +108,6 @@ def _from_diff(site: Site, diff: str, source: str, steps: tuple[Step, ...]) -> F
     return found_fix(
         trial, site.failing, site.root, source=source, hypothesis=known[-1].text if known else ""
     )
-
-
-def _log(bench: RepairBench, strategy: str, index: int) -> Log:
-    name = f"repair-{strategy}-{index:02}"
-    issue = bench.site.issue
-    return Log(issue.id, name, title=issue.title, journal=bench.journal, folder=bench.record)
 
 
 def _failed(tried: int) -> str:

@@ -18,9 +18,9 @@ from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.rank.guarding import hints_of, pinned_among
 from pytest_brt.repair.choose import choose_brt
 from pytest_brt.repair.scene import localise, make_site, trusted
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import Without
-from pytest_brt.repair.strategy import RepairBench, RepairStrategy
+from pytest_brt.repair.strategy import RepairStrategy
 from pytest_brt.reproduce.opinion import opinion_of
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.prompting.fit import PromptTooLong

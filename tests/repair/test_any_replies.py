@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.memory import recall, state_after
-from pytest_brt.repair.repairagent import AgentSettings, repair
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.repairagent import repair
+from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import TABLE, State, Tool
 from pytest_brt.types import Ending
 from tests.conftest import tree_hash
@@ -48,7 +48,8 @@ def test_tools_run_only_in_their_states(site: Site, tmp_path: Path, texts: list[
     body = "".join(f"=== reply\n{text.replace('===', '')}\n" for text in texts)
     path.write_text(body.replace("\r", ""), encoding="utf-8")
     model = ScriptedModel(str(path), Settings())
-    trajectory = repair(replace(site, model=model), AgentSettings(steps=len(texts), variants=0))
+    bench = RepairBench(site=replace(site, model=model), steps=len(texts), variants=0)
+    trajectory = repair(bench)
     assert trajectory.ending in {Ending.STEPS, Ending.LOOP}
     for at, step in enumerate(trajectory.steps):
         if step.action and not step.problem:

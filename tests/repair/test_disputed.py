@@ -9,7 +9,8 @@ import pytest
 from pytest_brt.issue import read_issue
 from pytest_brt.render.table import of_fix
 from pytest_brt.repair.patch import chosen
-from pytest_brt.repair.strategy import RepairBench, run_passerine, run_repairagent
+from pytest_brt.repair.site import RepairBench
+from pytest_brt.repair.strategy import run_passerine, run_repairagent
 from pytest_brt.types import FoundFix, Repair
 from tests.repair.scenes import LINE, MODULE, TESTS, WRONG_TEST, Scene, open_scene, scripted
 
@@ -33,7 +34,7 @@ def agent(scene: Scene, *fixes: str) -> Repair:
     script += "".join(f"=== reply\n{head}\n```python\n{fix}```\n" for fix in fixes)
     script += '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
     site = scene.site(scripted(scene.root.parent, script))
-    return run_repairagent(0, RepairBench(site=site, brt=None, variants=0))
+    return run_repairagent(0, RepairBench(site=site, variants=0))
 
 
 def passerine(scene: Scene, *fixes: str) -> Repair:
@@ -49,7 +50,7 @@ def passerine(scene: Scene, *fixes: str) -> Repair:
     )
     script += f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
     site = scene.site(scripted(scene.root.parent, script))
-    return run_passerine(1, RepairBench(site=site, brt=None))
+    return run_passerine(1, RepairBench(site=site))
 
 
 def told(fix: FoundFix) -> str:
@@ -103,5 +104,5 @@ def test_what_no_bug_test_speaks_for_is_not_kept_when_it_breaks_something(scene:
     )
     script += f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'
     site = scene.site(scripted(scene.root.parent, script), tests=False)
-    done = run_passerine(1, RepairBench(site=site, brt=None))
+    done = run_passerine(1, RepairBench(site=site))
     assert (done.fixes, done.notes) == ((), ("the changed code does not pass the tests",))

@@ -8,7 +8,8 @@ import pytest
 
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.repair.strategy import RepairBench, run_passerine
+from pytest_brt.repair.site import RepairBench
+from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, FileChange, Repair
 from tests.conftest import SOURCE, tree_hash
 from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
@@ -62,7 +63,7 @@ PAPER = REPLIES.replace(
 def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
     before = tree_hash(scene.root)
     model = scripted(tmp_path_factory.mktemp("model"), PAPER)
-    repair = run_passerine(1, RepairBench(site=scene.site(model), brt=None))
+    repair = run_passerine(1, RepairBench(site=scene.site(model)))
     assert tree_hash(scene.root) == before
     return repair
 
@@ -119,9 +120,7 @@ def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_p
         f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "rename"}}\n'
         '=== reply\n{"thought": "t", "action": "code_search", "keywords": "widest_bound"}\n'
     )
-    done = run_passerine(
-        1, RepairBench(site=scene.site(scripted(tmp_path, text)), brt=None, steps=3)
-    )
+    done = run_passerine(1, RepairBench(site=scene.site(scripted(tmp_path, text)), steps=3))
     assert done.trajectory is not None
     before, _, after = (step.observation for step in done.trajectory.steps)
     assert before == "Nothing has a name like widest_bound."
@@ -134,7 +133,7 @@ def test_a_long_file_is_shown_without_a_hole_and_how_to_go_on(scene: Scene, tmp_
     try:
         ask = f'=== reply\n{{"thought": "t", "action": "cat", "path": "{path}", "first": '
         site = scene.site(scripted(tmp_path, f"{ask}1}}\n{ask}590}}\n"))
-        done = run_passerine(1, RepairBench(site=site, brt=None, steps=2))
+        done = run_passerine(1, RepairBench(site=site, steps=2))
     finally:
         (scene.root / path).unlink()
     assert done.trajectory is not None
@@ -170,7 +169,7 @@ def test_the_given_test_is_a_file_of_the_tree(scene: Scene, tmp_path: Path) -> N
     found, refused = (step.observation for step in given.trajectory.steps[:2])
     assert found.startswith(f"{test.path}\n  {test.name} (line ")
     assert "only code of the project" in refused
-    alone = run_passerine(1, RepairBench(site=scene.site(scripted(tmp_path, text)), brt=None))
+    alone = run_passerine(1, RepairBench(site=scene.site(scripted(tmp_path, text))))
     assert alone.trajectory is not None
     assert test.path not in alone.trajectory.steps[0].observation
 
@@ -213,7 +212,7 @@ def test_a_fix_that_was_broken_again_is_found(scene: Scene, tmp_path: Path) -> N
 
 def test_without_a_failing_test_what_breaks_nothing_is_kept(scene: Scene, tmp_path: Path) -> None:
     site = scene.site(scripted(tmp_path, PAPER), tests=False)
-    done = run_passerine(0, RepairBench(site=site, brt=None))
+    done = run_passerine(0, RepairBench(site=site))
     (fix,) = done.fixes
     assert (fix.plausible, fix.total) == (False, 0)
 
@@ -263,7 +262,7 @@ def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Pat
     )
     try:
         site = scene.site(scripted(tmp_path, text))
-        done = run_passerine(1, RepairBench(site=site, brt=None, steps=3))
+        done = run_passerine(1, RepairBench(site=site, steps=3))
     finally:
         (scene.root / path).unlink()
     assert done.trajectory is not None

@@ -13,9 +13,10 @@ from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
 from pytest_brt.repair.memory import state_after
-from pytest_brt.repair.repairagent import AgentSettings, repair
+from pytest_brt.repair.repairagent import repair
+from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.states import TABLE, Tool, Without
-from pytest_brt.repair.strategy import RepairBench, run_passerine
+from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, Trajectory
 from tests.conftest import tree_hash
 from tests.repair.scenes import Scene
@@ -49,8 +50,8 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
             trajectory = run_passerine(number, bench).trajectory
             assert trajectory is not None
             return trajectory
-        settings = AgentSettings(steps=2, variants=1, seed=number, temperature=1.0, without=without)
-        return repair(site, settings)
+        bench = RepairBench(site=site, steps=2, variants=1, seed=number, without=without)
+        return repair(bench, 1)
 
     try:
         with ThreadPoolExecutor(AT_ONCE) as pool:

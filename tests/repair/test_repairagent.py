@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.dialogue.action import Action
-from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Completion, Prompt
-from pytest_brt.model.opening import NoModel
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.repair.passerine import PasserineSettings
-from pytest_brt.repair.repairagent import AgentSettings, repair
+from pytest_brt.repair.passerine import STEPS as REACT_STEPS
+from pytest_brt.repair.repairagent import STEPS, agent_loop, repair
+from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.states import Without
-from pytest_brt.repair.strategy import BUILT_IN, RepairBench, run_repairagent
+from pytest_brt.repair.strategy import BUILT_IN, run_repairagent
 from pytest_brt.repair.tools.failing import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Repair, Trajectory, Verdict
@@ -82,7 +81,7 @@ def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
     """Carry the whole script out once."""
     before = tree_hash(scene.root)
     site = scene.site(scripted(tmp_path_factory.mktemp("model"), VARIANTS + REPLIES))
-    repair = run_repairagent(0, RepairBench(site=site, brt=None))
+    repair = run_repairagent(0, RepairBench(site=site))
     assert tree_hash(scene.root) == before
     return repair
 
@@ -140,21 +139,20 @@ def test_an_interrupted_repair_goes_on_where_it_stopped(
     scene: Scene, done: Repair, tmp_path: Path
 ) -> None:
     path = tmp_path / "journal.jsonl"
-    log = Log("i", "r", journal=Journal(path, "s"))
+    site = scene.site(scripted(tmp_path, REPLIES[REPLIES.index("=== reply if: breaks") :]))
+    log = RepairBench(site=site, journal=Journal(path, "s")).log("repairagent", 0)
     for step in steps_of(done).steps[:9]:
         log.add(step)
-    rest = REPLIES[REPLIES.index("=== reply if: breaks") :]
-    site = scene.site(scripted(tmp_path, rest))
-    again = repair(site, AgentSettings(), Log("i", "r", journal=Journal(path, "s")))
+    again = repair(RepairBench(site=site, journal=Journal(path, "s")))
     assert [step.action for step in again.steps] == [step.action for step in steps_of(done).steps]
     assert again.ending is Ending.FINISH
 
 
-def test_the_defaults_are_those_of_the_papers() -> None:
-    agent = AgentSettings()
-    assert (agent.steps, agent.variants, agent.temperature) == (40, 30, 0.0)
-    react = PasserineSettings(edit_model=NoModel())
-    assert (react.steps, react.temperature) == (25, 0.2)
+def test_the_defaults_are_those_of_the_papers(scene: Scene, tmp_path: Path) -> None:
+    bench = RepairBench(site=scene.site(scripted(tmp_path, REPLIES)))
+    loop = agent_loop(bench)
+    assert (loop.budget.steps, bench.variants, loop.sampling.temperature) == (STEPS, 30, 0.0)
+    assert (STEPS, REACT_STEPS) == (40, 25)
     assert BUILT_IN["repairagent"].runs == 1
     assert (BUILT_IN["passerine"].runs, BUILT_IN["passerine"].alternates) == (20, True)
 
@@ -165,7 +163,7 @@ def always(action: str) -> str:
 
 def test_the_same_command_again_and_again_ends_it(scene: Scene, tmp_path: Path) -> None:
     site = scene.site(scripted(tmp_path, always('"run_tests"')))
-    trajectory = repair(site, AgentSettings())
+    trajectory = repair(RepairBench(site=site))
     assert trajectory.ending is Ending.LOOP
     assert len(trajectory.steps) < 10
 
@@ -188,7 +186,7 @@ def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
         '=== reply\n{"thought": "t", "action": "discard_hypothesis", "reason": "%d"}\n'
     )
     text = "".join(back_and_forth % (n, n) for n in range(30))
-    trajectory = repair(scene.site(scripted(tmp_path, text)), AgentSettings(steps=7))
+    trajectory = repair(RepairBench(site=scene.site(scripted(tmp_path, text)), steps=7))
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 7)
 
 
@@ -222,7 +220,7 @@ def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
     scene: Scene, tmp_path: Path
 ) -> None:
     model = Listener(scripted(tmp_path, READS))
-    repair(scene.site(model), AgentSettings(steps=8))
+    repair(RepairBench(site=scene.site(model), steps=8))
     texts = model.texts()
     for earlier, later in pairwise(texts):
         stable = earlier[: earlier.index("# Where you are")]
@@ -239,7 +237,7 @@ def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
 def test_each_part_can_be_switched_off(scene: Scene, tmp_path: Path, without: Without) -> None:
     model = Listener(scripted(tmp_path, READS))
     given = (f"{MODULE}:{LINE}",)
-    repair(scene.site(model, given=given), AgentSettings(steps=4, without=frozenset({without})))
+    repair(RepairBench(site=scene.site(model, given=given), steps=4, without=frozenset({without})))
     last = model.texts()[-1]
     now = last[last.index("# Where you are") :]
     usable = now[now.index("# Commands") :].splitlines()[1]
@@ -263,7 +261,7 @@ def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path
         '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
     )
     model = Listener(scripted(tmp_path, text))
-    repair(scene.site(model), AgentSettings())
+    repair(RepairBench(site=scene.site(model)))
     first, hypothesis, passes = (prompt[prompt.index("# Where you") :] for prompt in model.texts())
     assert "express a hypothesis" in first
     assert "# Last command\n1. express_hypothesis (its" in hypothesis
@@ -285,7 +283,7 @@ def test_what_failing_tests_say_is_cut_where_it_leaves_no_room(
     judgement = replace(judged.judgement, runs=(replace(run, raised=raised),))
     long = replace(judged, judgement=judgement)
     model = Listener(scripted(tmp_path, READS, context=3600))
-    done = repair(replace(site, model=model, failing=(long,) * 3), AgentSettings(steps=3))
+    done = repair(RepairBench(site=replace(site, model=model, failing=(long,) * 3), steps=3))
     assert len(done.steps) == 3, done.ending
     assert "lines left out" in model.texts()[0].partition("# What you did")[0]
 
@@ -305,7 +303,7 @@ def test_two_functions_are_seen_together_in_a_small_context(tmp_path: Path) -> N
     script += '=== reply\n{"thought": "t", "action": "search_code_base", "keywords": "clamp"}\n'
     with open_scene(tmp_path / "project", files) as scene:
         model = Listener(scripted(tmp_path, script, context=4096))
-        repair(scene.site(model), AgentSettings(steps=5))
+        repair(RepairBench(site=scene.site(model), steps=5))
     last = model.texts()[-1]
     assert "def one(value, total)" in last
     assert "def other(value, total)" in last
@@ -315,12 +313,12 @@ def test_two_functions_are_seen_together_in_a_small_context(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
     first = Listener(scripted(tmp_path, READS))
-    repair(scene.site(first), AgentSettings(steps=1))
+    repair(RepairBench(site=scene.site(first), steps=1))
     least = first.measure(first.asked[0]) * 4 // 3
     left_out = []
     for more in (0, 200, 600, 1200, 2000):
         model = Listener(scripted(tmp_path, READS, context=least + more))
-        trajectory = repair(scene.site(model), AgentSettings(steps=8))
+        trajectory = repair(RepairBench(site=scene.site(model), steps=8))
         for prompt in model.asked:
             assert model.measure(prompt) + prompt.sampling.max_tokens <= model.context
         left_out.append(any("left out here" in text for text in model.texts()))
@@ -332,7 +330,7 @@ def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
 
 def test_without_a_failing_test_nothing_is_tried(scene: Scene, tmp_path: Path) -> None:
     site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
-    done = run_repairagent(0, RepairBench(site=site, brt=None))
+    done = run_repairagent(0, RepairBench(site=site))
     assert done.fixes == ()
     assert "--brt-tests" in done.notes[0]
 
@@ -350,7 +348,7 @@ def test_without_a_failing_test_existing_ones_judge_where_that_is_wanted(
     script = f"=== reply\n{hypothesis}\n" + fix("min(value, high)") + done
     script += fix("max(low, min(value, high))") + done
     site = scene.site(scripted(tmp_path, script), tests=False)
-    bench = RepairBench(site=site, brt=None, blind=True, variants=0)
+    bench = RepairBench(site=site, blind=True, variants=0)
     repair = run_repairagent(0, bench)
     assert repair.trajectory is not None
     steps = repair.trajectory.steps

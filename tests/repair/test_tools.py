@@ -7,8 +7,8 @@ import pytest
 
 from pytest_brt.dialogue.action import Action, Outcome, Tool
 from pytest_brt.errors import FixProblem
-from pytest_brt.repair.repairagent import AgentSettings, agent_loop
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.repairagent import agent_loop
+from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.types import Step
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
@@ -22,7 +22,7 @@ def site(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture(scope="module")
 def tools(site: Site) -> dict[str, Tool]:
-    return dict(agent_loop(site, AgentSettings(), lambda _: None).tools)
+    return dict(agent_loop(RepairBench(site=site)).tools)
 
 
 def use(
@@ -52,7 +52,7 @@ def test_long_code_ends_with_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
     (scene.root / path).write_text("\n".join(lines) + "\n", encoding="utf-8")
     try:
         site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
-        tools = dict(agent_loop(site, AgentSettings(), lambda _: None).tools)
+        tools = dict(agent_loop(RepairBench(site=site)).tools)
         method = use(tools, Name.EXTRACT_METHOD, path=path, name="long").observation.splitlines()
         lines = use(tools, Name.READ_RANGE, path=path, first=100, last=300).observation.splitlines()
     finally:
@@ -134,7 +134,7 @@ def test_localisation_names_the_buggy_function_first(tools: dict[str, Tool]) -> 
 
 def test_a_place_that_was_given_is_told_as_it_is(scene: Scene, tmp_path: Path) -> None:
     site = scene.site(scripted(tmp_path, "=== reply\n"), given=(f"{MODULE}:{LINE}",))
-    loop = agent_loop(site, AgentSettings(), lambda _: None)
+    loop = agent_loop(RepairBench(site=site))
     told = use(dict(loop.tools), Name.LOCALIZE).observation
     assert told == f"The bug is here:\n- {MODULE}:{LINE}-{LINE} clamp, lines {LINE}"
 
