@@ -48,7 +48,8 @@ from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.choice import chosen
-from pytest_brt.reproduce.prompting.context import functions_run, gather_hints
+from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
+from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.reproduce.prompting.shown import show_suspects
 from pytest_brt.types import Issue
 
@@ -180,13 +181,8 @@ def choose(places: Sequence[Suspect], issue: Issue, spec: str) -> tuple[Suspect,
     """Return `places` as the model `spec` orders them."""
     model = open_model(spec, Settings())
     try:
-        return chosen(
-            places,
-            issue,
-            prompts=Prompts(),
-            model=model,
-            ask=lambda prompt: model.complete(prompt)[0].text,
-        )
+        brief = Brief(issue=issue, hints=Hints(), prompts=Prompts(), model=model)
+        return chosen(places, brief, lambda prompt: model.complete(prompt)[0].text)
     finally:
         model.close()
 

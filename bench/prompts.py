@@ -22,7 +22,6 @@ from statistics import median
 from typing import Any
 
 from pytest_brt.code.index import open_index
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
@@ -30,10 +29,10 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.agent.kit import Kit
+from pytest_brt.reproduce.agent.kit import Found, Kit
 from pytest_brt.reproduce.agent.run import opening
-from pytest_brt.reproduce.invert.prompt import Questions
-from pytest_brt.reproduce.libro.prompt import Form, sampling_prompt
+from pytest_brt.reproduce.invert.run import Questions
+from pytest_brt.reproduce.libro.run import Form, sampling_prompt
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue
@@ -123,15 +122,17 @@ def opened(report: Path, tree: Path, python: str | None = None, env: Any = None)
 
 def first_prompts(issue: Issue, engine: Engine, model: Counting) -> dict[str, Prompt]:
     """Return the first prompt of each strategy, told of all that is found out before."""
-    sampling, prompts = Sampling(), Prompts()
+    sampling = Sampling()
     bench = Workbench(engine=engine, repeat=1, keep=5, model=model, say=lambda _: None)
     with open_index(Path(engine.subject.root)) as index:
         hints = gather_hints(issue, index, engine)
-        common: dict[str, Any] = {"issue": issue, "hints": hints, "index": index}
-        kit = Kit(**common, bench=bench, sampling=sampling, strategy="agent", facts=True)
-        asked: dict[str, Any] = {"prompts": prompts, "model": model, "sampling": sampling}
-        libro = sampling_prompt(**common, **asked, form=Form.FILES, samples=1, facts=True)[0]
-        invert = Questions(**common, **asked).plan((), 1)
+        found = Found(hints=hints)
+        kit = Kit(
+            issue=issue, bench=bench, index=index, hints=hints, sampling=sampling, found=found
+        )
+        asked: dict[str, Any] = {"form": Form.FILES, "sampling": sampling, "samples": 1}
+        libro = sampling_prompt(kit.brief, index, **asked, facts=True)[0]
+        invert = Questions(brief=kit.brief, index=index, sampling=sampling).plan((), 1)
         return {"libro": libro, "invert": invert, "agent": Prompt(messages=opening(kit).messages)}
 
 

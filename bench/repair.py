@@ -43,7 +43,7 @@ from pytest_brt.issue import load_issue
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
 from pytest_brt.model.opening import open_model
-from pytest_brt.repair.fix import EditKind, Fix, LineEdit, apply_fix
+from pytest_brt.repair.fix import EditKind, LineEdit, apply_fix
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.scene import make_site, trusted
 from pytest_brt.repair.site import RepairBench, Site
@@ -185,16 +185,14 @@ def measure_variants(site: Site) -> float:
     """Return the time of 30 variants / of 30 pytest processes, each on a tree of its own."""
     all_changes = [
         apply_fix(
-            Fix(
-                edits=(
-                    LineEdit(
-                        path=BUGGY,
-                        kind=EditKind.REPLACE,
-                        first=3,
-                        last=3,
-                        lines=(f"    sign = {number} if value > {number} else {number + 2}",),
-                    ),
-                )
+            (
+                LineEdit(
+                    path=BUGGY,
+                    kind=EditKind.REPLACE,
+                    first=3,
+                    last=3,
+                    lines=(f"    sign = {number} if value > {number} else {number + 2}",),
+                ),
             ),
             site.read,
         )

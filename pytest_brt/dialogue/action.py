@@ -122,13 +122,9 @@ def _about(spec: ActionSpec) -> str:
     return f"{spec.about} ({lengths})" if lengths else spec.about
 
 
-def grammar_of(specs: Sequence[ActionSpec]) -> Grammar:
-    """Return the grammar of replies that ask for one of `specs`."""
-    return _grammar(tuple(specs))
-
-
 @cache
-def _grammar(specs: tuple[ActionSpec, ...]) -> Grammar:
+def grammar_of(specs: tuple[ActionSpec, ...]) -> Grammar:
+    """Return the grammar of replies that ask for one of `specs`."""
     shapes = [
         Shape(
             header=_header(spec),

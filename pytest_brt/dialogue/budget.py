@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from pytest_brt.dialogue.action import Action
 from pytest_brt.model.base import Message, Model, Prompt, Role
@@ -82,74 +83,54 @@ class Counter:
         return self._empty
 
 
+#: Fact of a step that was refused as a repeat.
+REPEAT = "repeat"
 #: Steps in a row that came to nothing because they repeat an earlier one, before it ends.
-PATIENCE = 4
+_PATIENCE = 4
 #: Of so many last steps as many as that may not be equal: a loop need not be one step long.
 _LAST, _EQUAL = 8, 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopGuard:
-    """Refuses an action that was done before and cannot do anything new."""
+def why_repeat(action: Action, steps: Sequence[Step], allowed: Collection[str]) -> str:
+    """Return what to tell a model whose action was done before and cannot do anything new, or "".
 
-    #: Repeats in a row after which the dialogue ends.
-    patience: int = PATIENCE
-
-    def check(self, action: Action, steps: Sequence[Step], allowed: Collection[str]) -> str:
-        """Return what to tell the model when `action` is a repeat, "" when it is none.
-
-        The same action is none if files were changed since: running a test again after an
-        edit is right. The second repeat in a row is told in other words than the first.
-        """
-        earlier = _same(action.key, steps)
-        if earlier is None:
-            return ""
+    The same action is no repeat if files were changed since: running a test again after an edit
+    is right. The second repeat in a row is told in other words than the first.
+    """
+    earlier = _same(action.key, steps)
+    if earlier is None:
+        return ""
+    if not steps[-1].fact(REPEAT):
         seen = " ".join(earlier.observation.split())[:160]
-        if self.repeats(steps) == 0:
-            return (
-                f"You did exactly this in step {earlier.number}, and nothing has changed since. "
-                f"It said: {seen} Do something else."
-            )
-        others = [name for name in allowed if name != action.name]
         return (
-            f"Again the same as step {earlier.number}. Your next action must be totally different "
-            f"from {action.name}: take {' or '.join(others) or 'other arguments'}."
+            f"You did exactly this in step {earlier.number}, and nothing has changed since. "
+            f"It said: {seen} Do something else."
         )
-
-    def repeats(self, steps: Sequence[Step]) -> int:
-        """Return how many of the last steps in a row were refused as repeats.
-
-        Of `steps` that are only the last one, at most one is known.
-        """
-        count = 0
-        for step in reversed(steps):
-            if not step.fact(REPEAT):
-                break
-            count += 1
-        return count
-
-    def spent(self, steps: Sequence[Step]) -> bool:
-        """Say whether it is time to end."""
-        return self.repeats(steps) >= self.patience or equals(steps) >= _EQUAL
+    others = [name for name in allowed if name != action.name]
+    return (
+        f"Again the same as step {earlier.number}. Your next action must be totally different "
+        f"from {action.name}: take {' or '.join(others) or 'other arguments'}."
+    )
 
 
-def equals(steps: Sequence[Step]) -> int:
+def rounds(steps: Sequence[Step]) -> int:
+    """Return how many times the last step was done, when it is time to end for that; else 0."""
+    repeats = sum(1 for _ in takewhile(lambda step: step.fact(REPEAT), reversed(steps)))
+    same = _equals(steps)
+    return max(repeats + 1, same) if repeats >= _PATIENCE or same >= _EQUAL else 0
+
+
+def _equals(steps: Sequence[Step]) -> int:
     """Return how often the last step was done among the last eight, itself included.
 
     A step counts when it was refused, or when nothing has been changed since.
     """
-    if not steps:
-        return 0
     count, changed = 0, False
     for step in reversed(steps[-_LAST:]):
         same = (step.key or step.reply) == (steps[-1].key or steps[-1].reply)
         count += same and bool(step.problem or not changed)
         changed |= bool(step.changes)
     return count
-
-
-#: Fact of a step that was refused as a repeat.
-REPEAT = "repeat"
 
 
 def _same(key: str, steps: Sequence[Step]) -> Step | None:

@@ -6,6 +6,7 @@ What is too long is cut, and what was left out is said.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 
 from pytest_brt.dialogue.budget import Counter
@@ -39,32 +40,24 @@ def conversation(
     """
     begin: Sequence[Message] = opening
     hidden = dropped = 0
+
+    def is_longer(number: int, room: int) -> bool:
+        return count.of(_messages(begin, steps[:number], hidden, dropped)) > room
+
     for number in range(1, len(steps) + 1):
-        past = steps[:number]
-        if count.of(_messages(begin, past, hidden, dropped)) <= most:
+        if not is_longer(number, most):
             continue
         room = int(most * _AFTER)
         begin = opening if short is None else short
         last = max(0, number - _WHOLE)
-        while hidden < last and _too_long(begin, past, hidden, dropped, room, count):
+        while hidden < last and is_longer(number, room):
             hidden += 1
-        while dropped < last and _too_long(begin, past, hidden, dropped, room, count):
+        while dropped < last and is_longer(number, room):
             dropped += 1
-        while dropped < number and _too_long(begin, past, hidden, dropped, most, count):
+        while dropped < number and is_longer(number, most):
             dropped += 1
             hidden = max(hidden, dropped)
     return tuple(_messages(begin, steps, hidden, dropped))
-
-
-def _too_long(
-    opening: Sequence[Message],
-    steps: Sequence[Step],
-    hidden: int,
-    dropped: int,
-    room: int,
-    count: Counter,
-) -> bool:
-    return count.of(_messages(opening, steps, hidden, dropped)) > room
 
 
 def _messages(
@@ -93,13 +86,9 @@ def _line(step: Step) -> str:
     """Return a step in one line: what was asked for, why, and what came of it."""
     asked = " ".join([step.action, *(value for _, value in step.arguments)])
     came = str(step.verdict) if step.verdict else "refused" if step.problem else ""
-    parts = [_cut(asked, 100) or "no action", _cut(step.thought, 120), came]
+    thought = textwrap.shorten(step.thought, 120, placeholder="…")
+    parts = [textwrap.shorten(asked, 100, placeholder="…") or "no action", thought, came]
     return f"{step.number}. " + "; ".join(part for part in parts if part)
-
-
-def _cut(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _hidden(step: Step) -> str:
@@ -170,21 +159,24 @@ def cut(text: str, most: int, count: Callable[[str], int], *, head: float = _HEA
     """Return `text` with at most `most` tokens: its beginning and its end, whole lines.
 
     What was left out is said between them. `count` says how many tokens a text has, and `head`
-    which share of the lines is of the beginning.
+    which share of the lines is of the beginning. Where no line fits it is the first characters.
     """
     if count(text) <= most:
         return text
     lines = [short_line(line) for line in text.split("\n")]
-    kept = len(lines)
-    # The number of lines that fits, by halving: tokens grow with lines.
-    low, high = 0, len(lines)
+    kept = largest(0, len(lines), lambda kept: count(_around(lines, kept, head)) <= most)
+    return _around(lines, kept, head) if kept else f"{text[: max(0, most - 1)]}…"
+
+
+def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number from `low` to `high` that fits, `low` without any; by halving."""
     while low < high:
-        kept = (low + high + 1) // 2
-        if count(_around(lines, kept, head)) <= most:
-            low = kept
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
         else:
-            high = kept - 1
-    return _around(lines, low, head)
+            high = middle - 1
+    return low
 
 
 def short_line(line: str) -> str:

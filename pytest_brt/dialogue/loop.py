@@ -15,7 +15,7 @@ from pytest_brt.dialogue.action import (
     grammar_of,
     refused,
 )
-from pytest_brt.dialogue.budget import REPEAT, Budget, Counter, LoopGuard, equals
+from pytest_brt.dialogue.budget import REPEAT, Budget, Counter, rounds, why_repeat
 from pytest_brt.dialogue.history import cut, without_repeats
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
@@ -31,10 +31,6 @@ Messages = Callable[[Sequence[Step]], tuple[Message, ...]]
 Allowed = Callable[[Sequence[Step]], Collection[str]]
 #: A second sample of a step must not be drawn with the seed of another step's first one.
 _SEEDS = 1000
-
-
-def _silent(_text: str) -> None:
-    """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +50,10 @@ class Loop:
     allowed: Allowed | None = None
     #: Most tokens of one observation.
     observation: int = 1500
-    guard: LoopGuard = field(default_factory=LoopGuard)
     #: For records, as in "agent".
     purpose: str = ""
     #: Told of each step in a few words.
-    say: Callable[[str], None] = _silent
+    say: Callable[[str], None] = lambda _: None
 
     def specs(self, steps: Sequence[Step]) -> dict[str, ActionSpec]:
         """Return the actions that are allowed after `steps`, in the order of the tools."""
@@ -115,8 +110,8 @@ DONE = "done"
 def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:
     if steps and steps[-1].fact(DONE):
         return Ending.FINISH, ""
-    if loop.guard.spent(steps):
-        times = max(loop.guard.repeats(steps) + 1, equals(steps))
+    times = rounds(steps)
+    if times:
         return Ending.LOOP, f"the same action {times} times"
     spent = loop.budget.spent(steps)
     return None if spent is None else (spent, "")
@@ -178,7 +173,7 @@ def _carry_out(
     loop: Loop, action: Action, steps: Sequence[Step], specs: Mapping[str, ActionSpec]
 ) -> Outcome:
     again = steps[-1:] if specs[action.name].repeatable else steps
-    repeat = loop.guard.check(action, again, tuple(specs))
+    repeat = why_repeat(action, again, tuple(specs))
     if repeat:
         return replace(refused(repeat), facts=((REPEAT, "yes"),))
     try:

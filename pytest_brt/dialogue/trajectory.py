@@ -59,14 +59,10 @@ class Log:
         journal: Journal | None = None,
         folder: Path | None = None,
     ) -> None:
-        """Write under the name `name`, as in "agent-03", which is unique for the issue.
+        """Write under `name`, as in "agent-03", which is unique for the issue with this id.
 
-        Args:
-            issue: the issue's id.
-            name: of the dialogue.
-            title: the issue's title, for readers.
-            journal: keeps steps for the next run when this one is interrupted.
-            folder: keeps whole trajectories, as `--brt-record` asks for.
+        `journal` keeps steps for the next run when this one is interrupted, `folder` whole
+        trajectories, as `--brt-record` asks for.
         """
         self._names = ("step", issue, name)
         self._journal = journal

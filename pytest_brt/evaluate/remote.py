@@ -14,8 +14,7 @@ from pytest_brt.evaluate.study import Ledger, carry_out, names_of, setting_of
 from pytest_brt.execute.remote import Cluster
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models
-from pytest_brt.reproduce.known import STRATEGIES
-from pytest_brt.reproduce.strategy import Strategy
+from pytest_brt.reproduce.strategy import STRATEGIES, Strategy
 
 
 def check_strategies(chosen: Mapping[str, Strategy]) -> None:

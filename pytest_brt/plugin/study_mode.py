@@ -39,7 +39,7 @@ from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Pr
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.options import read_options
 from pytest_brt.repair.strategy import BUILT_IN
-from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.shown import show
 
 

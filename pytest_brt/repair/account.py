@@ -17,7 +17,6 @@ _MESSAGE = 1500
 _NOT_RUN = re.compile(
     r"_?(?:skip|skipped|skiptest|xfail|xfailed|expectedfailure)(?:exception|error)?", re.IGNORECASE
 )
-_NEWLY, _ALSO = "; it did not fail before your change", "Also fail"
 _BAD = frozenset(Verdict) - {Verdict.PASS, Verdict.SKIP, Verdict.XFAIL}
 
 
@@ -82,49 +81,43 @@ def told_runs(
         before: what the same tests did without the change; None when nothing is changed.
     """
     found = account(runs, before)
+    head = _told_one(found, before) if len(runs) == 1 else _counted(found, len(runs), before)
     if not (found.new or found.old):
-        return _told_good(found, len(runs), names)
-    if before is None:
-        head = "The test fails" if len(runs) == 1 else _many_fail(found, len(runs))
-    elif len(runs) == 1:
-        head = "The test fails" + (", as it did before your change" if found.old else _NEWLY)
-    else:
-        head = _compared(found)
+        return f"{head}."
     lines = [f"{head}:", *_shown(found.new or found.old, names)]
     if found.new and found.old:
         lines.append(f"Fail as before: {_names(found.old, names)}")
     return "\n".join(lines)
 
 
-def _told_good(found: Account, total: int, names: dict[str, str]) -> str:
-    if not found.passing:
-        return "The test is skipped." if total == 1 else f"All {total} tests are skipped."
-    if total == 1:
-        return "The test passes." + (" It failed before your change." if found.mended else "")
-    all_pass = "All " if not found.skipped else ""
-    text = f"{all_pass}{_count(len(found.passing), 'test passes', 'tests pass')}"
-    text += f", {_are_skipped(found)}." if found.skipped else "."
-    if found.mended:
-        text += f" Failed before your change: {_names(found.mended, names)}."
-    return text
-
-
-def _many_fail(found: Account, total: int) -> str:
-    text = f"{len(found.new)} of {total} tests fail"
-    return f"{text}, {_are_skipped(found)}" if found.skipped else text
-
-
-def _compared(found: Account) -> str:
-    """Return the numbers of tests, with what failed before the change told apart."""
-    parts = [_count(len(found.new), "new failure", "new failures")]
-    mended = f"{len(found.mended)} of them" if len(found.passing) > 1 else "it"
-    note = f" ({mended} failed before your change)" if found.mended else ""
-    parts.append(_count(len(found.passing), "test passes", "tests pass") + note)
+def _told_one(found: Account, before: Sequence[TestRun] | None) -> str:
+    if found.passing:
+        return "The test passes" + ("; it failed before your change" if found.mended else "")
     if found.skipped:
-        parts.append(_are_skipped(found))
-    if found.old:
-        parts.append(f"{_count(len(found.old), 'fails', 'fail')} as before your change")
-    return "; ".join(parts)
+        return "The test is skipped"
+    if before is None:
+        return "The test fails"
+    as_before = ", as it did before your change"
+    return "The test fails" + (as_before if found.old else "; it did not fail before your change")
+
+
+def _counted(found: Account, total: int, before: Sequence[TestRun] | None) -> str:
+    """Return how many of several tests did what, with what failed before the change told apart."""
+    newly = "" if before is None else " that did not before your change"
+    mended = f"{len(found.mended)} of them" if len(found.passing) > 1 else "it"
+    mended = f" ({mended} failed before your change)" if found.mended else ""
+    parts = (
+        (found.new, f"fails{newly}", f"fail{newly}"),
+        (found.passing, f"passes{mended}", f"pass{mended}"),
+        (found.skipped, "is skipped", "are skipped"),
+        (found.old, "fails as before your change", "fail as before your change"),
+    )
+    told = (
+        f"{'all' if len(some) == total else len(some)} {one if len(some) == 1 else many}"
+        for some, one, many in parts
+        if some
+    )
+    return f"{total} tests: {', '.join(told)}"
 
 
 def told_failing(
@@ -158,21 +151,19 @@ def told_failing(
 
 def _shown(runs: Sequence[TestRun], names: dict[str, str]) -> list[str]:
     """Return how the first of some tests fail, and the names of the others."""
-    shown = [told_run(run, _name(run, names)) for run in runs[:_MOST]]
-    return [*shown, f"{_ALSO}: {_names(runs[_MOST:], names)}"] if runs[_MOST:] else shown
+    shown = [_told_run(run, _name(run, names)) for run in runs[:_MOST]]
+    return [*shown, f"Also fail: {_names(runs[_MOST:], names)}"] if runs[_MOST:] else shown
 
 
-def told_run(run: TestRun, name: str) -> str:
+def _told_run(run: TestRun, name: str) -> str:
     """Return what a test did: its exception, and the project's own frames."""
     if run.raised is None:
         return f"{name}: {run.verdict}: {run.reason}"
-    message = run.raised.message[:_MESSAGE]
-    lines = [f"{name}: {run.raised.type}: {message}"]
+    told = f"{name}: {run.raised.type}: {run.raised.message[:_MESSAGE]}"
     # Those of the project and its tests; those of others say little.
     frames = [frame for frame in run.raised.frames if not frame.path.startswith(("/", "<"))]
-    if frames:
-        lines.append("  through " + " → ".join(f"{f.path}:{f.line} {f.function}" for f in frames))
-    return "\n".join(lines)
+    through = " → ".join(f"{f.path}:{f.line} {f.function}" for f in frames)
+    return f"{told}\n  through {through}" if through else told
 
 
 def _key(run: TestRun) -> tuple[str, str]:
@@ -186,11 +177,3 @@ def _name(run: TestRun, names: dict[str, str]) -> str:
 def _names(runs: Sequence[TestRun], names: dict[str, str]) -> str:
     shown = ", ".join(_name(run, names) for run in runs[:_NAMED])
     return f"{shown} and {len(runs) - _NAMED} more" if len(runs) > _NAMED else shown
-
-
-def _are_skipped(found: Account) -> str:
-    return _count(len(found.skipped), "is skipped", "are skipped")
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

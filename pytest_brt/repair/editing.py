@@ -1,9 +1,14 @@
-"""The edit of a file by a model that is told in words what to change (paper 001, `edit`)."""
+"""The edit of a file by a model that is told in words what to change (paper 001, `edit`).
+
+What models often get wrong in a fix is put right: numbers before lines, and the indentation.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from pytest_brt.code.facts import DefinitionKind, read_facts
 from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
@@ -11,10 +16,11 @@ from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model, Prompt, Sampling
-from pytest_brt.repair.fix import Read
-from pytest_brt.repair.form import Mended, mend_fix, parse_fix
+from pytest_brt.repair.fix import Fix, LineEdit, Read, apply_fix, lines_of, parse_fix
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.window import shown_lines
+from pytest_brt.syntax import PARSING
+from pytest_brt.types import FileChange
 
 #: Longest answer, in tokens.
 _TOKENS = 900
@@ -94,3 +100,114 @@ def _windows(path: str, task: str, lines: tuple[str, ...], site: Site) -> Iterat
         for first, last in spans:
             shown.update(range(max(1, first), min(last, first + longest, len(lines)) + 1))
         yield frozenset(number for number in shown if number <= len(lines))
+
+
+#: A line as listings show it, with its number.
+_NUMBERED = re.compile(r"^\s*\d+\s?[|:│] ?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mended:
+    """A fix that can be tried."""
+
+    fix: Fix
+    changes: tuple[FileChange, ...]
+    #: What was put right, a few words each.
+    notes: tuple[str, ...] = ()
+
+
+def mend_fix(fix: Fix, read: Read, find: Callable[[str], str]) -> Mended:
+    """Return `fix` so that it applies and still parses, as far as that can be had.
+
+    `find` gives the tree's path for one as a model wrote it, or raises FixProblem.
+
+    Raises:
+        FixProblem: it cannot be applied, or a file that was Python would not be any more.
+    """
+    notes: dict[str, None] = {}
+    edits = []
+    for edit in fix:
+        path = find(edit.path)
+        if path != edit.path:
+            notes[f"{edit.path!r} read as {path!r}"] = None
+        lines = _without_numbers(edit.lines)
+        if lines != edit.lines:
+            notes["line numbers taken off the code"] = None
+        edits.append(replace(edit, path=path, lines=lines))
+    plain = tuple(edits)
+    changes = apply_fix(plain, read)
+    problem = _syntax_problem(changes, read)
+    if not problem:
+        return Mended(fix=plain, changes=changes, notes=tuple(notes))
+    moved = tuple(_indented(edit, read) for edit in plain)
+    if moved != plain:
+        changes = apply_fix(moved, read)
+        if not _syntax_problem(changes, read):
+            return Mended(fix=moved, changes=changes, notes=(*notes, "indentation put right"))
+    raise FixProblem(problem)
+
+
+def _without_numbers(lines: tuple[str, ...]) -> tuple[str, ...]:
+    full = [line for line in lines if line.strip()]
+    if not full or not all(_NUMBERED.match(line) for line in full):
+        return lines
+    return tuple(_NUMBERED.sub("", line) for line in lines)
+
+
+def _indented(edit: LineEdit, read: Read) -> LineEdit:
+    """Return `edit` with its lines moved so that the first is indented as what it replaces."""
+    content = read(edit.path)
+    full = [line for line in edit.lines if line.strip()]
+    if not full or content is None:
+        return edit
+    old = lines_of(content)[edit.first - 1 :]
+    wanted = next((_indent(line) for line in old if line.strip()), "")
+    least = min((_indent(line) for line in full), key=len)
+    base = _indent(full[0]) if _indent(full[0]).startswith(least) else least
+    moved = []
+    for line in edit.lines:
+        if not line.strip():
+            moved.append(line)
+        elif line.startswith(base):
+            moved.append(wanted + line[len(base) :])
+        else:  # further left than the first line: by as much
+            shift = len(base) - len(_indent(line))
+            moved.append(wanted[: max(0, len(wanted) - shift)] + line.lstrip())
+    return replace(edit, lines=tuple(moved))
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _syntax_problem(changes: tuple[FileChange, ...], read: Read) -> str:
+    """Return why a file does not parse any more, "" when all do that did before."""
+    for change in changes:
+        error = _error_in(change.content or b"") if change.path.endswith(".py") else None
+        if error is None:
+            continue
+        before = read(change.path)
+        # Other Python than ours stays as it is: the subject has the last word.
+        if before is None or _error_in(before) is None:
+            line = error.lineno or 1
+            lines = lines_of(change.content or b"")
+            near = range(max(1, line - 2), min(len(lines), line + 1) + 1)
+            shown = "\n".join(f"{number:5}| {lines[number - 1]}" for number in near)
+            return (
+                f"syntax error in {change.path!r} with this fix, line {line}: {error.msg}\n"
+                f"{shown}\n(write it again, with the right indentation)"
+            )
+    return ""
+
+
+def _error_in(content: bytes) -> SyntaxError | None:
+    """Return why it is no Python; compiled, for `ast` takes a return outside of a function."""
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(content, "fix", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return error
+        except (ValueError, RecursionError, MemoryError) as error:
+            return SyntaxError(str(error))
+    return None

@@ -1,10 +1,25 @@
-"""A fix as a model writes it: lines of files inserted, deleted and replaced, by their numbers."""
+"""A fix as a model writes it: lines of files inserted, deleted and replaced, by their numbers.
+
+The form that models are asked for names the places in one line and has the code outside of JSON,
+one block per place that gets new lines, in their order::
+
+    {"thought": "…", "action": "write_fix", "changes": "pkg/a.py replace 10-12; pkg/a.py delete 20"}
+    ```python
+    new lines instead of 10 to 12
+    ```
+
+The paper's JSON is read too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from pytest_brt.code.source import SourceText, read_source
 from pytest_brt.errors import EditProblem, FixProblem
@@ -42,16 +57,13 @@ class LineEdit:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
-    """Changes that belong together."""
+#: Changes that belong together.
+Fix = tuple[LineEdit, ...]
 
-    edits: tuple[LineEdit, ...]
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that it changes, each once."""
-        return tuple(dict.fromkeys(edit.path for edit in self.edits))
+def paths_of(fix: Fix) -> tuple[str, ...]:
+    """Return the files that a fix changes, each once."""
+    return tuple(dict.fromkeys(edit.path for edit in fix))
 
 
 def apply_fix(fix: Fix, read: Read) -> tuple[FileChange, ...]:
@@ -62,15 +74,14 @@ def apply_fix(fix: Fix, read: Read) -> tuple[FileChange, ...]:
     Raises:
         FixProblem: it cannot be applied; one line says why and what to write instead.
     """
-    if not fix.edits:
+    if not fix:
         raise FixProblem("the fix changes nothing: it has no edit (write at least one)")
     changes = []
-    for path in fix.paths:
+    for path in paths_of(fix):
         before = read(path)
         if before is None:
             raise FixProblem(f"no such file: {path!r} (use a path as search_code_base shows it)")
-        edits = [edit for edit in fix.edits if edit.path == path]
-        content = _edited(path, before, edits)
+        content = _edited(path, before, [edit for edit in fix if edit.path == path])
         reason = left_out_reason(path, before, content)
         if reason:
             raise FixProblem(f"{path!r} is {reason}: a fix changes the code (choose other lines)")
@@ -106,10 +117,8 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
     lines, ended = _split(source.text)
     _check(path, edits, len(lines))
     # From the end on, so that the numbers of what comes before stay true; of insertions at one
-    # place the one written first comes first.
-    order = sorted(range(len(edits)), key=lambda n: (edits[n].first, _starts_later(edits[n]), n))
-    for number in reversed(order):
-        edit = edits[number]
+    # place, which come before what replaces it, the one written first comes first.
+    for edit in reversed(sorted(edits, key=lambda e: (e.first, e.kind is not EditKind.INSERT))):
         start = edit.first - 1
         end = start if edit.kind is EditKind.INSERT else edit.last
         lines[start:end] = [line + source.newline[:-1] for line in edit.lines]
@@ -117,10 +126,6 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
         return source.encode("\n".join(lines) + ("\n" if ended and lines else ""))
     except EditProblem as problem:
         raise FixProblem(str(problem)) from problem
-
-
-def _starts_later(edit: LineEdit) -> bool:
-    return edit.kind is not EditKind.INSERT
 
 
 def _check(path: str, edits: Sequence[LineEdit], count: int) -> None:
@@ -133,9 +138,7 @@ def _check(path: str, edits: Sequence[LineEdit], count: int) -> None:
                 f"{path!r} has {count} lines: {edit.kind} {edit.first}-{edit.last} is outside "
                 "(read the lines first, and use their numbers)"
             )
-        if edit.kind is EditKind.INSERT:
-            continue
-        for line in range(edit.first, edit.last + 1):
+        for line in range(edit.first, edit.last + 1) if edit.kind is not EditKind.INSERT else ():
             if line in taken:
                 raise FixProblem(
                     f"line {line} of {path!r} is changed twice (write one edit for it)"
@@ -147,3 +150,108 @@ def _check(path: str, edits: Sequence[LineEdit], count: int) -> None:
             raise FixProblem(
                 f"line {edit.first} of {path!r} is replaced and inserted at (write one edit for it)"
             )
+
+
+_EDIT = re.compile(
+    r"^(?:(?P<path>.+?)[\s:,]+)?(?P<kind>replace|insert|delete)(?:\s+lines?)?\s+"
+    r"(?P<first>\d+)(?:\s*(?:-|–|to|\.\.)\s*(?P<last>\d+))?$",
+    re.IGNORECASE,
+)
+_FORM = "write it as 'path replace 10-12; path insert 5; path delete 20-21'"
+#: By what the paper's form is known.
+_PAPER = ("line_number", '"deletions"', "file_path")
+#: The key of a file's path in the paper's form, and the shorter ones that models use.
+_PATH = ("file_path", "file_name", "path", "file")
+
+
+def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> Fix:
+    """Return the fix of these places and blocks; `path` is the file of places that name none.
+
+    The places may be the paper's JSON instead, and so may the first block.
+
+    Raises:
+        FixProblem: it is neither; the text says what is missing.
+    """
+    for text in (places, *blocks[:1]):
+        if text.lstrip().startswith(("[", "{")) and any(mark in text for mark in _PAPER):
+            return parse_paper_fix(text)
+    found = []
+    left = list(blocks)
+    for text in filter(None, map(str.strip, re.split(r"[;\n]+", places))):
+        match = _EDIT.match(text)
+        where = (match["path"] or path) if match else ""
+        if match is None or not where:
+            raise FixProblem(f"{text!r} names no place to change ({_FORM})")
+        kind = EditKind(match["kind"].lower())
+        first = int(match["first"])
+        last = first if kind is EditKind.INSERT else int(match["last"] or first)
+        if kind is not EditKind.DELETE and not left:
+            raise FixProblem(
+                f"{text!r} has no block of code: one ```python block per replace and insert, in "
+                "their order"
+            )
+        lines = () if kind is EditKind.DELETE else _lines(left.pop(0))
+        where = where.strip(" '\"`")
+        found.append(LineEdit(path=where, kind=kind, first=first, last=last, lines=lines))
+    if not found:
+        raise FixProblem(f"'changes' names no place to change ({_FORM})")
+    if left:
+        raise FixProblem(
+            f"{len(left)} more block{'s' if len(left) > 1 else ''} of code than replaces and "
+            f"inserts in 'changes' ({_FORM})"
+        )
+    return tuple(found)
+
+
+def parse_paper_fix(text: str) -> Fix:
+    """Return the fix that the paper's JSON tells (004, write_fix): a list with a file each.
+
+    It may be Python's notation of it.
+
+    Raises:
+        FixProblem: it is no such JSON.
+    """
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        try:
+            data = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise FixProblem(f"the fix is not JSON: {error} ({_FORM})") from error
+    if isinstance(data, dict):
+        data = data.get("changes_dicts", [data])
+    try:
+        return tuple(edit for file in data for edit in _paper_edits(file))
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise FixProblem(
+            "each file needs file_path, and insertions, deletions or modifications "
+            f"with line_number ({_FORM})"
+        ) from error
+
+
+def _paper_edits(file: dict[str, Any]) -> Iterator[LineEdit]:
+    """Yield the edits of one file, which are of whatever a model wrote."""
+    path, *_ = (str(file[key]) for key in _PATH if key in file)
+
+    def edit(kind: EditKind, number: object, lines: tuple[str, ...] = ()) -> LineEdit:
+        first = int(str(number))
+        return LineEdit(path=path, kind=kind, first=first, last=first, lines=lines)
+
+    for item in file.get("deletions") or []:
+        yield edit(EditKind.DELETE, item["line_number"] if isinstance(item, dict) else item)
+    for item in file.get("modifications") or []:
+        yield edit(EditKind.REPLACE, item["line_number"], _lines(str(item["modified_line"])))
+    for item in file.get("insertions") or []:
+        new = item["new_lines"]
+        parts = new if isinstance(new, list) else [new]
+        lines = tuple(line for part in parts for line in _lines(str(part)))
+        yield edit(EditKind.INSERT, item["line_number"], lines)
+
+
+def _lines(block: str) -> tuple[str, ...]:
+    r"""Return the lines of a block; only its last newline is not a line.
+
+    >>> _lines("a\n\n"), _lines("")
+    (('a', ''), ('',))
+    """
+    return tuple(block.removesuffix("\n").replace("\r", "").split("\n"))

@@ -20,15 +20,10 @@ PATCH = "patch"
 DISPUTED = "disputed"
 #: Fact of a step: whether its fix came from "the agent" or is "a variant", in the patches' order.
 SOURCE = "source"
-#: How much an entry is worth to later steps; the least goes first when there is no room.
-WORTH: dict[str, int] = {
+#: How much an entry is worth to later steps, where it is not 1, what tells where to look; the
+#: least goes first when there is no room.
+_WORTH: dict[str, int] = {
     "": 0,
-    Tool.SEARCH: 1,
-    Tool.SIMILAR_CALLS: 1,
-    Tool.CLASSES_AND_METHODS: 1,
-    Tool.RUN_TESTS: 1,
-    Tool.LOCALIZE: 1,
-    Tool.COLLECT_MORE: 1,
     Tool.READ_RANGE: 2,
     Tool.EXTRACT_TESTS: 2,
     Tool.EXTRACT_METHOD: 3,
@@ -36,8 +31,9 @@ WORTH: dict[str, int] = {
     Tool.WRITE_FIX: 4,
     Tool.HYPOTHESIS: 5,
     Tool.DISCARD: 5,
-    Tool.ACCOMPLISHED: 1,
 }
+#: What code is worth that was read.
+CODE = 2
 #: What a fix that is kept is worth: a better one is written from it.
 _KEPT = 6
 #: Lines of a fix that later steps are shown, and how many more are not worth a cut.
@@ -119,7 +115,7 @@ def entry_of(step: Step) -> Entry:
     if step.action == Tool.WRITE_FIX:
         parts += _code_of(step)
     parts.append(step.observation)
-    worth = 0 if step.problem and step.action != Tool.WRITE_FIX else WORTH.get(step.action, 1)
+    worth = 0 if step.problem and step.action != Tool.WRITE_FIX else _WORTH.get(step.action, 1)
     if any(name == PATCH for name, _ in step.facts):
         worth = _KEPT
     return Entry(number=step.number, title=title, text="\n".join(parts), worth=worth)

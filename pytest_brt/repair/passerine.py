@@ -176,7 +176,7 @@ def _edit(bench: RepairBench, seed: int, budget: Budget) -> Tool:
             told = f"Not edited: {problem}"
             return Outcome(observation=told, problem=str(problem), cost=cost)
         lines = lines_of(mended.changes[0].content or b"")
-        spans = ", ".join(edit.span for edit in mended.fix.edits)
+        spans = ", ".join(edit.span for edit in mended.fix)
         word = "line" if spans.isdigit() else "lines"
         text = (
             f"Edited {path}, {word} {spans}. Now:\n"

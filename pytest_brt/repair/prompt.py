@@ -9,14 +9,15 @@ keeps what it evaluated has little to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from pytest_brt.dialogue.action import ActionSpec, describe
 from pytest_brt.dialogue.budget import Counter
 from pytest_brt.dialogue.history import cut
 from pytest_brt.model.base import Message, Role
 from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.memory import WORTH, Entry, Memory, recall
+from pytest_brt.repair.memory import CODE, Entry, Memory, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State, Tool, Without
 from pytest_brt.repair.tools.failing import names_of, source_of
@@ -49,7 +50,7 @@ _PASSES = (
 )
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class DynamicPrompt:
     """Makes the messages of each step of one repair."""
 
@@ -62,76 +63,61 @@ class DynamicPrompt:
     #: Steps that there are in all.
     most: int
     count: Counter
-    _opening: tuple[Message, str] | None = field(default=None, init=False)
-    #: What had to be left out, by the number of steps known then.
-    _left_out: dict[int, frozenset[int]] = field(default_factory=dict, init=False)
 
     def messages(self, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> tuple[Message, ...]:
         """Return the prompt after `steps`, in at most `room` tokens where that can be had."""
-        system, bug = self._open()
+        system, bug = self._opening
         memory = recall(steps)
-        shown = self._shown(memory)
-        tail = self._tail(memory, steps, offered)
-        text = "\n\n".join([bug, *shown, tail])
-        return (system, Message(role=Role.USER, text=text))
+        parts = [bug, *self._shown(memory.entries), self._tail(memory, steps, offered)]
+        return (system, Message(role=Role.USER, text="\n\n".join(parts)))
 
-    def _open(self) -> tuple[Message, str]:
-        """Return the sections that stay as they are for the whole repair."""
-        if self._opening is None:
-            site = self.site
-            system = self._system(short=False)
-            if self.count(system.text) > self.room * _SYSTEM:
-                system = self._system(short=True)
-            runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
-            values = {
-                "places": told_places(site.places()[:_PLACES], perfect=site.perfect),
-                "tests": told_runs(runs, names_of(site)) if runs else "",
-                "brt": source_of(site, site.failing[0]) if site.failing else "",
-            }
-            report = cut(site.issue.text, max(64, int(self.room * _REPORT)), self.count)
-            most = self.room * 2 // 3 - self.count(system.text)
-            bug = site.prompts.render("repair/bug", report=report, **values)
-            if self.count(bug) > most:
-                values["brt"] = ""
-                bug = site.prompts.render("repair/bug", report=report, **values)
-            over = self.count(bug) - most
+    @cached_property
+    def _opening(self) -> tuple[Message, str]:
+        """The sections that stay as they are for the whole repair."""
+        site, count = self.site, self.count
+        system = self._system(short=False)
+        if count(system.text) > self.room * _SYSTEM:
+            system = self._system(short=True)
+        runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
+        values = {
+            "report": cut(site.issue.text, max(64, int(self.room * _REPORT)), count),
+            "places": told_places(site.places()[:_PLACES], perfect=site.perfect),
+            "tests": told_runs(runs, names_of(site)) if runs else "",
+            "brt": source_of(site, site.failing[0]) if site.failing else "",
+        }
+        most = self.room * 2 // 3 - count(system.text)
+        bug = site.prompts.render("repair/bug", **values)
+        if count(bug) > most:
+            values["brt"] = ""
+            over = count(site.prompts.render("repair/bug", **values)) - most
             if over > 0 and values["tests"]:
-                left = max(64, self.count(values["tests"]) - over)
-                values["tests"] = cut(values["tests"], left, self.count)
-                bug = site.prompts.render("repair/bug", report=report, **values)
-            self._opening = (system, bug)
-        return self._opening
+                values["tests"] = cut(
+                    values["tests"], max(64, count(values["tests"]) - over), count
+                )
+            bug = site.prompts.render("repair/bug", **values)
+        return system, bug
 
     def _system(self, *, short: bool) -> Message:
         tools = describe(self.specs)
         return self.site.prompts.message(Role.SYSTEM, "repair/system", tools=tools, short=short)
 
-    def _shown(self, memory: Memory) -> list[str]:
-        """Return the entries, in their order; of those that do not fit only the titles."""
-        if Without.MEMORY in self.without:
-            return [entry.text for entry in memory.entries[-1:]]
-        gone = self._gone(memory.entries)
-        return [
-            f"### {entry.title}: left out here" if entry.number in gone else entry.text
-            for entry in memory.entries
-        ]
+    def _shown(self, entries: Sequence[Entry]) -> list[str]:
+        """Return the entries, in their order; of those that do not fit only the titles.
 
-    def _gone(self, entries: Sequence[Entry]) -> frozenset[int]:
-        """Return the numbers of entries that are left out; more with every step, never fewer."""
-        system, bug = self._open()
+        More are left out with every step, never fewer.
+        """
+        if Without.MEMORY in self.without:
+            return [entry.text for entry in entries[-1:]]
+        system, bug = self._opening
         room = self.room - self.count(system.text) - self.count(bug) - _TAIL
-        gone: frozenset[int] = self._left_out.get(len(entries) - 1, frozenset())
-        start = len(entries) if len(entries) - 1 in self._left_out else 1
-        for number in range(start, len(entries) + 1):
+        gone: frozenset[int] = frozenset()
+        for number in range(1, len(entries) + 1):
             gone = self._fitting(entries[:number], gone, room)
-            self._left_out[number] = gone
-        return gone
+        return [_left_out(entry) if entry.number in gone else entry.text for entry in entries]
 
     def _fitting(self, entries: Sequence[Entry], gone: frozenset[int], room: int) -> frozenset[int]:
         sizes = {
-            entry.number: self.count(f"### {entry.title}: left out here\n\n")
-            if entry.number in gone
-            else self.count(entry.text) + 2
+            entry.number: 2 + self.count(_left_out(entry) if entry.number in gone else entry.text)
             for entry in entries
         }
         if sum(sizes.values()) <= room:
@@ -139,11 +125,11 @@ class DynamicPrompt:
         order = sorted(entries[:-1], key=lambda entry: (entry.worth, entry.number))
         for entry in order:
             size = sum(sizes.values())
-            if size <= room * _AFTER or (size <= room and entry.worth >= WORTH[Tool.READ_RANGE]):
+            if size <= room * _AFTER or (size <= room and entry.worth >= CODE):
                 break
             if entry.number not in gone:
                 gone |= {entry.number}
-                sizes[entry.number] = self.count(f"### {entry.title}: left out here\n\n")
+                sizes[entry.number] = 2 + self.count(_left_out(entry))
         return gone
 
     def _tail(self, memory: Memory, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> str:
@@ -166,6 +152,10 @@ class DynamicPrompt:
             steps=self.most,
             budget=_budget(memory, self.most - len(steps)),
         )
+
+
+def _left_out(entry: Entry) -> str:
+    return f"### {entry.title}: left out here"
 
 
 def _last(step: Step, entry: Entry) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from pytest_brt.dialogue.history import short_line
+from pytest_brt.dialogue.history import largest, short_line
 from pytest_brt.repair.site import listing
 from pytest_brt.repair.trial import shared
 
@@ -57,16 +57,9 @@ def window(
         below = f"\n{more(end + 1)}" if end < last else ""
         return f"{head(end)}\n{listing(short, first, end)}{below}"
 
-    low, high = first, min(last, len(lines))
     most = room.most - _NOTE
-    # By halving: tokens grow with lines.
-    while low < high:
-        end = (low + high + 1) // 2
-        if room.count(text(end)) <= most:
-            low = end
-        else:
-            high = end - 1
-    return text(min(low, high))
+    end = min(last, len(lines))
+    return text(min(largest(first, end, lambda end: room.count(text(end)) <= most), end))
 
 
 def shown_lines(lines: tuple[str, ...], wanted: Iterable[int]) -> str:

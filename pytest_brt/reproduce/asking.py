@@ -41,19 +41,24 @@ class Asker:
         Raises:
             ModelProblem: the model cannot be reached, or the prompt does not fit.
         """
+        answers, cost = self.paid(prompt)
+        self.cost += cost
+        return answers
+
+    def paid(self, prompt: Prompt) -> tuple[tuple[Completion, ...], Cost]:
+        """Return the answers to `prompt` and what they cost, which is not added to the others."""
         if not math.isinf(self.deadline):
             left = max(0.1, self.deadline - time.monotonic())
             prompt = replace(prompt, seconds=min(prompt.seconds or left, left))
         begin = time.monotonic()
         answers = self.model.complete(prompt)
-        self.cost += Cost(
+        return answers, Cost(
             calls=1,
             prompt_tokens=max((answer.prompt_tokens for answer in answers), default=0),
             evaluated=sum(answer.evaluated for answer in answers),
             tokens=sum(answer.tokens for answer in answers),
             seconds=time.monotonic() - begin,
         )
-        return answers
 
 
 def seed_of(*parts: object) -> int:
@@ -91,10 +96,8 @@ class Talk:
         else:
             # What follows was said to something else.
             self._known = self._known[:place]
-            before = self.asker.cost
-            reply = self.asker.ask(prompt)[0].text
-            cost = _less(self.asker.cost, before)
-            step = Step(number=place + 1, reply=reply, action=action, cost=cost)
+            (answer,), cost = self.asker.paid(prompt)
+            step = Step(number=place + 1, reply=answer.text, action=action, cost=cost)
         self.steps.append(step)
         return step.reply
 
@@ -115,13 +118,3 @@ class Talk:
     def cost(self) -> Cost:
         """What all questions cost, those of an interrupted run as well."""
         return sum((step.cost for step in self.steps), Cost())
-
-
-def _less(after: Cost, before: Cost) -> Cost:
-    return Cost(
-        calls=after.calls - before.calls,
-        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
-        evaluated=after.evaluated - before.evaluated,
-        tokens=after.tokens - before.tokens,
-        seconds=after.seconds - before.seconds,
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,18 +19,18 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.render.answer import MORE_TIME
-from pytest_brt.reproduce.agent.run import AgentSettings, agent
+from pytest_brt.reproduce.agent.kit import Found
+from pytest_brt.reproduce.agent.run import agent
 from pytest_brt.reproduce.asking import Asker
-from pytest_brt.reproduce.invert.run import InvertSettings, invert
+from pytest_brt.reproduce.invert.run import invert
 from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
-from pytest_brt.reproduce.libro.prompt import Form
-from pytest_brt.reproduce.libro.run import Libro, LibroSettings
+from pytest_brt.reproduce.libro.run import Form, Libro
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.choice import chosen
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
-from pytest_brt.reproduce.prompting.fit import PromptTooLong
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.replay.run import ReplaySettings, replay
 from pytest_brt.reproduce.select import together
 from pytest_brt.reproduce.strategy import Workbench
@@ -98,7 +98,15 @@ class _Auto:
                     self.late.append(name)
                 continue
             if hints is None:
-                hints = self._hints(first)
+                bench = self.bench
+                hints = gather_hints(
+                    self.issue,
+                    self.project,
+                    bench.engine,
+                    buggy=bench.buggy,
+                    host=bench.host,
+                    attempt=first,
+                )
                 self._judge(hints)
                 hints = hints if self._enough() else self._narrowed(hints)
             if self._enough():
@@ -126,26 +134,16 @@ class _Auto:
             trouble="" if self.answered or self.problem is None else str(self.problem),
         )
 
-    def _hints(self, first: Attempt) -> Hints:
-        return gather_hints(
-            self.issue,
-            self.project,
-            self.bench.engine,
-            buggy=self.bench.buggy,
-            host=self.bench.host,
-            attempt=first,
-        )
+    def _brief(self, hints: Hints) -> Brief:
+        bench = self.bench
+        return Brief(issue=self.issue, hints=hints, prompts=bench.prompts, model=bench.model)
 
     def _narrowed(self, hints: Hints) -> Hints:
         """Let the model say which suspects are the likeliest, as far as it can be asked."""
         asker = Asker(self.bench.model, deadline=self.bench.deadline)
         try:
             suspects = chosen(
-                hints.suspects,
-                self.issue,
-                prompts=self.bench.prompts,
-                model=self.bench.model,
-                ask=lambda prompt: asker.ask(prompt)[0].text,
+                hints.suspects, self._brief(Hints()), lambda prompt: asker.ask(prompt)[0].text
             )
         except (PromptTooLong, OutOfTime):
             return hints
@@ -186,12 +184,7 @@ class _Auto:
             self.bench.say(f"asking for an opinion of {item.test.name}")
             try:
                 opinion = opinion_of(
-                    item,
-                    self.issue,
-                    hints,
-                    prompts=self.bench.prompts,
-                    model=self.bench.model,
-                    ask=lambda prompt: asker.ask(prompt)[0].text,
+                    item, self._brief(hints), lambda prompt: asker.ask(prompt)[0].text
                 )
                 self.answered = True
             except PromptTooLong:
@@ -243,16 +236,7 @@ class _Auto:
     def _libro(self, hints: Hints, bench: Workbench) -> None:
         """Draw samples, batch by batch, until more would not tell anything new."""
         most = bench.samples or MOST
-        settings = LibroSettings(
-            threshold=bench.agree or 0,  # a test that stands alone is shown, as unsure
-            keep=bench.keep,
-            repeat=bench.repeat,
-            hints=hints,
-            facts=True,
-            shrink=False,
-            strategy="auto-libro",
-        )
-        work = Libro(self.issue, self.project, bench, settings)
+        work = Libro(self.issue, 0, bench, self.project, told=hints)
         cuts = _cuts(self.issue)
         history: list[Sampled] = []
         why = ""
@@ -270,32 +254,28 @@ class _Auto:
         except OutOfTime:
             self.late.append("more samples")
         finally:
-            tests = work.tests() if history else ()
-            self._take("libro", _made(self.issue, tests, (why, *work.notes, *work.pool.notes())))
+            notes = (why, *work.notes, *work.pool.notes())
+            made = Attempt(
+                issue=self.issue.id,
+                strategy="libro",
+                index=0,
+                tests=work.tests() if history else (),
+                notes=tuple(filter(None, notes)),
+            )
+            self._take("libro", made)
 
     def _invert(self, hints: Hints, bench: Workbench) -> None:
-        settings = InvertSettings(
-            keep=bench.keep, repeat=bench.repeat, hints=hints, name="auto-invert"
-        )
-        self._take("invert", invert(self.issue, self.project, bench, settings))
+        self._take("invert", invert(self.issue, 0, bench, self.project, told=hints))
 
     def _agent(self, hints: Hints, bench: Workbench) -> None:
         """Let the agent run until a run finds something, a few times at most."""
-        settings = AgentSettings(
-            steps=bench.steps or _STEPS,
-            hints=hints,
-            facts=True,
-            versions=True,
-            shrink=False,
-            best=self._best(),
-            refused=self._refused(),
-            strategy="auto-agent",
-        )
+        found = Found(hints=hints, best=self._best(), refused=self._refused())
+        bench = replace(bench, steps=bench.steps or _STEPS)
         for number in range(_RUNS):
             if time.monotonic() >= bench.deadline:
                 self.late.append("more runs of the agent")
                 return
-            made = agent(self.issue, number, bench, self.project, settings)
+            made = agent(self.issue, number, bench, self.project, found)
             self._take("agent", made)
             if any(item.judgement.candidate for item in made.tests):
                 return
@@ -330,20 +310,7 @@ def _claim(item: JudgedTest) -> str:
 
 def _cuts(issue: Issue) -> tuple[tuple[Cut, Form | None], ...]:
     """Return cuts of the report and forms of the prompt, by batch: other context, other tests."""
-    core, whole = cut_report(issue, Cut.CORE), cut_report(issue, Cut.WHOLE)
-    middle: tuple[tuple[Cut, Form | None], ...] = ((Cut.CORE, None),)
-    return (
-        (Cut.WHOLE, None),
-        *(middle if says_less(core, whole) else ()),
-        (Cut.WHOLE, Form.EXAMPLES),
-    )
-
-
-def _made(issue: Issue, tests: Sequence[JudgedTest], notes: Sequence[str]) -> Attempt:
-    return Attempt(
-        issue=issue.id,
-        strategy="libro",
-        index=0,
-        tests=tuple(tests),
-        notes=tuple(note for note in notes if note),
-    )
+    cuts: list[tuple[Cut, Form | None]] = [(Cut.WHOLE, None), (Cut.WHOLE, Form.EXAMPLES)]
+    if says_less(cut_report(issue, Cut.CORE), cut_report(issue, Cut.WHOLE)):
+        cuts.insert(1, (Cut.CORE, None))
+    return tuple(cuts)

@@ -14,18 +14,18 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling
+from pytest_brt.dialogue.history import cut
+from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import rescored
-from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.model_tests.confidence import with_odds
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
-from pytest_brt.reproduce.prompting.fit import bug_values, fitted
+from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
 from pytest_brt.types import Issue, JudgedTest, OracleKind
 
-#: Lines of the failure that are shown.
-_LINES = 12
+#: Lines of the failure that are shown, with the one that says how many are left out.
+_LINES = 13
 #: Characters of what is quoted, and tokens of the answer.
 _QUOTED, _TOKENS = 240, 140
 #: Tokens that must be left for all answers, and the questions after the first.
@@ -65,9 +65,6 @@ _QUESTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
 SAYS_NO, SAYS_YES, CONFIRMED = 0.25, 3.0, 6.0
 #: Samples that must fail alike to agree.
 _AGREE = 3
-_MOST = 0.95
-#: Asks a question, which may be refused because it does not fit.
-Ask = Callable[[Prompt], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +77,8 @@ class Opinion:
     reason: str = ""
 
 
-def opinion_of(
-    item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, model: Model, ask: Ask
-) -> Opinion:
-    """Ask up to three questions about the test `item` of the report `issue`.
+def opinion_of(item: JudgedTest, brief: Brief, ask: Callable[[Prompt], str]) -> Opinion:
+    """Ask up to three questions about the test `item`.
 
     It says nothing of a test that the rules refused.
 
@@ -91,12 +86,11 @@ def opinion_of(
         ModelProblem: the model cannot be reached.
         PromptTooLong: the first question does not fit the model.
     """
-    first = judge_prompt(item, issue, hints, prompts=prompts, model=model)
     said: list[Mapping[str, str]] = []
-    prompt = first
+    prompt = judge_prompt(item, brief)
     for number, (name, shape) in enumerate(_QUESTIONS):
         if number:
-            question = prompts.message(Role.USER, name)
+            question = brief.prompts.message(Role.USER, name)
             prompt = replace(
                 prompt,
                 messages=(*prompt.messages, question),
@@ -107,7 +101,7 @@ def opinion_of(
         if reply is None:
             return Opinion(right=None, reason="the model's answer cannot be read")
         said.append(reply)
-        early = _decided(said, issue)
+        early = _decided(said, brief.issue)
         if early is not None:
             return early
         answered = Message(role=Role.ASSISTANT, text=text)
@@ -123,8 +117,7 @@ def with_opinion(item: JudgedTest, opinion: Opinion, facts: Facts) -> JudgedTest
     factor = SAYS_NO
     if opinion.right:
         factor = CONFIRMED if _agrees(item, facts) else SAYS_YES
-    odds = factor * judgement.confidence / max(1e-9, 1 - judgement.confidence)
-    return rescored(item, max(0.01, min(_MOST, odds / (1 + odds))), opinion.reason)
+    return rescored(item, with_odds(judgement.confidence, factor), opinion.reason)
 
 
 def _agrees(item: JudgedTest, facts: Facts) -> bool:
@@ -183,9 +176,7 @@ def _grammar(shape: type[msgspec.Struct]) -> Grammar:
     return grammar_for(Shape(header=shape), lead=(shape.__struct_fields__[0],))
 
 
-def judge_prompt(
-    item: JudgedTest, issue: Issue, hints: Hints, *, prompts: Prompts, model: Model
-) -> Prompt:
+def judge_prompt(item: JudgedTest, brief: Brief) -> Prompt:
     """Return the first question.
 
     Raises:
@@ -195,19 +186,20 @@ def judge_prompt(
     raised = run.raised
     failure = f"{raised.type}: {raised.message.strip()}" if raised else run.reason
     parts = {
-        "report": cut_report(issue, Cut.WHOLE),
-        "session": "\n".join(hints.session),
+        "report": cut_report(brief.issue, Cut.WHOLE),
+        "session": "\n".join(brief.hints.session),
         "code": item.test.source or "",
-        "failure": _both_ends(failure),
+        # What it is stands at either end.
+        "failure": cut(failure, _LINES, lambda text: text.count("\n") + 1, head=0.5),
     }
     name, shape = _QUESTIONS[0]
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = bug_values(issue, replace(hints, python=""), texts)
+        values = {**bug_values(brief, texts), "python": ""}
         return Prompt(
             messages=(
-                prompts.message(Role.SYSTEM, "judge/system", **values),
-                prompts.message(Role.USER, name, **values),
+                brief.prompts.message(Role.SYSTEM, "judge/system", **values),
+                brief.prompts.message(Role.USER, name, **values),
             ),
             sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_ALL),
             grammar=_grammar(shape),
@@ -215,15 +207,5 @@ def judge_prompt(
             purpose="judge",
         )
 
-    prompt = fitted(build, parts, ("session", "failure", "report"), model, issue=issue)[0]
+    prompt = fitted(build, parts, ("session", "failure", "report"), brief)[0]
     return replace(prompt, sampling=replace(prompt.sampling, max_tokens=_TOKENS))
-
-
-def _both_ends(text: str) -> str:
-    """Return the first and the last lines of a failure: what it is stands at either end."""
-    lines = text.split("\n")
-    left = len(lines) - _LINES
-    if left <= 0:
-        return text
-    head = _LINES // 2
-    return "\n".join([*lines[:head], f"[… {left} lines left out …]", *lines[head + left :]])

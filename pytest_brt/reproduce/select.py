@@ -5,15 +5,13 @@ What several runs of a strategy, or several ways, agree on is likelier.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from pytest_brt.code.normal import test_key
 from pytest_brt.oracle.judge import failure_key, rescored
-from pytest_brt.reproduce.model_tests.confidence import with_agreement
-from pytest_brt.syntax import is_constant, parse
+from pytest_brt.reproduce.model_tests.confidence import with_agreement, with_odds
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
 
 #: Order of those that are no candidates: nearest to one first.
@@ -26,12 +24,13 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
     Candidates go by confidence, but one per cluster (same oracle and same failure) before
     the second of any, as long as the next cluster is not much less likely.
     """
-    distinct, doubles = _distinct([item for item in judged if item.judgement.candidate])
-    ordered = _round_robin(distinct)
+    candidates = sorted((j for j in judged if j.judgement.candidate), key=_candidate_key)
+    every = without_doubles(candidates)
+    ordered = _round_robin([item for item in every if item.judgement.candidate])
     if keep is not None and len(ordered) > keep:
         reason = f"not kept: {keep} likelier ones were found"
         ordered = [*ordered[:keep], *(dropped(item, reason) for item in ordered[keep:])]
-    ordered += [dropped(item, f"the same code as {name}") for item, name in doubles]
+    ordered += [item for item in every if not item.judgement.candidate]
     chosen = {item.test.id for item in ordered}
     rest = [item for item in judged if item.test.id not in chosen]
     return (*ordered, *sorted(rest, key=_rest_key))
@@ -48,27 +47,25 @@ def cluster_key(item: JudgedTest) -> tuple[str, str, str]:
     return (item.test.oracle.kind, raised.type, place + re.sub(r"\d+", "0", raised.message[:80]))
 
 
-def _distinct(items: list[JudgedTest]) -> tuple[list[JudgedTest], list[tuple[JudgedTest, str]]]:
-    """Split off tests whose code is another's but for name and docstring, with its name."""
-    kept: dict[str, JudgedTest] = {}
-    doubles: list[tuple[JudgedTest, str]] = []
-    for item in sorted(items, key=_candidate_key):
-        key = _skeleton(item.test.source or item.test.id)
-        if key in kept:
-            doubles.append((item, kept[key].test.name))
-        else:
-            kept[key] = item
-    return list(kept.values()), doubles
+def without_doubles(
+    tests: Iterable[JudgedTest], known: dict[str, str] | None = None, where: str = ""
+) -> tuple[JudgedTest, ...]:
+    """Return `tests`; candidates with the code of one before them are none any more.
 
-
-def _skeleton(source: str) -> str:
-    """Return the code without names of tests and docstrings."""
-    tree = parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
-            node.name = "test"
-            node.body = [child for child in node.body if not is_constant(child)] or node.body
-    return ast.dump(tree)
+    Names and layout do not count. `known` has the names of candidates by their code, and takes
+    these; `where` says where those stand, as in " of an earlier run".
+    """
+    known = {} if known is None else known
+    found: list[JudgedTest] = []
+    for item in tests:
+        key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
+        if key in known:
+            found.append(dropped(item, f"the same code as {known[key]}{where}"))
+            continue
+        found.append(item)
+        if key:
+            known[key] = item.test.name
+    return tuple(found)
 
 
 def _round_robin(items: list[JudgedTest]) -> list[JudgedTest]:
@@ -123,26 +120,15 @@ def agreed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
         for item in attempt.tests:
             if item.judgement.candidate:
                 alike.setdefault((*place, _key(item)), set()).add(attempt.index)
-    first: dict[tuple[str, str, str], str] = {}
-    return tuple(
-        _once(_agreed(attempt, runs[attempt.issue, attempt.strategy], alike), first)
-        for attempt in attempts
-    )
-
-
-def _once(attempt: Attempt, first: dict[tuple[str, str, str], str]) -> Attempt:
-    """Return `attempt` without candidates that are, but for names and layout, in `first`."""
-    tests: list[JudgedTest] = []
-    for item in attempt.tests:
-        key = (attempt.issue, attempt.strategy, test_key(item.test.source or item.test.id))
-        known = first.get(key)
-        if item.judgement.candidate and known:
-            tests.append(dropped(item, f"the same code as {known} of an earlier run"))
-            continue
-        tests.append(item)
-        if item.judgement.candidate:
-            first[key] = item.test.name
-    return replace(attempt, tests=tuple(tests))
+    first: dict[tuple[str, str], dict[str, str]] = {place: {} for place in runs}
+    found = []
+    for attempt in attempts:
+        place = (attempt.issue, attempt.strategy)
+        tests = _agreed(attempt, runs[place], alike).tests
+        found.append(
+            replace(attempt, tests=without_doubles(tests, first[place], " of an earlier run"))
+        )
+    return tuple(found)
 
 
 def _agreed(attempt: Attempt, runs: int, alike: dict[tuple[str, str, str], set[int]]) -> Attempt:
@@ -175,7 +161,6 @@ def _key(item: JudgedTest) -> str:
 
 #: What the odds of a test gain when another way found the same failure.
 _GAIN = 2.0
-_MOST = 0.95
 
 
 def together(
@@ -201,5 +186,5 @@ def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
     others = sorted(origins - {item.test.origin.strategy})
     if not item.judgement.candidate or not others:
         return item
-    odds = _GAIN * item.judgement.confidence / max(1e-9, 1 - item.judgement.confidence)
-    return rescored(item, min(_MOST, odds / (1 + odds)), f"{', '.join(others)} found the same")
+    likelier = with_odds(item.judgement.confidence, _GAIN)
+    return rescored(item, likelier, f"{', '.join(others)} found the same")

@@ -1,9 +1,9 @@
-"""What a strategy is, and what it is given to work with."""
+"""What a strategy is, what it is given to work with, and the strategies that need no plugin."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,3 +68,45 @@ class Strategy:
     runs: int = 1
     #: Whether it asks a model; without one it cannot be chosen.
     asks: bool = False
+
+
+def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+
+    settings = ReplaySettings(repeat=bench.repeat, keep=bench.keep, index=index)
+    return replay(issue, engine=bench.engine, settings=settings, progress=bench.say)
+
+
+def _libro(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    from pytest_brt.reproduce.libro.run import attempt
+
+    return attempt(issue, index, bench)
+
+
+def _invert(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    from pytest_brt.reproduce.invert.run import attempt
+
+    return attempt(issue, index, bench)
+
+
+def _agent(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    from pytest_brt.reproduce.agent.run import attempt
+
+    return attempt(issue, index, bench)
+
+
+def _auto(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    from pytest_brt.reproduce.auto import attempt
+
+    return attempt(issue, index, bench)
+
+
+#: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of
+#: these. BRT Agent makes as many as in paper 001.
+STRATEGIES: Mapping[str, Strategy] = {
+    "replay": Strategy(attempt=_replay),
+    "libro": Strategy(attempt=_libro, asks=True),
+    "invert": Strategy(attempt=_invert, asks=True),
+    "agent": Strategy(attempt=_agent, runs=20, asks=True),
+    "auto": Strategy(attempt=_auto, asks=True),
+}

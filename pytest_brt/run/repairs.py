@@ -23,7 +23,7 @@ from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import RepairStrategy
 from pytest_brt.reproduce.opinion import opinion_of
 from pytest_brt.reproduce.prompting.context import gather_hints
-from pytest_brt.reproduce.prompting.fit import PromptTooLong
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
@@ -143,13 +143,14 @@ class Repairing:
         with self._asking:
             if judged.test.id not in self._said:
                 try:
-                    opinion = opinion_of(
-                        judged,
-                        site.issue,
-                        gather_hints(site.issue, site.index),
+                    brief = Brief(
+                        issue=site.issue,
+                        hints=gather_hints(site.issue, site.index),
                         prompts=site.prompts,
                         model=site.model,
-                        ask=lambda prompt: site.model.complete(prompt)[0].text,
+                    )
+                    opinion = opinion_of(
+                        judged, brief, lambda prompt: site.model.complete(prompt)[0].text
                     )
                     self._said[judged.test.id] = opinion.right
                 except (ModelProblem, PromptTooLong):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.action import Kind, Parameter, Tool
 from pytest_brt.dialogue.loop import converse
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
@@ -23,7 +23,7 @@ from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.tiny import words, write_llama
 from pytest_brt.reproduce.agent.kit import Kit
-from pytest_brt.reproduce.agent.run import AgentSettings, agent, loop_of, opening
+from pytest_brt.reproduce.agent.run import agent, loop_of, opening
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal
@@ -71,6 +71,7 @@ def bench_of(engine: Engine, model: Model, folder: Path) -> Workbench:
         say=lambda text: None,
         journal=Journal(folder / "journal.jsonl", "noise"),
         record=folder,
+        steps=STEPS,
     )
 
 
@@ -93,8 +94,7 @@ def test_runs_of_noise_end(engine: Engine, model: Model, tmp_path: Path) -> None
     with open_index(root) as index, ThreadPoolExecutor(8) as pool:
 
         def one(number: int) -> Ending:
-            settings = AgentSettings(steps=STEPS, temperature=0.2 + number % 4)
-            made = agent(issue, number, bench, index, settings)
+            made = agent(issue, number, bench, index)
             return made.trajectories[0].ending
 
         assert set(pool.map(one, range(RUNS))) <= ENDED
@@ -113,25 +113,15 @@ def test_runs_of_noise_that_names_real_files_end(
         hints = gather_hints(issue, index)
 
         def one(number: int) -> Ending:
-            settings = AgentSettings(steps=STEPS, strategy="deep", hints=hints)
-            return deep(number, index, bench, settings, (*tests, files[0]))
-
-        def deep(
-            number: int,
-            index: Index,
-            bench: Workbench,
-            settings: AgentSettings,
-            paths: tuple[str, ...],
-        ) -> Ending:
+            paths = (*tests, files[0])
             kit = Kit(
                 issue=issue,
                 bench=bench,
                 index=index,
                 hints=hints,
                 sampling=Sampling(temperature=2.0, max_tokens=400, seed=number),
-                strategy="deep",
             )
-            loop = loop_of(kit, opening(kit), settings)
+            loop = loop_of(kit, opening(kit))
             tools = {name: narrowed(tool, paths) for name, tool in loop.tools.items()}
             log = Log(issue.id, f"deep-{number:02}", journal=bench.journal, folder=bench.record)
             trajectory = converse(replace(loop, tools=tools), log)

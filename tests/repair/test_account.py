@@ -34,17 +34,17 @@ def test_exceptions_by_which_a_test_does_not_count(
 
 def test_skips_are_counted_apart() -> None:
     runs = [run("a"), run("b", Verdict.SKIP), bad("c", "pkg.Skipped"), run("d", Verdict.XFAIL)]
-    assert told_runs(runs, {}) == "1 test passes, 3 are skipped."
+    assert told_runs(runs, {}) == "4 tests: 1 passes, 3 are skipped."
     assert account(runs).verdict is Verdict.PASS
-    assert told_runs(runs[1:], {}) == "All 3 tests are skipped."
+    assert told_runs(runs[1:], {}) == "3 tests: all are skipped."
     assert account(runs[1:]).verdict is Verdict.SKIP
     told = told_runs([*runs, bad("e")], {})
-    assert told == "1 of 5 tests fail, 3 are skipped:\ne: ValueError: e is wrong"
+    assert told == "5 tests: 1 fails, 1 passes, 3 are skipped:\ne: ValueError: e is wrong"
 
 
 def test_one_test_is_told_as_one() -> None:
     assert told_runs([run("a")], {}) == "The test passes."
-    assert told_runs([run("a")], {}, [bad("a")]) == "The test passes. It failed before your change."
+    assert told_runs([run("a")], {}, [bad("a")]) == "The test passes; it failed before your change."
     assert told_runs([bad("a")], {}) == "The test fails:\na: ValueError: a is wrong"
     assert told_runs([bad("a")], {}, [bad("a")]).startswith(
         "The test fails, as it did before your change:\na: "
@@ -60,8 +60,8 @@ def test_what_failed_before_is_told_apart_from_what_fails_newly() -> None:
     old = list(map(bad, names))
     told = told_runs([run("a"), bad("b"), run("c"), *old], {}, before).splitlines()
     assert told[0] == (
-        "1 new failure; 2 tests pass (1 of them failed before your change); "
-        "15 fail as before your change:"
+        "18 tests: 1 fails that did not before your change, "
+        "2 pass (1 of them failed before your change), 15 fail as before your change:"
     )
     assert told[1] == "b: ValueError: b is wrong"
     assert told[2].startswith("Fail as before: old0, old1, ")
@@ -72,14 +72,14 @@ def test_what_failed_before_is_told_apart_from_what_fails_newly() -> None:
 
 def test_without_new_failures_it_is_shown_how_the_old_ones_fail() -> None:
     told = told_runs([run("a"), bad("b")], {}, [bad("a"), bad("b")]).splitlines()
-    assert told[0].startswith("0 new failures; 1 test passes (it failed before your change); 1 f")
+    assert told[0].startswith("2 tests: 1 passes (it failed before your change), 1 f")
     assert told[1] == "b: ValueError: b is wrong"
 
 
 def test_all_pass_and_some_failed_before() -> None:
-    assert told_runs([run("a"), run("b")], {}, []) == "All 2 tests pass."
+    assert told_runs([run("a"), run("b")], {}, []) == "2 tests: all pass."
     told = told_runs([run("a"), run("b")], {}, [bad("b"), run("a")])
-    assert told == "All 2 tests pass. Failed before your change: b."
+    assert told == "2 tests: all pass (1 of them failed before your change)."
 
 
 def test_failing_tests_of_which_only_some_pass_contradict_nothing() -> None:

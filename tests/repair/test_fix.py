@@ -7,8 +7,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import FixProblem
-from pytest_brt.repair.fix import EditKind, Fix, LineEdit, apply_fix, lines_of
-from pytest_brt.repair.form import mend_fix, parse_fix, parse_paper_fix
+from pytest_brt.repair.editing import mend_fix
+from pytest_brt.repair.fix import (
+    EditKind,
+    Fix,
+    LineEdit,
+    apply_fix,
+    lines_of,
+    parse_fix,
+    parse_paper_fix,
+    paths_of,
+)
 
 SOURCE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
 
@@ -18,7 +27,7 @@ def edit(kind: str, first: int, last: int, *lines: str, path: str = "a.py") -> L
 
 
 def applied(*edits: LineEdit, source: bytes = SOURCE) -> bytes:
-    (change,) = apply_fix(Fix(edits=edits), {"a.py": source, "tests/test_a.py": b"\n"}.get)
+    (change,) = apply_fix(edits, {"a.py": source, "tests/test_a.py": b"\n"}.get)
     assert change.content is not None
     return change.content
 
@@ -69,7 +78,7 @@ def test_what_cannot_be_applied_is_said(edits: tuple[LineEdit, ...], why: str) -
 
 
 def test_configuration_is_not_changed() -> None:
-    fix = Fix(edits=(edit("insert", 1, 1, "x", path="conftest.py"),))
+    fix = (edit("insert", 1, 1, "x", path="conftest.py"),)
     with pytest.raises(FixProblem, match="pytest configuration"):
         apply_fix(fix, {"conftest.py": b"\n"}.get)
 
@@ -88,25 +97,25 @@ def edits(draw: st.DrawFn) -> LineEdit:
     return LineEdit(path=draw(paths), kind=kind, first=first, last=last, lines=new)
 
 
-fixes = st.lists(edits(), min_size=1, max_size=5).map(lambda found: Fix(edits=tuple(found)))
+fixes = st.lists(edits(), min_size=1, max_size=5).map(tuple)
 
 
 def render_fix(fix: Fix) -> tuple[str, tuple[str, ...]]:
     """Return the places of a fix and its blocks of code, each ending with a newline."""
-    places = "; ".join(f"{edit.path} {edit.kind} {_span(edit)}" for edit in fix.edits)
-    blocks = (edit.lines for edit in fix.edits if edit.kind is not EditKind.DELETE)
+    places = "; ".join(f"{edit.path} {edit.kind} {_span(edit)}" for edit in fix)
+    blocks = (edit.lines for edit in fix if edit.kind is not EditKind.DELETE)
     return places, tuple("".join(f"{line}\n" for line in lines) for lines in blocks)
 
 
 def render_paper_fix(fix: Fix) -> str:
     """Return a fix in the paper's JSON, which changes single lines."""
     files = []
-    for path in fix.paths:
+    for path in paths_of(fix):
         insertions: list[object] = []
         modifications: list[object] = []
         deletions: list[int] = []
         # What is left over of a longer replacement comes before what is inserted below it.
-        for edit in sorted(fix.edits, key=lambda edit: edit.first):
+        for edit in sorted(fix, key=lambda edit: edit.first):
             if edit.path != path:
                 continue
             numbers = range(edit.first, edit.last + 1)
@@ -141,10 +150,10 @@ def test_a_fix_that_is_rendered_is_read_back(fix: Fix) -> None:
 
 
 @given(fixes)
-@example(fix=Fix(edits=(edit("insert", 2, 2, "x"), edit("replace", 1, 1, "y", "z"))))
+@example(fix=(edit("insert", 2, 2, "x"), edit("replace", 1, 1, "y", "z")))
 def test_the_papers_form_does_the_same(fix: Fix) -> None:
     content = "".join(f"line {number}\n" for number in range(1, 500)).encode()
-    tree = dict.fromkeys(fix.paths, content)
+    tree = dict.fromkeys(paths_of(fix), content)
     try:
         wanted = apply_fix(fix, tree.get)
     except FixProblem:
@@ -153,10 +162,10 @@ def test_the_papers_form_does_the_same(fix: Fix) -> None:
 
 
 def test_the_papers_form_is_taken_wherever_it_stands() -> None:
-    fix = Fix(edits=(edit("delete", 3, 3), edit("replace", 2, 2, "x"), edit("insert", 1, 1, "y")))
+    fix = (edit("delete", 3, 3), edit("replace", 2, 2, "x"), edit("insert", 1, 1, "y"))
     text = render_paper_fix(fix)
     assert parse_fix(text, ()) == parse_fix("", (text,)) == fix
-    assert parse_fix('[{"file_path": "a.py", "deletions": [3]}]', ()).edits == fix.edits[:1]
+    assert parse_fix('[{"file_path": "a.py", "deletions": [3]}]', ()) == fix[:1]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +187,7 @@ def test_what_is_no_fix_is_told_with_the_form(
 
 
 def mended(*edits: LineEdit) -> tuple[bytes | None, tuple[str, ...]]:
-    found = mend_fix(Fix(edits=edits), {"a.py": SOURCE}.get, lambda path: path)
+    found = mend_fix(edits, {"a.py": SOURCE}.get, lambda path: path)
     return found.changes[0].content, found.notes
 
 

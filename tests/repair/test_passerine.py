@@ -86,8 +86,8 @@ def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
     assert problems[5] == ""
     assert "No test was run yet" in problems[6]
     told = done.trajectory.steps[7].observation
-    assert told.startswith("2 new failures; 1 test passes:\ntest_clamp_below: AssertionError")
-    assert done.trajectory.steps[9].observation == "All 3 tests pass."
+    assert told.startswith("3 tests: 2 fail that did not before your change, 1 passes:\n")
+    assert done.trajectory.steps[9].observation == "3 tests: all pass."
 
 
 def test_an_edit_shows_what_it_changed_and_names_the_nearest_tests(done: Repair) -> None:
@@ -267,9 +267,9 @@ def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Pat
         (scene.root / path).unlink()
     assert done.trajectory is not None
     before, _, after = (step.observation.splitlines() for step in done.trajectory.steps)
-    assert before[0] == "3 of 4 tests fail, 1 is skipped:"
+    assert before[0] == "4 tests: 3 fail, 1 is skipped:"
     assert after[0] == (
-        "0 new failures; 1 test passes (it failed before your change); 1 is skipped; "
+        "4 tests: 1 passes (it failed before your change), 1 is skipped, "
         "2 fail as before your change:"
     )
     assert after[1].startswith("test_fails_anyway: AssertionError")

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
-from pytest_brt.model.base import Prompt, Settings
+from pytest_brt.model.base import Model, Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.reproduce.asking import answer_room, seed_of
@@ -24,7 +24,7 @@ from pytest_brt.reproduce.opinion import (
     with_opinion,
 )
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.fit import PromptTooLong
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.types import JudgedTest, Oracle, OracleKind
 from tests.reproduce.examples import scripted
 from tests.reproduce.model_tests.test_judge import judged, run
@@ -33,6 +33,10 @@ ISSUE = read_issue(
     "# f() is wrong\n\nf(1) gives 'a-b'.\nIt should give `ab`, as f(2) does.", "i.md"
 )
 GIVES, SHOULD, MADE_UP = "f(1) gives 'a-b'", "It should give ab", "f(9) gives something else"
+
+
+def brief_of(model: Model) -> Brief:
+    return Brief(issue=ISSUE, hints=Hints(), prompts=Prompts(), model=model)
 
 
 def asked(folder: Path, *replies: object) -> tuple[Opinion, list[Prompt]]:
@@ -45,7 +49,7 @@ def asked(folder: Path, *replies: object) -> tuple[Opinion, list[Prompt]]:
         prompts.append(prompt)
         return model.complete(prompt)[0].text
 
-    found = opinion_of(judged(run()), ISSUE, Hints(), prompts=Prompts(), model=model, ask=ask)
+    found = opinion_of(judged(run()), brief_of(model), ask)
     return found, prompts
 
 
@@ -126,7 +130,7 @@ def test_a_question_that_does_not_fit_is_not_asked(tmp_path: Path) -> None:
     scripted(tmp_path, "=== always\nx")
     small = ScriptedModel(str(tmp_path / "replies.txt"), Settings(context=40))
     with pytest.raises(PromptTooLong):
-        judge_prompt(judged(run()), ISSUE, Hints(), prompts=Prompts(), model=small)
+        judge_prompt(judged(run()), brief_of(small))
 
 
 def test_seeds_and_room_are_what_they_say(tmp_path: Path) -> None:
@@ -144,9 +148,7 @@ def test_of_a_long_failure_both_ends_are_shown(tmp_path: Path) -> None:
         ["assert 'a-b' == 'ab'", *(f"line {n}" for n in range(60)), "KeyError: 'k'"]
     )
     model = scripted(tmp_path, "=== always\nyes")
-    prompt = judge_prompt(
-        judged(run(message=message)), ISSUE, Hints(), prompts=Prompts(), model=model
-    )
+    prompt = judge_prompt(judged(run(message=message)), brief_of(model))
     text = prompt.messages[-1].text
     assert "assert 'a-b' == 'ab'" in text
     assert "KeyError: 'k'\n```" in text

@@ -13,12 +13,12 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.invert.prompt import Questions
-from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
+from pytest_brt.reproduce.invert.run import Questions
+from pytest_brt.reproduce.libro.run import Form, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.opinion import judge_prompt
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut
-from pytest_brt.reproduce.prompting.fit import PromptTooLong
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.types import Issue
 from tests.reproduce.golden import check
@@ -73,6 +73,10 @@ def model_of(folder: Path, context: int = 0) -> Model:
     return ScriptedModel(str(path), Settings(context=context))
 
 
+def brief_of(hints: Hints, model: Model, issue: Issue = ISSUE) -> Brief:
+    return Brief(issue=issue, hints=hints, prompts=Prompts(), model=model)
+
+
 def samples(
     index: Index,
     hints: Hints,
@@ -83,12 +87,9 @@ def samples(
     issue: Issue = ISSUE,
 ) -> tuple[Prompt, tuple[str, ...]]:
     return sampling_prompt(
-        issue,
+        brief_of(hints, model, issue),
+        index,
         form=form,
-        hints=hints,
-        index=index,
-        prompts=Prompts(),
-        model=model,
         sampling=SAMPLING,
         samples=3,
         facts=facts,
@@ -115,25 +116,17 @@ def test_repair(tmp_path: Path) -> None:
     prompt = repair_prompt(
         "from pkg import doubled\n\n\ndef test_a():\n    assert doubled(2) == 4\n",
         "cannot be collected: ImportError: cannot import name 'doubled' from 'pkg'",
-        problems=("'pkg' has no 'doubled' (is it 'double'?)",),
-        imports=("from pkg import double",),
-        prompts=Prompts(),
-        model=model_of(tmp_path),
-        sampling=SAMPLING,
+        ("'pkg' has no 'doubled' (is it 'double'?)",),
+        brief_of(Hints(imports=("from pkg import double",)), model_of(tmp_path)),
+        SAMPLING,
     )
     check("libro-repair", prompt)
 
 
 @pytest.mark.parametrize("kind", ["plan", "write", "refine", "flip"])
 def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
-    questions = Questions(
-        issue=ISSUE,
-        hints=hints,
-        index=index,
-        prompts=Prompts(),
-        model=model_of(tmp_path),
-        sampling=SAMPLING,
-    )
+    brief = brief_of(hints, model_of(tmp_path))
+    questions = Questions(brief=brief, index=index, sampling=SAMPLING)
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
     prompt = {
         "plan": lambda: questions.plan(("call double(1)",), 1),
@@ -148,14 +141,8 @@ def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
 def test_invert_where_the_report_s_code_is_right(
     kind: str, index: Index, hints: Hints, tmp_path: Path
 ) -> None:
-    questions = Questions(
-        issue=ISSUE,
-        hints=replace(hints, stance=Stance.RIGHT),
-        index=index,
-        prompts=Prompts(),
-        model=model_of(tmp_path),
-        sampling=SAMPLING,
-    )
+    brief = brief_of(replace(hints, stance=Stance.RIGHT), model_of(tmp_path))
+    questions = Questions(brief=brief, index=index, sampling=SAMPLING)
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
     prompt = questions.plan((), 1) if kind == "plan" else questions.flip(code, "", "", 1)
     check(f"invert-{kind}-right", prompt)
@@ -163,8 +150,7 @@ def test_invert_where_the_report_s_code_is_right(
 
 
 def test_judge(hints: Hints, tmp_path: Path) -> None:
-    model = model_of(tmp_path)
-    prompt = judge_prompt(judged(run()), ISSUE, hints, prompts=Prompts(), model=model)
+    prompt = judge_prompt(judged(run()), brief_of(hints, model_of(tmp_path)))
     check("judge", prompt)
     assert prompt.grammar is not None
     assert '"answer": "yes or no"' in prompt.messages[-1].text
@@ -206,14 +192,7 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
         assert model.measure(prompt) < 3100
         assert notes == ()
         assert "def double(x):" in prompt.messages[-1].text
-        questions = Questions(
-            issue=ISSUE,
-            hints=hints,
-            index=index,
-            prompts=Prompts(),
-            model=model,
-            sampling=SAMPLING,
-        )
+        questions = Questions(brief=brief_of(hints, model), index=index, sampling=SAMPLING)
         plans = [questions.plan(earlier, 1) for earlier in ((), ("call double(1)",))]
         asked = [*plans, questions.write("p", 1), questions.flip("code", "tried", "It passes.", 1)]
         # What does not change comes first, so that it is read once.
@@ -230,12 +209,9 @@ def test_a_report_cannot_give_orders_to_the_template(
 ) -> None:
     text = REPORT + '\n```\n{{ 7 * 7 }} {% include "x" %}\n```\n'
     prompt, _ = sampling_prompt(
-        read_issue(text, "issue.md"),
+        brief_of(hints, model_of(tmp_path), read_issue(text, "issue.md")),
+        index,
         form=Form.EXAMPLES,
-        hints=hints,
-        index=index,
-        prompts=Prompts(),
-        model=model_of(tmp_path),
         sampling=SAMPLING,
         samples=1,
         cut=Cut.WHOLE,

@@ -11,11 +11,12 @@ import pytest
 from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model import tiny
-from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.base import Completion, Model, Prompt, Settings
+from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import builtin_factories, open_model
-from pytest_brt.reproduce.invert.run import InvertSettings, invert
-from pytest_brt.reproduce.libro.prompt import Form
-from pytest_brt.reproduce.libro.run import LibroSettings, libro
+from pytest_brt.reproduce.invert.run import invert
+from pytest_brt.reproduce.libro.run import Form, Libro
+from pytest_brt.reproduce.prompting.context import gather_hints
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
 from tests.rounds import rounds
@@ -25,13 +26,21 @@ pytestmark = pytest.mark.slow
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/example.toml"))
 
 
+class Brief(MeteredModel):
+    """Answers in a few tokens: of random weights more of them would be no other noise."""
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        sampling = replace(prompt.sampling, max_tokens=min(48, prompt.sampling.max_tokens))
+        return super().complete(replace(prompt, sampling=sampling))
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     path = tmp_path_factory.mktemp("tiny") / "llama.gguf"
     tiny.write_llama(path)
     settings = Settings(context=2048, threads=1)
     opened = open_model(f"gguf:{path}", settings, builtin_factories())
-    yield opened
+    yield Brief(opened, Meter())
     opened.close()
 
 
@@ -48,18 +57,13 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
     name, engine = example
     bench = bench_for(engine, model)
     with open_index(Path(engine.subject.root)) as index:
+        hints = gather_hints(issue_of(name), index, engine)
         for number in range(rounds(34, least=6)):
-            settings = LibroSettings(
-                samples=2 + number % 3,
-                sampling=replace(LibroSettings().sampling, max_tokens=48),
-                form=list(Form)[number % 2],
-                facts=number % 3 == 0,
-                index=number,
-                threshold=0,
-            )
-            attempt = libro(issue_of(name), index, bench, settings)
-            assert attempt.cost.calls >= 1, attempt.notes
-            assert attempt.notes or attempt.tests
+            told = hints if number % 3 == 0 else None
+            work = Libro(issue_of(name), number, bench, index, told=told)
+            work.draw(2 + number % 3, form=list(Form)[number % 2])
+            assert work.asker.cost.calls >= 1
+            assert work.tests() or work.pool.notes()
 
 
 def test_turning_round_ends_by_itself(example: tuple[str, Engine], model: Model) -> None:
@@ -67,14 +71,8 @@ def test_turning_round_ends_by_itself(example: tuple[str, Engine], model: Model)
     bench = bench_for(engine, model)
     with open_index(Path(engine.subject.root)) as index:
         for number in range(4):
-            settings = InvertSettings(
-                regenerations=3,
-                refinements=2,
-                sampling=replace(InvertSettings().sampling, max_tokens=48),
-                start=number % 2 == 0,
-                index=number,
-            )
-            attempt = invert(issue_of(name), index, bench, settings)
+            start = number % 2 == 0
+            attempt = invert(issue_of(name), number, bench, index, start=start, plans=4)
             (trajectory,) = attempt.trajectories
             assert trajectory.reason
             assert attempt.cost.calls == len(trajectory.steps)

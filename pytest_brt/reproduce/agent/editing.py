@@ -21,11 +21,7 @@ from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shorten
-from pytest_brt.reproduce.prompting.fit import (
-    PromptTooLong,
-    bug_values,
-    fitted,
-)
+from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted
 from pytest_brt.reproduce.prompting.shown import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
 
@@ -90,7 +86,7 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
         PromptTooLong: it does not fit the model.
     """
     mine = tests_in(path, steps)
-    hints = kit.hints
+    hints, brief = kit.hints, replace(kit.brief, model=kit.editor)
     known = kit.original(path) is not None
     most = min(_FILE, max(1000, int(kit.editor.context * _CHARACTERS)))
     best = max(hints.worths.values(), default=1.0)
@@ -101,17 +97,17 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
         "read": _read(steps),
         "mine": mine[0].source or "" if mine else "",
         "happened": _happened(path, steps) if mine else "",
-        "session": "\n".join(hints.session) if kit.facts else "",
-        "imports": "\n".join(hints.imports) if kit.facts else "",
-        "tests": "\n\n".join(hints.tests[:1]) if kit.facts and not mine else "",
+        "session": "\n".join(hints.session) if kit.found else "",
+        "imports": "\n".join(hints.imports) if kit.found else "",
+        "tests": "\n\n".join(hints.tests[:1]) if kit.found and not mine else "",
     }
     seed = (kit.sampling.seed + 1000 * len(steps) + 500) % 2**31
     longest = answer_room(kit.editor, _CODE)
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = {**bug_values(kit.issue, hints, texts), "path": path, "change": change}
+        values = {**bug_values(brief, texts), "path": path, "change": change}
         return Prompt(
-            messages=kit.bench.prompts.ask("agent/edit", **values),
+            messages=brief.prompts.ask("agent/edit", **values),
             sampling=replace(kit.sampling, seed=seed, max_tokens=longest),
             grammar=block_grammar(lines=60),
             seconds=0.0,
@@ -119,7 +115,7 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
         )
 
     order = ("tests", "content", "read", "imports", "session", "report", "happened", "mine")
-    return fitted(build, parts, order, kit.editor, issue=kit.issue)[0]
+    return fitted(build, parts, order, brief)[0]
 
 
 def _read(steps: Sequence[Step]) -> str:

@@ -13,6 +13,7 @@ from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.model.base import Model, Sampling
 from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import CandidateTest, Issue, Step
 
@@ -24,6 +25,16 @@ TESTS = "tests"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What other ways found of a report before the agent has its turn."""
+
+    hints: Hints
+    #: The best test, and why others were not accepted.
+    best: str = ""
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
     """Everything that the tools share."""
 
@@ -32,18 +43,24 @@ class Kit:
     index: Index
     hints: Hints
     sampling: Sampling
-    #: As `--brt-strategy` knows who runs it.
-    strategy: str
-    #: Whether the model that writes code is told what was found out before.
-    facts: bool = False
-    #: The best test that other ways found, and why others of theirs were not accepted.
-    best: str = ""
-    refused: tuple[str, ...] = ()
+    #: What other ways found before, in `auto`: the models are told of it then.
+    found: Found | None = None
+
+    @property
+    def strategy(self) -> str:
+        """As records name who runs it."""
+        return "auto-agent" if self.found else "agent"
 
     @property
     def editor(self) -> Model:
         """The model that writes code."""
         return self.bench.editor or self.bench.model
+
+    @property
+    def brief(self) -> Brief:
+        """What the prompts of the model that decides are made of."""
+        bench = self.bench
+        return Brief(issue=self.issue, hints=self.hints, prompts=bench.prompts, model=bench.model)
 
     def original(self, path: str) -> bytes | None:
         """Return the file as the project has it; None when it does not."""

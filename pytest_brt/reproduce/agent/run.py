@@ -18,12 +18,12 @@ from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.reproduce.agent.editing import new_test_path
-from pytest_brt.reproduce.agent.kit import Kit, all_tests, files_of, versions
+from pytest_brt.reproduce.agent.kit import Found, Kit, all_tests, files_of, versions
 from pytest_brt.reproduce.agent.tools import SPECS, tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
-from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
+from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
-from pytest_brt.reproduce.prompting.context import Hints, gather_hints
+from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import (
     PromptTooLong,
@@ -68,30 +68,34 @@ def opening(kit: Kit) -> Opening:
 
 
 def _opening(kit: Kit, share: float) -> Opening:
-    hints, prompts = _meant(kit), kit.bench.prompts
+    named, found = kit.bench.buggy, kit.found
+    # Where the user names files, only those are suspected.
+    suspects = tuple(s for s in kit.hints.suspects if not named or s.path in named)
+    hints = replace(kit.hints, suspects=suspects)
+    brief = replace(kit.brief, hints=hints)
     parts = {
         "report": cut_report(kit.issue, Cut.WHOLE),
         "examples": "all",
         "session": "\n".join(hints.session),
-        "imports": "\n".join(hints.imports) if kit.facts else "",
-        "tests": "" if kit.best or not kit.facts else "\n\n".join(hints.tests[:1]),
+        "imports": "\n".join(hints.imports) if found else "",
+        "tests": "\n\n".join(hints.tests[:1]) if found and not found.best else "",
         "fixtures": hints.fixtures,
-        "best": kit.best,
-        "refused": "\n".join(kit.refused),
+        "best": found.best if found else "",
+        "refused": "\n".join(found.refused) if found else "",
     }
     reserved = int(kit.bench.model.context * share)
 
     def build(texts: Mapping[str, str], *, is_first: bool = True) -> Prompt:
         values = {
-            **bug_values(kit.issue, hints, texts),
+            **bug_values(brief, texts),
             "refused": texts["refused"].split("\n") if texts["refused"] else (),
             "is_first": is_first,
             "actions": describe(SPECS),
             "longest_thought": LONGEST_THOUGHT,
             "new_test": new_test_path(kit),
         }
-        system, user = prompts.ask("agent", **values)
-        examples = prompts.turns("agent/examples", **values) if texts["examples"] else ()
+        system, user = brief.prompts.ask("agent", **values)
+        examples = brief.prompts.turns("agent/examples", **values) if texts["examples"] else ()
         return Prompt(
             messages=(system, *examples, user),
             sampling=replace(kit.sampling, max_tokens=reserved),
@@ -108,52 +112,17 @@ def _opening(kit: Kit, share: float) -> Opening:
         return build(texts)
 
     last = ("examples", "refused", "best", "report")
-    prompt, notes = fitted(
-        remembering,
-        parts,
-        (*order, *last),
-        kit.bench.model,
-        issue=kit.issue,
-        listings=listings,
-    )
+    prompt, notes = fitted(remembering, parts, (*order, *last), brief, listings)
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
     return Opening(messages=prompt.messages, short=short.messages, notes=notes)
-
-
-def _meant(kit: Kit) -> Hints:
-    """Return what is known; where the user names files, only those are suspected."""
-    named = kit.bench.buggy
-    suspects = tuple(s for s in kit.hints.suspects if not named or s.path in named)
-    return replace(kit.hints, suspects=suspects)
 
 
 #: Steps of one run, as in paper 001.
 STEPS = 25
 #: Tokens of a reply: a thought, an action, its arguments.
 _REPLY = 400
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSettings:
-    """What may be changed about the agent; the defaults are those of paper 001."""
-
-    steps: int = STEPS
-    temperature: float = 0.2
-    top_p: float = 0.95
-    #: What was found out before; None runs the report's code to find it out. What that code
-    #: does now is always told, which paper 001 does not do: reports are of older versions.
-    hints: Hints | None = None
-    #: Whether the model is told of imports that work and of replay's tests, too.
-    facts: bool = False
-    #: Whether tests that the agent wrote over count too, and not only those at the end.
-    versions: bool = False
-    #: Whether what its tests do not need is cut.
-    shrink: bool = True
-    #: The best test that other ways found, and why others of theirs were not accepted.
-    best: str = ""
-    refused: tuple[str, ...] = ()
-    strategy: str = "agent"
+SAMPLING = Sampling(temperature=0.2, top_p=0.95)
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -163,44 +132,40 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
         ModelProblem: the model cannot be asked even once.
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    settings = AgentSettings(steps=bench.steps or STEPS)
     with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return agent(issue, index, bench, project, settings)
+        return agent(issue, index, bench, project)
 
 
 def agent(
-    issue: Issue, index: int, bench: Workbench, project: Index, settings: AgentSettings
+    issue: Issue, index: int, bench: Workbench, project: Index, found: Found | None = None
 ) -> Attempt:
-    """Make the tests of run number `index` with an index that is open already.
+    """Do as `attempt`, with an index that is open already.
 
-    Raises:
-        ModelProblem: the model cannot be asked even once.
-        SubjectProblem: the subject's interpreter cannot be started.
+    In `auto`, where other ways `found` something before, tests that the agent wrote over count
+    too, and what tests do not need is cut later. Without, the report's code is run first: what it
+    does now is always told, which paper 001 does not do, for reports are of older versions.
     """
     begin = time.monotonic()
     kit = Kit(
         issue=issue,
         bench=bench,
         index=project,
-        hints=settings.hints
-        or gather_hints(issue, project, bench.engine, buggy=bench.buggy, host=bench.host),
-        sampling=Sampling(
-            temperature=settings.temperature,
-            top_p=settings.top_p,
+        hints=found.hints
+        if found
+        else gather_hints(issue, project, bench.engine, buggy=bench.buggy, host=bench.host),
+        sampling=replace(
+            SAMPLING,
             max_tokens=answer_room(bench.model, _REPLY),
-            seed=seed_of(issue.id, settings.strategy, index, bench.seed),
+            seed=seed_of(issue.id, "auto-agent" if found else "agent", index, bench.seed),
         ),
-        strategy=settings.strategy,
-        facts=settings.facts,
-        best=settings.best,
-        refused=settings.refused,
+        found=found,
     )
     try:
         first = opening(kit)
     except PromptTooLong as problem:
         return Attempt(
             issue=issue.id,
-            strategy=settings.strategy,
+            strategy=kit.strategy,
             index=index,
             tests=(),
             notes=(str(problem),),
@@ -208,16 +173,16 @@ def agent(
         )
     log = Log(
         issue.id,
-        f"{settings.strategy}-{index:02}",
+        f"{kit.strategy}-{index:02}",
         title=issue.title,
         journal=bench.journal,
         folder=bench.record,
     )
-    trajectory = converse(loop_of(kit, first, settings), log)
-    tests = _judged(trajectory, kit, settings)
+    trajectory = converse(loop_of(kit, first), log)
+    tests = _judged(trajectory, kit)
     return Attempt(
         issue=issue.id,
-        strategy=settings.strategy,
+        strategy=kit.strategy,
         index=index,
         tests=tests,
         notes=(*first.notes, told(trajectory)),
@@ -226,7 +191,7 @@ def agent(
     )
 
 
-def loop_of(kit: Kit, first: Opening, settings: AgentSettings) -> Loop:
+def loop_of(kit: Kit, first: Opening) -> Loop:
     """Return the dialogue of one run."""
     model, bench = kit.bench.model, kit.bench
     count = Counter(model)
@@ -240,7 +205,7 @@ def loop_of(kit: Kit, first: Opening, settings: AgentSettings) -> Loop:
         model=model,
         tools=tools_of(kit, observation=observation, count=count),
         messages=messages,
-        budget=Budget(steps=settings.steps, deadline=bench.deadline),
+        budget=Budget(steps=bench.steps or STEPS, deadline=bench.deadline),
         paths=Paths(kit.index.layout.files | files_of(Path(bench.engine.subject.root))),
         sampling=kit.sampling,
         observation=observation,
@@ -249,17 +214,17 @@ def loop_of(kit: Kit, first: Opening, settings: AgentSettings) -> Loop:
     )
 
 
-def _judged(trajectory: Trajectory, kit: Kit, settings: AgentSettings) -> tuple[JudgedTest, ...]:
+def _judged(trajectory: Trajectory, kit: Kit) -> tuple[JudgedTest, ...]:
     """Judge what the agent wrote, whether it finished or its steps ran out (requirement 40)."""
     steps = trajectory.steps
-    tests = versions(steps) if settings.versions else all_tests(steps)
+    tests = versions(steps) if kit.found else all_tests(steps)
     if not tests:
         return ()
     engine, repeat = kit.bench.engine, kit.bench.repeat
     facts = read_facts(kit.issue)
     runs = run_tests(tests, engine, repeat)
-    judged = [judge_written(test, runs[test.id], facts, Signs()) for test in tests]
-    if settings.shrink:
+    judged = [judge_written(test, runs[test.id], facts) for test in tests]
+    if kit.found is None:
         judged = [made_small(item, engine, repeat, facts) for item in judged]
     # What is kept is counted per issue, and ranking patches takes every candidate.
     return select(judged)

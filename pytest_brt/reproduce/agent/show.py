@@ -11,6 +11,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.relevance import files_about
 from pytest_brt.code.words import terms_of
+from pytest_brt.dialogue.history import largest
 from pytest_brt.syntax import parse
 
 #: Lines around the one that was asked for.
@@ -36,18 +37,17 @@ def show(path: str, text: str, line: int, most: int, count: Callable[[str], int]
     first = _first(asked, around)
     outline = "" if line or not tree else _outline(path, tree, most // 2, count)
     inside = f" (in {', '.join(map(_named, around))})" if around else ""
-    for last in range(min(len(lines), max(first + _BEFORE, asked) + _AFTER), asked - 1, -4):
-        head = f"{path}, lines {first} to {last} of {len(lines)}{inside}:"
-        shown = "\n".join([head, *lines[first - 1 : last], *_more(path, last, lines)]) + outline
-        if count(shown) <= most:
-            return shown
-    head = f"{path}, line {asked} of {len(lines)}{inside}:"
-    return "\n".join([head, lines[asked - 1], *_more(path, asked, lines)]) + outline
 
+    def window(first: int, last: int) -> str:
+        span = f"lines {first} to {last}" if last > first else f"line {first}"
+        head = f"{path}, {span} of {len(lines)}{inside}:"
+        more = [f"[… go on with {path}:{last + 1} …]"] if any(lines[last:]) else []
+        return "\n".join([head, *lines[first - 1 : last], *more]) + outline
 
-def _more(path: str, last: int, lines: list[str]) -> list[str]:
-    """Return how to go on after `last`, where anything comes."""
-    return [f"[… go on with {path}:{last + 1} …]"] if any(lines[last:]) else []
+    if count(window(first, asked)) > most:
+        first = asked
+    end = min(len(lines), max(first + _BEFORE, asked) + _AFTER)
+    return window(first, largest(asked, end, lambda last: count(window(first, last)) <= most))
 
 
 def _tree(text: str) -> ast.Module | None:
@@ -86,9 +86,7 @@ def _outline(path: str, tree: ast.Module, most: int, count: Callable[[str], int]
     found = list(_definitions(tree, methods=True))
     if count("\n".join(found)) > most:
         found = list(_definitions(tree, methods=False))
-    shown = len(found)
-    while shown and count("\n".join(found[:shown])) > most:
-        shown = shown * 3 // 4
+    shown = largest(0, len(found), lambda shown: count("\n".join(found[:shown])) <= most)
     if shown < len(found):
         found[shown:] = [f"[… {len(found) - shown} more; find them with code_search …]"]
     return head + "\n".join(found) if found else ""

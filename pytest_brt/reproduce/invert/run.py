@@ -9,30 +9,119 @@ such test, without a question asked.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from pytest_brt.code.index import Index
+from pytest_brt.code.index import Index, open_index
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import OutOfTime
-from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.model.base import Message, Prompt, Role, Sampling
 from pytest_brt.observe.watch import watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.asking import Asker, Talk, seed_of
-from pytest_brt.reproduce.invert.prompt import LONGEST_PLAN, Questions
+from pytest_brt.reproduce.asking import PREFILL, STOP, Asker, Talk, answer_room, seed_of
 from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.tries import Tried, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import whole_sentences
-from pytest_brt.reproduce.prompting.fit import PromptTooLong
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, whole_sentences
+from pytest_brt.reproduce.prompting.fit import (
+    Brief,
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    with_listings,
+)
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, Verdict
+
+#: Longest plan, in tokens.
+_PLAN = 160
+#: Its characters, as the model is told.
+LONGEST_PLAN = 300
+#: Tokens of what all questions begin with; long reports take more.
+_TOKENS = 1_150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Makes the prompts of one issue."""
+
+    brief: Brief
+    index: Index
+    sampling: Sampling
+
+    def plan(self, earlier: tuple[str, ...], seed: int) -> Prompt:
+        """Return the question for a plan that is none of `earlier`.
+
+        Raises:
+            PromptTooLong: it does not fit the model.
+        """
+        return self._prompt("plan", {}, seed=seed, earlier=earlier)
+
+    def write(self, plan: str, seed: int) -> Prompt:
+        """Return the question for a test that passes; raises as `plan` does."""
+        return self._prompt("write", {"plan": plan}, seed=seed)
+
+    def refine(self, code: str, happened: str, problems: tuple[str, ...], seed: int) -> Prompt:
+        """Return the question for another version of a test that does not pass; raises so too."""
+        texts = {"code": code, "happened": happened}
+        return self._prompt("refine", texts, seed=seed, problems=problems)
+
+    def flip(self, code: str, tried: str, happened: str, seed: int) -> Prompt:
+        """Return the question for the test turned round; raises as `plan` does."""
+        texts = {"code": code, "tried": tried, "happened": happened}
+        return self._prompt("flip", texts, seed=seed)
+
+    def _prompt(self, kind: str, texts: Mapping[str, str], *, seed: int, **more: object) -> Prompt:
+        hints, prompts, model = self.brief.hints, self.brief.prompts, self.brief.model
+        parts = {
+            **texts,
+            "report": cut_report(self.brief.issue, Cut.WHOLE),
+            "session": "\n".join(hints.session),
+            "imports": "\n".join(hints.imports),
+            "fixtures": hints.fixtures,
+        }
+        is_plan = kind == "plan"
+        sampling = replace(
+            self.sampling,
+            seed=seed,
+            max_tokens=answer_room(model, _PLAN if is_plan else self.sampling.max_tokens),
+            stop=() if is_plan else STOP,
+        )
+
+        def build(found: Mapping[str, str]) -> Prompt:
+            values = bug_values(self.brief, found)
+            values |= {"longest_plan": LONGEST_PLAN, **more}
+            messages: tuple[Message, ...] = (
+                prompts.message(Role.SYSTEM, "invert/system", **values),
+                prompts.message(Role.USER, f"invert/{kind}.user", **values),
+            )
+            return Prompt(
+                messages=messages,
+                sampling=sampling,
+                prefill="" if is_plan else PREFILL,
+                weighty=kind != "write",
+                purpose=kind,
+            )
+
+        def beginning(found: Mapping[str, str]) -> Prompt:
+            # Without what is asked, so that all questions begin with the same code.
+            values = bug_values(self.brief, found)
+            return Prompt(messages=(prompts.message(Role.USER, "shared/bug", **values),))
+
+        listings = listings_of(replace(hints, host=""), self.index)
+        listed = with_listings(beginning, parts, listings, model, _TOKENS)
+        known = ("suspected", "fixtures", "imports", "session", "report")
+        order = (*known, *reversed(tuple(texts)))
+        return fitted(build, listed, order, self.brief, listings)[0]
+
 
 #: Characters that a plan may be longer than it was told to be.
 _OVER = 100
@@ -40,31 +129,12 @@ _OVER = 100
 _INVERSIONS = 3
 #: So many equal failures in a row end a plan, and so many fruitless plans everything.
 _IDENTICAL = 3
+#: Plans, each told of those before, and further versions of a test that does not pass, per plan.
+PLANS, _REFINEMENTS = 11, 10
+_SAMPLING = Sampling(temperature=0.2, top_p=0.95, max_tokens=512)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvertSettings:
-    """How hard it tries."""
-
-    #: Further plans after the first, each told of those before.
-    regenerations: int = 10
-    #: Further versions of a test that does not pass, per plan.
-    refinements: int = 10
-    sampling: Sampling = field(
-        default_factory=lambda: Sampling(temperature=0.2, top_p=0.95, max_tokens=512)
-    )
-    #: Whether what replay saw is the first test; else a plan is.
-    start: bool = True
-    keep: int | None = None
-    repeat: int = 2
-    #: 0-based number of the run; each has other seeds.
-    index: int = 0
-    #: What its talk is called in records.
-    name: str = "invert"
-    hints: Hints | None = None
-
-
-def invert(issue: Issue, index: Index, bench: Workbench, settings: InvertSettings) -> Attempt:
+def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Make failing tests of `issue` by way of passing ones.
 
     Raises:
@@ -72,17 +142,44 @@ def invert(issue: Issue, index: Index, bench: Workbench, settings: InvertSetting
         SubjectProblem: the subject's interpreter cannot be started.
         StoreProblem: the record of the talk cannot be written.
     """
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+        return invert(issue, index, bench, project)
+
+
+def invert(
+    issue: Issue,
+    index: int,
+    bench: Workbench,
+    project: Index,
+    *,
+    told: Hints | None = None,
+    start: bool = True,
+    plans: int = PLANS,
+) -> Attempt:
+    """Do as `attempt`, with an index that is open already.
+
+    Args:
+        issue: the report.
+        index: 0-based number of the run; each has other seeds.
+        bench: what it may use.
+        project: the index.
+        told: what `auto` found out before; None finds it out.
+        start: whether what replay saw is the first test; else a plan is.
+        plans: at most.
+    """
     begin = time.monotonic()
-    work = _Inversion(issue, index, bench, settings)
-    ending, reason = work.run()
-    tests = select(work.tries.judged(), settings.keep)
+    work = _Inversion(issue, index, bench, project, told)
+    if not start:
+        work.starts.clear()
+    ending, reason = work.run(plans)
+    tests = select(work.tries.judged(), bench.keep)
     found = any(item.judgement.candidate for item in tests)
     return Attempt(
         issue=issue.id,
         strategy="invert",
-        index=settings.index,
+        index=index,
         tests=tests,
-        notes=() if found else (reason, *work.notes),
+        notes=() if found else (reason,),
         seconds=time.monotonic() - begin,
         cost=work.talk.cost,
         trajectories=(work.talk.close(ending, reason),),
@@ -93,41 +190,31 @@ class _Inversion:
     """One run at one issue."""
 
     def __init__(
-        self, issue: Issue, index: Index, bench: Workbench, settings: InvertSettings
+        self, issue: Issue, index: int, bench: Workbench, project: Index, told: Hints | None
     ) -> None:
-        self.issue = issue
         self.bench = bench
-        self.settings = settings
-        self.notes: list[str] = []
-        script = read_script(issue)
-        self.replayed = watch(script, bench.engine)
-        self.hints = settings.hints or gather_hints(
+        replayed = watch(read_script(issue), bench.engine)
+        hints = told or gather_hints(
             issue,
-            index,
+            project,
             bench.engine,
             buggy=bench.buggy,
             host=bench.host,
-            replayed=self.replayed,
+            replayed=replayed,
         )
         log = Log(
             issue.id,
-            f"{settings.name}-{settings.index:02}",
+            f"{'auto-' if told else ''}invert-{index:02}",
             title=issue.title,
             journal=bench.journal,
             folder=bench.record,
         )
         self.talk = Talk(Asker(bench.model, deadline=bench.deadline), log)
-        self.questions = Questions(
-            issue=issue,
-            hints=self.hints,
-            index=index,
-            prompts=bench.prompts,
-            model=bench.model,
-            sampling=settings.sampling,
-        )
+        self.brief = Brief(issue=issue, hints=hints, prompts=bench.prompts, model=bench.model)
+        self.questions = Questions(brief=self.brief, index=project, sampling=_SAMPLING)
         maker = Maker(
             issue=issue,
-            index=index,
+            index=project,
             test_root=bench.engine.subject.test_root,
             host=bench.host,
         )
@@ -135,20 +222,26 @@ class _Inversion:
             maker=maker,
             facts=read_facts(issue),
             engine=bench.engine,
-            repeat=settings.repeat,
+            repeat=bench.repeat,
             model=bench.model.name,
             deadline=bench.deadline,
         )
         # What the report calls right cannot be turned into a test that fails.
-        start = settings.start and self.hints.stance is Stance.WRONG
-        self._starts = list(starts(self.replayed, _name(issue))) if start else []
+        turnable = hints.stance is Stance.WRONG
+        name = f"test_{slug(issue.source, issue.title)}"
+        self.starts = list(starts(replayed, name)) if turnable else []
         self._plans: list[str] = []
-        self._seed = seed_of(issue.id, "invert", settings.index, bench.seed)
+        self._first = seed_of(issue.id, "invert", index, bench.seed)
 
-    def run(self) -> tuple[Ending, str]:
+    @property
+    def _seed(self) -> int:
+        """The seed of the next question."""
+        return (self._first + len(self.talk.steps)) % 2**31
+
+    def run(self, plans: int) -> tuple[Ending, str]:
         """Go from plan to plan; return how it ended, and why in a line."""
         fruitless: list[str] = []
-        for _ in range(self.settings.regenerations + 1):
+        for _ in range(plans):
             if self.talk.asker.over:
                 return Ending.TIME, "the time was over"
             try:
@@ -174,8 +267,8 @@ class _Inversion:
 
     def _from_start(self) -> Tried | None:
         """Return the next test that pins what replay saw and does pass, if there is one."""
-        while self._starts:
-            start = self._starts.pop(0)
+        while self.starts:
+            start = self.starts.pop(0)
             tried = self.tries.run(f"```python\n{start.source}```")
             if tried is not None and tried.passes:
                 self._plans.append(start.plan)
@@ -184,15 +277,14 @@ class _Inversion:
         return None
 
     def _from_plan(self) -> Tried | None:
-        plan = self._ask("plan", lambda seed: self.questions.plan(tuple(self._plans), seed))
+        plan = self.talk.ask("plan", self.questions.plan(tuple(self._plans), self._seed))
         plan = whole_sentences(" ".join(plan.split()), LONGEST_PLAN + _OVER)
         self.talk.note("", None)
         self._plans.append(plan)
         self.bench.say(f"plan {len(self._plans)}: {plan[:80]}")
-        reply = self._ask("write", lambda seed: self.questions.write(plan, seed))
-        tried = self._try(reply)
+        tried = self._try("write", self.questions.write(plan, self._seed))
         failures: list[str] = []
-        for _ in range(self.settings.refinements):
+        for _ in range(_REFINEMENTS):
             if tried is not None and (tried.passes or tried.reported):
                 break
             failures.append(tried.told if tried else "no test")
@@ -200,20 +292,17 @@ class _Inversion:
             same = len(last) == _IDENTICAL and len(set(last)) == 1
             if same or self.talk.asker.over:
                 break
-            tried = self._try(self._refined(tried, plan)) or tried
+            tried = self._refined(tried, plan) or tried
         if tried is not None and tried.reported:
             # It was to pass and fails as the report says: what was wanted in the end.
             self._judge(tried)
         return tried
 
-    def _refined(self, tried: Tried | None, plan: str) -> str:
+    def _refined(self, tried: Tried | None, plan: str) -> Tried | None:
         if tried is None:
-            return self._ask("write", lambda seed: self.questions.write(plan, seed))
-        code, happened = tried.written.test.source or "", tried.told
-        return self._ask(
-            "refine",
-            lambda seed: self.questions.refine(code, happened, tried.written.problems, seed),
-        )
+            return self._try("write", self.questions.write(plan, self._seed))
+        code, problems = tried.written.test.source or "", tried.written.problems
+        return self._try("refine", self.questions.refine(code, tried.told, problems, self._seed))
 
     def _turned(self, passing: Tried) -> str:
         code = passing.written.test.source or ""
@@ -222,8 +311,8 @@ class _Inversion:
         for _ in range(_INVERSIONS):
             before = (tried.written.test.source or "") if tried else ""
             happened = tried.told if tried else ""
-            reply = self._ask("flip", _flip(self.questions, code, before, happened))
-            tried = self._try(reply, parent=passing)
+            question = self.questions.flip(code, before, happened, self._seed)
+            tried = self._try("flip", question, parent=passing)
             seen.append(tried.told if tried else "no test")
             if tried is not None and tried.candidate:
                 if self._judge(tried):
@@ -242,16 +331,14 @@ class _Inversion:
             self.bench.say("turned round by rule")
             self._judge(tried)
 
-    def _ask(self, action: str, make: Callable[[int], Prompt]) -> str:
-        return self.talk.ask(action, make((self._seed + len(self.talk.steps)) % 2**31))
-
-    def _try(self, reply: str, *, parent: Tried | None = None) -> Tried | None:
-        tried = self.tries.run(reply, parent=parent)
+    def _try(self, action: str, question: Prompt, *, parent: Tried | None = None) -> Tried | None:
+        """Ask for a test and run it; None when the reply has none."""
+        tried = self.tries.run(self.talk.ask(action, question), parent=parent)
         if tried is None:
             self.talk.note("the reply has no test that parses")
         else:
             self.talk.note(tried.told, tried.run.verdict)
-            self.bench.say(f"{self.talk.steps[-1].action}: {tried.run.verdict}")
+            self.bench.say(f"{action}: {tried.run.verdict}")
         return tried
 
     def _judge(self, tried: Tried) -> bool:
@@ -263,23 +350,8 @@ class _Inversion:
             return reply
 
         try:
-            opinion = opinion_of(
-                self.tries.judge(tried),
-                self.issue,
-                self.hints,
-                prompts=self.bench.prompts,
-                model=self.bench.model,
-                ask=ask,
-            )
+            opinion = opinion_of(self.tries.judge(tried), self.brief, ask)
         except PromptTooLong:
             opinion = Opinion(right=None)
         self.tries.opinions[tried.written.test.id] = opinion
         return opinion.right is not False
-
-
-def _flip(questions: Questions, code: str, before: str, happened: str) -> Callable[[int], Prompt]:
-    return lambda seed: questions.flip(code, before, happened, seed)
-
-
-def _name(issue: Issue) -> str:
-    return f"test_{slug(issue.source, issue.title)}"

@@ -40,14 +40,14 @@ def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
 
     Not all of them must pass: what was seen may depend on the session it was seen in.
     """
-    ranked = sorted(range(len(replayed.seen)), key=lambda n: (-_weight(replayed.seen[n]), -n))
+    weights = [_weight(seen) for seen in replayed.seen]
     found: list[Start] = []
-    for number in ranked:
+    for number in sorted(range(len(weights)), key=lambda n: (-weights[n], -n)):
         seen = replayed.seen[number]
         body = _body(seen)
         # Of what nobody complains about one is enough.
-        most = MOST if _weight(seen) > _SHOWN else 1
-        if len(found) >= most or not body or _weight(seen) <= 0:
+        most = MOST if weights[number] > _SHOWN else 1
+        if len(found) >= most or not body or weights[number] <= 0:
             continue
         draft = Draft(
             kind=OracleKind.WRITTEN,
@@ -60,7 +60,8 @@ def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
         )
         source = module(draft, replayed, name)
         if source and source not in [start.source for start in found]:
-            found.append(Start(source=source, plan=_plan(seen)))
+            shown = " ".join(seen.step.source.split())[:120]
+            found.append(Start(source=source, plan=f"run {shown!r} as the report does"))
     return tuple(found)
 
 
@@ -97,20 +98,9 @@ def _body(seen: Seen) -> tuple[str, ...]:
         shown = did.value.repr
         if not shown or len(shown) > _LONGEST or "0x" in shown:
             return ()
-        if did.value.evaluable and did.value.type in (
-            "str",
-            "int",
-            "bool",
-            "list",
-            "tuple",
-            "dict",
-        ):
+        if did.value.evaluable and did.value.type in _PLAIN:
             return (f"assert {source} == {shown}",)
         return (f"assert repr({source}) == {literal(shown)}",)
     if did.stdout and len(did.stdout) <= _LONGEST and "0x" not in did.stdout:
         return (source, f"assert capsys.readouterr().out == {literal(did.stdout)}")
     return ()
-
-
-def _plan(seen: Seen) -> str:
-    return f"run {' '.join(seen.step.source.split())[:120]!r} as the report does"

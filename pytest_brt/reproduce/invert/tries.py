@@ -17,12 +17,12 @@ from pytest_brt.execute.outcome import API_MISMATCH
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.reading.compare import Likeness, likeness
-from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
-from pytest_brt.reproduce.model_tests.layout import laid_out
+from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.model_tests.small import made_small
-from pytest_brt.reproduce.model_tests.split import split_tests
+from pytest_brt.reproduce.model_tests.split import laid_out, split_tests
 from pytest_brt.reproduce.opinion import Opinion, with_opinion
+from pytest_brt.reproduce.select import dropped
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, TestRun, Verdict
 
@@ -133,7 +133,7 @@ class Tries:
 
     def judge(self, tried: Tried) -> JudgedTest:
         """Return a version with its judgement."""
-        return judge_written(tried.written.test, tried.runs, self.facts, Signs())
+        return judge_written(tried.written.test, tried.runs, self.facts)
 
     def accepted(self) -> tuple[Tried, ...]:
         """Return the candidates that were judged, and not held for another bug."""
@@ -154,17 +154,10 @@ class Tries:
                 small = made_small(item, self.engine, self.repeat, self.facts)
                 item = with_opinion(small, opinion, self.facts)
             elif item.judgement.candidate:
-                item = _unwanted(item)
+                # It was to pass, or demands nonsense.
+                item = dropped(item, "fails, but not as was wanted")
             found.append(item)
         return tuple(found)
-
-
-def _unwanted(item: JudgedTest) -> JudgedTest:
-    """Return a test that fails by mistake as no candidate: it was to pass, or demands nonsense."""
-    judgement = item.judgement
-    reason = f"fails, but not as was wanted: {judgement.reason}"
-    refused = replace(judgement, candidate=False, confidence=0.0, reason=reason)
-    return replace(item, judgement=refused)
 
 
 def _imports(test: CandidateTest, packages: Sequence[str]) -> bool:
@@ -198,13 +191,9 @@ def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> st
 def flipped(source: str, wrong: tuple[str, ...], raised: tuple[str, ...]) -> str:
     """Return `source` without its demand for what the report complains about; "" when it has none.
 
-    ``== wrong`` becomes ``!= wrong``; the body of ``pytest.raises`` is left to run. Either says
-    less than the right value would: any other outcome passes.
-
-    Args:
-        source: a test module that passes on the buggy tree.
-        wrong: values that the report complains about.
-        raised: simple names of exceptions that it complains about.
+    That is `wrong` values, and exceptions of the simple names `raised`. ``== wrong`` becomes
+    ``!= wrong``; the body of ``pytest.raises`` is left to run. Either says less than the right
+    value would: any other outcome passes.
 
     Raises:
         SyntaxError: `source` is not Python.
@@ -226,12 +215,10 @@ class _Turner(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         test = node.test
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            texts = [ast.unparse(side) for side in (test.left, *test.comparators)]
-            texts += [
-                side.value
-                for side in (test.left, *test.comparators)
-                if isinstance(side, ast.Constant) and isinstance(side.value, str)
-            ]
+            sides = (test.left, *test.comparators)
+            texts = [ast.unparse(side) for side in sides]
+            values = [side.value for side in sides if isinstance(side, ast.Constant)]
+            texts += [value for value in values if isinstance(value, str)]
             demanded = any(likeness(w, t) >= Likeness.SQUEEZED for w in self._wrong for t in texts)
             if demanded and isinstance(test.ops[0], ast.Eq | ast.Is):
                 is_same = isinstance(test.ops[0], ast.Is)

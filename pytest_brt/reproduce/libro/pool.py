@@ -24,14 +24,16 @@ from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.types import CandidateTest, JudgedTest, Origin, TestRun, Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
-    """A test that fails on the buggy tree, and the samples that it came from."""
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A test, the samples with it but for names and layout, and what it did."""
 
     test: CandidateTest
-    run: TestRun
-    #: Numbers of the samples with this very test, but for names and layout.
-    samples: frozenset[int]
+    problems: tuple[str, ...]
+    samples: set[int] = field(default_factory=set)
+    runs: tuple[TestRun, ...] = ()
+    #: Whether another version of it was asked for.
+    mended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ class Cluster:
 
     #: What they have in common.
     key: str
-    tests: tuple[Failing, ...]
+    tests: tuple[Entry, ...]
     #: Samples that fail in this way.
     size: int
     #: Whether the failure is the reported one.
@@ -49,18 +51,18 @@ class Cluster:
     length: float
 
 
-def cluster(failing: Iterable[Failing], facts: Facts) -> tuple[Cluster, ...]:
+def cluster(failing: Iterable[Entry], facts: Facts) -> tuple[Cluster, ...]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
-    groups: dict[str, list[Failing]] = {}
+    groups: dict[str, list[Entry]] = {}
     for item in failing:
-        groups.setdefault(failure_key(item.run), []).append(item)
+        groups.setdefault(failure_key(item.runs[0]), []).append(item)
     found = [_cluster(key, items, facts) for key, items in groups.items()]
     found.sort(key=lambda c: (not c.match, -c.size, c.length, c.key))
     return tuple(found)
 
 
-def _cluster(key: str, items: Sequence[Failing], facts: Facts) -> Cluster:
-    def order(item: Failing) -> tuple[bool, int, str]:
+def _cluster(key: str, items: Sequence[Entry], facts: Facts) -> Cluster:
+    def order(item: Entry) -> tuple[bool, int, str]:
         source = item.test.source or ""
         return (not catches_named(facts, source), count_tokens(source), item.test.id)
 
@@ -69,13 +71,13 @@ def _cluster(key: str, items: Sequence[Failing], facts: Facts) -> Cluster:
     return Cluster(
         key=key,
         tests=tuple(ordered),
-        size=len(frozenset().union(*(item.samples for item in ordered))),
-        match=any(matches(facts, i.test.source or "", i.run.raised) for i in ordered),
+        size=len(set().union(*(item.samples for item in ordered))),
+        match=any(matches(facts, i.test.source or "", i.runs[0].raised) for i in ordered),
         length=sum(lengths) / len(lengths),
     )
 
 
-def round_robin(clusters: Sequence[Cluster]) -> tuple[Failing, ...]:
+def round_robin(clusters: Sequence[Cluster]) -> tuple[Entry, ...]:
     """Return the best test of each cluster, then the second of each, and so on."""
     longest = max((len(cluster.tests) for cluster in clusters), default=0)
     return tuple(
@@ -145,18 +147,6 @@ def next_batch(history: Sequence[Sampled], most: int = MOST) -> int:
     return max(1, min(size, most - done))
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
-    """A distinct test, the samples it came from, and what it did."""
-
-    test: CandidateTest
-    problems: tuple[str, ...]
-    samples: set[int] = field(default_factory=set)
-    runs: tuple[TestRun, ...] = ()
-    #: Whether another version of it was asked for.
-    mended: bool = False
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pool:
     """Collects samples and knows what came of them; not for several threads."""
@@ -214,30 +204,24 @@ class Pool:
 
     def clusters(self) -> tuple[Cluster, ...]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
-        return cluster(
-            (
-                Failing(test=entry.test, run=entry.runs[0], samples=frozenset(entry.samples))
-                for entry in self.entries.values()
-                if not refusal(entry.test, entry.runs, self.facts)
-            ),
-            self.facts,
-        )
+        entries = self.entries.values()
+        failing = (one for one in entries if not refusal(one.test, one.runs, self.facts))
+        return cluster(failing, self.facts)
 
     def judged(self) -> tuple[JudgedTest, ...]:
         """Return every test, judged: candidates in LIBRO's order, then the others."""
         clusters = self.clusters()
         sizes = {found.key: found.size for found in clusters}
-        entries = {entry.test.id: entry for entry in self.entries.values()}
-        first = [self._judge(entries.pop(item.test.id), sizes) for item in round_robin(clusters)]
-        rest = [self._judge(entry, sizes) for entry in entries.values()]
+        failing = round_robin(clusters)
+        first = [self._judge(entry, sizes) for entry in failing]
+        others = (entry for entry in self.entries.values() if entry not in failing)
+        rest = [self._judge(entry, sizes) for entry in others]
         return (*first, *sorted(rest, key=lambda item: item.judgement.verdict != Verdict.FAIL))
 
-    def _signs(self, entry: Entry, sizes: dict[str, int]) -> Signs:
-        agree = sizes.get(failure_key(entry.runs[0]), 1) if entry.runs else 1
-        return Signs(agree=agree, samples=self.samples, same=len(entry.samples))
-
     def _judge(self, entry: Entry, sizes: dict[str, int]) -> JudgedTest:
-        return judge_written(entry.test, entry.runs, self.facts, self._signs(entry, sizes))
+        agree = sizes.get(failure_key(entry.runs[0]), 1) if entry.runs else 1
+        signs = Signs(agree=agree, samples=self.samples, same=len(entry.samples))
+        return judge_written(entry.test, entry.runs, self.facts, signs)
 
     def notes(self) -> tuple[str, ...]:
         """Return in a few lines what became of the samples."""

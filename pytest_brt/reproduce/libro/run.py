@@ -9,28 +9,124 @@ tests that only lack names, and tests without what their failure does not need.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
 
-from pytest_brt.code.index import Index
-from pytest_brt.code.normal import test_key
+from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import OutOfTime
-from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
+from pytest_brt.model.base import Completion, Finish, Prompt, Role, Sampling
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.reproduce.asking import Asker, seed_of
+from pytest_brt.reproduce.asking import PREFILL, STOP, Asker, answer_room, seed_of
 from pytest_brt.reproduce.libro.pool import Entry, Pool, agreement
-from pytest_brt.reproduce.libro.prompt import Form, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import Cut
-from pytest_brt.reproduce.prompting.fit import PromptTooLong
-from pytest_brt.reproduce.select import dropped
+from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
+from pytest_brt.reproduce.prompting.fit import (
+    Brief,
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    with_listings,
+)
+from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest
 
-#: Candidates that are made small.
-_SMALL = 5
+#: Tokens of a prompt; long reports take more.
+_TOKENS = 2_600
+
+
+class Form(StrEnum):
+    """What stands in the prompt beside the report."""
+
+    #: Two examples of a report and its test: LIBRO as it was published first.
+    EXAMPLES = "examples"
+    #: The buggy file and the test file it goes with: as paper 001 adapted it.
+    FILES = "files"
+
+
+def sampling_prompt(
+    brief: Brief,
+    index: Index,
+    *,
+    form: Form,
+    sampling: Sampling,
+    samples: int,
+    cut: Cut = Cut.WHOLE,
+    facts: bool = False,
+) -> tuple[Prompt, tuple[str, ...]]:
+    """Return the prompt for `samples` tests, and notes on what did not fit into it.
+
+    With `facts` the model is told what replay found out, which LIBRO does not know; without, only
+    which files are suspected. `index` is the project's, for those.
+
+    Raises:
+        PromptTooLong: it fits in no way.
+    """
+    hints, prompts = brief.hints, brief.prompts
+    parts = {
+        "report": cut_report(brief.issue, cut),
+        "session": "\n".join(hints.session) if facts else "",
+        "imports": "\n".join(hints.imports) if facts else "",
+        "tests": "\n\n".join(hints.tests[:1]) if facts else "",
+        "fixtures": hints.fixtures if facts else "",
+        "examples": "both" if form is Form.EXAMPLES else "",
+    }
+    longest = answer_room(brief.model, sampling.max_tokens)
+
+    def build(texts: Mapping[str, str]) -> Prompt:
+        values = bug_values(brief, texts)
+        examples = prompts.turns("libro/examples") if texts["examples"] else ()
+        return Prompt(
+            messages=(
+                prompts.message(Role.SYSTEM, "libro/system", **values),
+                *examples,
+                prompts.message(Role.USER, "libro/user", **values),
+            ),
+            sampling=replace(sampling, max_tokens=longest, stop=STOP),
+            samples=samples,
+            prefill=PREFILL,
+            purpose="libro",
+        )
+
+    listings = listings_of(hints, index) if form is Form.FILES else {}
+    parts = with_listings(build, parts, listings, brief.model, _TOKENS)
+    # What LIBRO does not have goes first, the report last.
+    order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
+    return fitted(build, parts, order, brief, listings)
+
+
+def repair_prompt(
+    code: str, error: str, problems: tuple[str, ...], brief: Brief, sampling: Sampling
+) -> Prompt:
+    """Return the prompt for another version of a test that does not run.
+
+    Raises:
+        PromptTooLong: the test is too long for the model.
+    """
+    parts = {"code": code, "error": error, "imports": "\n".join(brief.hints.imports)}
+    longest = answer_room(brief.model, sampling.max_tokens)
+
+    def build(texts: Mapping[str, str]) -> Prompt:
+        return Prompt(
+            messages=brief.prompts.ask("libro/repair", problems=problems, **texts),
+            sampling=replace(sampling, max_tokens=longest, stop=STOP),
+            prefill=PREFILL,
+            purpose="repair",
+        )
+
+    return fitted(build, parts, ("imports", "error"), brief)[0]
+
+
+#: Samples, unless the user says.
+SAMPLES = 50
+_SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
+#: Tests that only lack names and are written again, and candidates that are made small, at most.
+_REPAIRS, _SMALL = 8, 5
 _ENDINGS = {
     Finish.STOP: Ending.FINISH,
     Finish.LENGTH: Ending.TOKENS,
@@ -41,70 +137,57 @@ _ENDINGS = {
 MANY = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LibroSettings:
-    """What may be changed about LIBRO."""
-
-    samples: int = 50
-    sampling: Sampling = field(
-        default_factory=lambda: Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
-    )
-    #: None takes the files when it is known which they are, else examples.
-    form: Form | None = None
-    #: A bug is shown when more samples than this fail in the same way; None is LIBRO's 1
-    #: where there are samples enough to agree, else 0.
-    threshold: int | None = None
-    #: Tests that only lack names and are written again, at most.
-    repairs: int = 8
-    #: Candidates to keep; None for all.
-    keep: int | None = None
-    repeat: int = 2
-    #: 0-based number of the run; each has other seeds.
-    index: int = 0
-    #: What was found out before; gathered when None, without running anything.
-    hints: Hints | None = None
-    #: Whether the model is told of what replay found, which LIBRO does not do.
-    facts: bool = False
-    #: Whether irrelevant parts of the best tests are cut.
-    shrink: bool = True
-    strategy: str = "libro"
-
-
 class Libro:
     """One issue's samples; `auto` draws them batch by batch, `libro` all at once."""
 
     def __init__(
-        self, issue: Issue, index: Index, bench: Workbench, settings: LibroSettings
+        self,
+        issue: Issue,
+        index: int,
+        bench: Workbench,
+        project: Index,
+        *,
+        told: Hints | None = None,
     ) -> None:
+        """Sample in run number `index`; each has other seeds.
+
+        `told` is what `auto` found out before. LIBRO does not tell the model of that, and finds
+        out which files to show without running anything.
+        """
         self.issue = issue
         self.index = index
         self.bench = bench
-        self.settings = settings
+        self.project = project
+        self.in_auto = told is not None
+        self.strategy = "auto-libro" if self.in_auto else "libro"
         self.asker = Asker(bench.model, deadline=bench.deadline)
         version = ".".join(map(str, bench.engine.subject.python_version))
-        found = settings.hints or gather_hints(issue, index, buggy=bench.buggy, host=bench.host)
-        self.hints = replace(found, python=version)
+        found = told or gather_hints(issue, project, buggy=bench.buggy, host=bench.host)
+        self.brief = Brief(
+            issue=issue,
+            hints=replace(found, python=version),
+            prompts=bench.prompts,
+            model=bench.model,
+        )
         self.facts = read_facts(issue)
         self.notes: list[str] = []
         #: How each sample ended.
         self.endings: list[Ending] = []
         self._batches = 0
-        form = settings.form
-        known = bool(self.hints.files)
-        self.form = form if form is not None else Form.FILES if known else Form.EXAMPLES
+        self.form = Form.FILES if self.brief.hints.files else Form.EXAMPLES
         maker = Maker(
             issue=issue,
-            index=index,
+            index=project,
             test_root=bench.engine.subject.test_root,
-            host=self.hints.host if self.form is Form.FILES else bench.host,
+            host=self.brief.hints.host if self.form is Form.FILES else bench.host,
         )
         self.pool = Pool(
             maker=maker,
             facts=self.facts,
             engine=bench.engine,
-            repeat=settings.repeat,
+            repeat=bench.repeat,
             model=bench.model.name,
-            strategy=settings.strategy,
+            strategy=self.strategy,
             deadline=bench.deadline,
         )
 
@@ -115,30 +198,26 @@ class Libro:
             PromptTooLong: the prompt does not fit the model.
             ModelProblem: the model cannot be asked.
         """
-        settings = self.settings
-        base = seed_of(self.issue.id, "libro", settings.index, self.bench.seed)
+        base = seed_of(self.issue.id, "libro", self.index, self.bench.seed)
         # Every sample has a seed of its own, those of later batches too.
         seed = (base + self.pool.samples) % 2**31
         # Making the prompt asks a server how much fits, so that may take a while as well.
         self.bench.say(f"asking for {samples} tests")
         prompt, notes = sampling_prompt(
-            self.issue,
+            self.brief,
+            self.project,
             form=form or self.form,
-            hints=self.hints,
-            index=self.index,
-            prompts=self.bench.prompts,
-            model=self.bench.model,
-            sampling=replace(settings.sampling, seed=seed),
+            sampling=replace(_SAMPLING, seed=seed),
             samples=samples,
             cut=cut,
-            facts=settings.facts,
+            facts=self.in_auto,
         )
         self.notes += [note for note in notes if note not in self.notes]
         answers = self._answers(prompt)
         self.endings += [_ENDINGS[answer.finish] for answer in answers]
         self.pool.add([answer.text for answer in answers], seed)
-        if settings.repairs and not self.asker.over:
-            mended = self.pool.mend(self._mend, settings.repairs)
+        if not self.asker.over:
+            mended = self.pool.mend(self._mend, _REPAIRS)
             if mended:
                 self.bench.say(f"{mended} tests that lacked names were written again")
 
@@ -147,9 +226,9 @@ class Libro:
         self._batches += 1
         journal = self.bench.journal
         names = (
-            self.settings.strategy,
+            self.strategy,
             self.issue.id,
-            str(self.settings.index),
+            str(self.index),
             f"batch-{self._batches}",
             str(prompt.samples),
         )
@@ -168,78 +247,69 @@ class Libro:
             prompt = repair_prompt(
                 entry.test.source or "",
                 entry.runs[0].reason,
-                problems=entry.problems,
-                imports=self.hints.imports,
-                prompts=self.bench.prompts,
-                model=self.bench.model,
-                sampling=replace(self.settings.sampling, temperature=0.2),
+                entry.problems,
+                self.brief,
+                replace(_SAMPLING, temperature=0.2),
             )
         except PromptTooLong:
             return ""  # a test of that length is not worth having
         return self.asker.ask(prompt)[0].text
 
     def tests(self) -> tuple[JudgedTest, ...]:
-        """Return all tests, judged: candidates first, in LIBRO's order."""
-        settings = self.settings
-        judged = list(self.pool.judged())
+        """Return all tests, judged: candidates first, in LIBRO's order.
+
+        A bug is shown when more samples than the user wants fail alike: in LIBRO 1, where there
+        are enough to agree. `auto` shows a test that stands alone too, as unsure, and cuts what
+        tests do not need when it has them all.
+        """
+        judged = self.pool.judged()
         agree = agreement(self.pool.clusters())
-        threshold = settings.threshold
+        threshold = self.bench.agree
         if threshold is None:
-            threshold = int(self.pool.samples >= MANY)
+            threshold = int(self.pool.samples >= MANY and not self.in_auto)
         if 0 < agree <= threshold:
             least = f"{threshold + 1} samples"
             return tuple(dropped(j, f"not shown: fewer than {least} fail alike") for j in judged)
-        places = [n for n, item in enumerate(judged) if item.judgement.candidate]
-        if settings.keep is not None:
-            for place in places[settings.keep :]:
-                words = f"not kept: {settings.keep} others come before it"
-                judged[place] = dropped(judged[place], words)
-        for place in places[: min(_SMALL, settings.keep or _SMALL)] if settings.shrink else ():
-            judged[place] = self._small(judged[place])
-        return tuple(_without_doubles(judged))
-
-    def _small(self, item: JudgedTest) -> JudgedTest:
-        return made_small(item, self.bench.engine, self.settings.repeat, self.facts)
+        if self.in_auto:
+            return without_doubles(judged)
+        engine, repeat = self.bench.engine, self.bench.repeat
+        first = [item for item in judged if item.judgement.candidate][:_SMALL]
+        small = [made_small(item, engine, repeat, self.facts) for item in first]
+        return without_doubles((*small, *judged[len(small) :]))
 
 
-def libro(issue: Issue, index: Index, bench: Workbench, settings: LibroSettings) -> Attempt:
+def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Make failing tests of `issue` as LIBRO does.
 
     Raises:
         ModelProblem: the model cannot be asked.
         SubjectProblem: the subject's interpreter cannot be started.
     """
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+        return libro(issue, index, bench, project)
+
+
+def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
+    """Do as `attempt`, with an index that is open already."""
     begin = time.monotonic()
-    work = Libro(issue, index, bench, settings)
+    work = Libro(issue, index, bench, project)
+    samples = bench.samples or SAMPLES
     try:
-        work.draw(settings.samples)
+        work.draw(samples)
     except (PromptTooLong, OutOfTime) as problem:
         work.notes.append(str(problem))
         if not work.endings:
             late = isinstance(problem, OutOfTime)
-            work.endings += [Ending.TIME if late else Ending.TOKENS] * settings.samples
+            work.endings += [Ending.TIME if late else Ending.TOKENS] * samples
     tests = work.tests()
     found = any(item.judgement.candidate for item in tests)
     return Attempt(
         issue=issue.id,
-        strategy=settings.strategy,
-        index=settings.index,
+        strategy="libro",
+        index=index,
         tests=tests,
         notes=(*work.notes, *(() if found else work.pool.notes())),
         seconds=time.monotonic() - begin,
         cost=work.asker.cost,
         endings=tuple(work.endings),
     )
-
-
-def _without_doubles(judged: Sequence[JudgedTest]) -> Iterator[JudgedTest]:
-    """Yield the tests; candidates that became the same by being cut are none any more."""
-    seen: dict[str, str] = {}
-    for item in judged:
-        key = test_key(item.test.source or "")
-        if item.judgement.candidate and key in seen:
-            yield dropped(item, f"the same code as {seen[key]}")
-            continue
-        if item.judgement.candidate:
-            seen[key] = item.test.name
-        yield item

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_brt.execute.outcome import API_MISMATCH
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
@@ -62,16 +62,22 @@ class Signs:
 
 def confidence(signs: Signs) -> tuple[float, tuple[str, ...]]:
     """Return a probability in 0.01..0.95, and the reasons in a few words each."""
-    odds = _odds(BASE)
+    factor = 1.0
     reasons = []
     for share, reason in _shares(signs):
-        odds *= _odds(share) / _odds(BASE)
+        factor *= _odds(share) / _odds(BASE)
         if reason:
             reasons.append(reason)
     if signs.mismatch:
-        odds *= MISMATCH
+        factor *= MISMATCH
         reasons.append("the project may be called wrongly")
-    return round(min(max(odds / (1 + odds), 0.01), 0.95), 2), tuple(reasons)
+    return round(with_odds(BASE, factor), 2), tuple(reasons)
+
+
+def with_odds(confidence: float, factor: float) -> float:
+    """Return the confidence with `factor` times the odds of `confidence`, in 0.01..0.95."""
+    odds = factor * _odds(min(confidence, 1 - 1e-9))
+    return min(max(odds / (1 + odds), 0.01), 0.95)
 
 
 def _shares(signs: Signs) -> Sequence[tuple[float, str]]:
@@ -95,8 +101,7 @@ def _shares(signs: Signs) -> Sequence[tuple[float, str]]:
 def with_agreement(confidence: float, agree: int, samples: int) -> float:
     """Return the confidence of a test, until now judged alone, among `samples` of its kind."""
     share = agreement_share(agree, samples)
-    odds = _odds(min(max(confidence, 0.01), 0.95)) * _odds(share) / _odds(BASE)
-    return round(min(max(odds / (1 + odds), 0.01), 0.95), 2)
+    return round(with_odds(confidence, _odds(share) / _odds(BASE)), 2)
 
 
 def agreement_share(agree: int, samples: int) -> float:
@@ -135,7 +140,7 @@ _NAMES = frozenset(
 
 
 def judge_written(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts, signs: Signs
+    test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts, signs: Signs | None = None
 ) -> JudgedTest:
     """Judge a model's test by its runs on the unpatched tree.
 
@@ -143,7 +148,7 @@ def judge_written(
     """
 
     def rate(run: TestRun) -> Rating:
-        seen = signs_of(test, run, facts, signs)
+        seen = signs_of(test, run, facts, signs or Signs())
         value, reasons = confidence(seen)
         return Rating(confidence=value, reasons=reasons, agree=seen.agree, samples=seen.samples)
 
@@ -155,10 +160,8 @@ def signs_of(test: CandidateTest, run: TestRun, facts: Facts, signs: Signs) -> S
     raised = run.raised
     crashed = raised is not None and simple(raised.type) not in CLAIMS
     match = matches(facts, test.source or "", raised)
-    return Signs(
-        agree=signs.agree,
-        samples=signs.samples,
-        same=signs.same,
+    return replace(
+        signs,
         match=match,
         stated=bool(states(facts, raised)),
         other_kind=crashed and not facts.crash and not match,

@@ -16,7 +16,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.reproduce.model_tests.layout import lines_of
+from pytest_brt.reproduce.model_tests.split import lines_of
 from pytest_brt.syntax import parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

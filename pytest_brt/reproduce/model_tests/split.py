@@ -1,4 +1,4 @@
-"""One module with several tests → modules with one test each.
+"""One module with several tests → modules with one test each, laid out as a person would.
 
 A model's file that fails says nothing of its single tests: those that pass on the buggy tree
 must go, and one that is broken must not take its neighbours down (paper 001, section on the
@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import ast
 import copy
+import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import tokenize
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from pytest_brt.reproduce.model_tests.layout import laid_out
-from pytest_brt.syntax import is_constant, parse
+from pytest_brt.syntax import first_line, is_constant, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Import = ast.Import | ast.ImportFrom
 #: Calls at the margin that would run tests while they are collected.
 _RUNNERS = re.compile(r"^(?:(?:pytest|unittest)\.main|test\w*|sys\.exit|exit|quit|breakpoint)$")
 #: Marks with which a test would not say what it sees.
 _HIDING = re.compile(r"(?:^|\.)(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b")
 #: Tests of one reply that are looked at.
 MOST = 12
+#: A string literal in single quotes that could as well have double ones.
+_SINGLE = re.compile(r"""^[rbRBuU]{0,2}'(?!'')[^'"\\]*'$""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +96,7 @@ def _as_test(body: Sequence[ast.stmt], name: str) -> list[ast.stmt]:
             named.name = name
             others = [*body[:number], named, *body[number + 1 :]]
             return [other for other in others if not isinstance(other, ast.Expr)]
-    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [node for node in body if isinstance(node, _Import)]
     above = [node for node in body if isinstance(node, _Function | ast.ClassDef)]
     rest = [node for node in body if node not in imports and node not in above]
     if not any(isinstance(inner, ast.Call) for node in rest for inner in ast.walk(node)):
@@ -122,7 +127,7 @@ def _single(
     for node in reversed(body):
         if node is holder or node is test:
             kept.append(chosen)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        elif isinstance(node, _Import):
             kept.append(node)  # what nothing uses goes at the end
         elif _is_needed(node, needed):
             needed |= _names(node)
@@ -135,7 +140,7 @@ def _single(
             needed |= _names(node)
             kept.insert(_after_imports(kept), node)
     kept = [part for node in kept for part in _used(node, needed)]
-    module = [*_from_future(kept), *_others(kept)]
+    module = sorted(kept, key=lambda node: not _is_future(node))
     changed = [node for node in module if id(node) not in own]
     name = f"{_class_name(holder)}::{test.name}" if holder else test.name
     return Single(name=name, source=laid_out(module, code, changed))
@@ -200,7 +205,7 @@ def _names(node: ast.AST) -> set[str]:
 
 def _used(node: ast.stmt, needed: set[str]) -> Iterator[ast.stmt]:
     """Yield the statement; of an import only what is used of it: the rest may not exist."""
-    if not isinstance(node, ast.Import | ast.ImportFrom) or _is_future(node):
+    if not isinstance(node, _Import) or _is_future(node):
         yield node
         return
     names = [
@@ -217,16 +222,8 @@ def _used(node: ast.stmt, needed: set[str]) -> Iterator[ast.stmt]:
 
 
 def _after_imports(body: Sequence[ast.stmt]) -> int:
-    places = [n for n, node in enumerate(body) if isinstance(node, ast.Import | ast.ImportFrom)]
+    places = [n for n, node in enumerate(body) if isinstance(node, _Import)]
     return places[-1] + 1 if places else 0
-
-
-def _from_future(body: Iterable[ast.stmt]) -> list[ast.stmt]:
-    return [node for node in body if _is_future(node)]
-
-
-def _others(body: Iterable[ast.stmt]) -> list[ast.stmt]:
-    return [node for node in body if not _is_future(node)]
 
 
 def _is_future(node: ast.stmt) -> bool:
@@ -240,3 +237,75 @@ def parses(code: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return False
     return True
+
+
+def laid_out(body: Sequence[ast.stmt], source: str, changed: Collection[ast.stmt] = ()) -> str:
+    """Return the module of the statements `body`, with two blank lines around definitions.
+
+    Args:
+        body: the statements, in order.
+        source: the text that they were parsed from; their own lines of it are kept.
+        changed: those whose text there is not what they are any more, by identity.
+    """
+    lines = source.split("\n")
+    other = {id(node) for node in changed} | _crowded(body)
+    out: list[str] = []
+    before: ast.stmt | None = None
+    for node in body:
+        if before is not None:
+            out.append(_between(before, node))
+        out.append(unparsed(node) if id(node) in other else lines_of(node, lines))
+        before = node
+    return "".join(out) + "\n"
+
+
+def tidied(source: str) -> str:
+    """Return the module `source` with the blank lines that it should have.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+    return laid_out(parse(source).body, source)
+
+
+def unparsed(node: ast.AST) -> str:
+    """Return the text of a statement, strings in double quotes."""
+    text = ast.unparse(node)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return text
+    lines = text.split("\n")
+    for token in reversed(tokens):
+        (row, start), (last, end) = token.start, token.end
+        if token.type == tokenize.STRING and row == last and _SINGLE.match(token.string):
+            line = lines[row - 1]
+            lines[row - 1] = line[:start] + token.string.replace("'", '"') + line[end:]
+    return "\n".join(lines)
+
+
+def _between(before: ast.stmt, node: ast.stmt) -> str:
+    if isinstance(node, _Function | ast.ClassDef) or isinstance(before, _Function | ast.ClassDef):
+        return "\n\n\n"
+    if isinstance(before, _Import) and not isinstance(node, _Import):
+        return "\n\n"
+    return "\n"
+
+
+def _crowded(body: Sequence[ast.stmt]) -> set[int]:
+    """Return the statements that share a line with another one."""
+    return {
+        id(node)
+        for one, other in pairwise(body)
+        if first_line(other) <= (one.end_lineno or one.lineno) and other.lineno >= one.lineno
+        for node in (one, other)
+    }
+
+
+def lines_of(node: ast.stmt, lines: Sequence[str]) -> str:
+    """Return the text of a statement, with the comments right above it."""
+    first = first_line(node)
+    while first > 1 and lines[first - 2].startswith("#"):
+        first -= 1
+    text = "\n".join(line.rstrip() for line in lines[first - 1 : node.end_lineno])
+    return text.rstrip().removesuffix(";")

@@ -7,14 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.localise.suspects import Suspect
-from pytest_brt.model.base import Model, Prompt, Sampling
+from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
-from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
-from pytest_brt.reproduce.prompting.fit import bug_values, fitted
-from pytest_brt.types import Issue
+from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
 
 #: As many suspects are shown anyway.
 _FEW = 5
@@ -24,12 +21,7 @@ _ANSWERS = ("first", "second", "third")
 
 
 def chosen(
-    suspects: Sequence[Suspect],
-    issue: Issue,
-    *,
-    prompts: Prompts,
-    model: Model,
-    ask: Callable[[Prompt], str],
+    suspects: Sequence[Suspect], brief: Brief, ask: Callable[[Prompt], str]
 ) -> tuple[Suspect, ...]:
     """Return `suspects` with those first that a model holds for the likeliest.
 
@@ -47,16 +39,14 @@ def chosen(
 
     def build(texts: Mapping[str, str]) -> Prompt:
         return Prompt(
-            messages=prompts.ask(
-                "places", names=tuple(by_name), **bug_values(issue, Hints(), texts)
-            ),
+            messages=brief.prompts.ask("places", names=tuple(by_name), **bug_values(brief, texts)),
             sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_TOKENS),
             grammar=grammar_for(Shape(header=shape)),
             purpose="places",
         )
 
-    parts = {"report": cut_report(issue, Cut.WHOLE)}
-    text = ask(fitted(build, parts, ("report",), model, issue=issue)[0])
+    parts = {"report": cut_report(brief.issue, Cut.WHOLE)}
+    text = ask(fitted(build, parts, ("report",), brief)[0])
     try:
         said = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=shape)
     except msgspec.DecodeError:

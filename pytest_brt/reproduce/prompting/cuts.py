@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
 
+from pytest_brt.dialogue.history import cut
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences
@@ -130,26 +131,8 @@ def _without_title(issue: Issue) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return `text` in at most about `most` characters, saying how many lines are left out."""
-    if len(text) <= most:
-        return text
-    lines = text.split("\n")
-    # The beginning says more than the end.
-    head: list[str] = []
-    tail: list[str] = []
-    room = max(0, most - 40)
-    for line in lines:
-        if len("\n".join([*head, line])) > room * 2 // 3:
-            break
-        head.append(line)
-    for line in reversed(lines[len(head) :]):
-        if len("\n".join([*tail, line])) > room // 3:
-            break
-        tail.append(line)
-    left = len(lines) - len(head) - len(tail)
-    if left <= 0 or room == 0 or not head + tail:
-        return text[: max(0, most - 1)] + "…"
-    return "\n".join([*head, f"[… {left} lines left out …]", *reversed(tail)])
+    """Return `text` in at most `most` characters; its beginning says more than its end."""
+    return cut(text, most, len, head=2 / 3)
 
 
 def whole_sentences(text: str, most: int) -> str:

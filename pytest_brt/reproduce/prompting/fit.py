@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from pytest_brt.code.index import Index
+from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
@@ -42,17 +44,27 @@ def listings_of(hints: Hints, index: Index) -> dict[str, Listing]:
     return found
 
 
-def bug_values(issue: Issue, hints: Hints, texts: Mapping[str, str]) -> dict[str, object]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What the prompts about one report are made of, and the model that they are for."""
+
+    issue: Issue
+    hints: Hints
+    prompts: Prompts
+    model: Model
+
+
+def bug_values(brief: Brief, texts: Mapping[str, str]) -> dict[str, object]:
     """Return the values that `shared/bug` is given: `texts`, the suspected code by its paths."""
     names = ("report", "session", "imports", "tests", "host", "fixtures")
     files = filter(None, texts.get("suspected", "").split(_PARTED))
     return {
         **dict.fromkeys(names, ""),
-        "title": issue.title,
-        "package": hints.package,
-        "stance": hints.stance,
-        "python": hints.python,
-        "host_path": hints.host,
+        "title": brief.issue.title,
+        "package": brief.hints.package,
+        "stance": brief.hints.stance,
+        "python": brief.hints.python,
+        "host_path": brief.hints.host,
         **texts,
         "files": [(path, code) for path, _, code in (one.partition("\n") for one in files)],
     }
@@ -66,30 +78,20 @@ def fitted(
     build: Callable[[Mapping[str, str]], Prompt],
     parts: Mapping[str, str],
     order: Sequence[str],
-    model: Model,
-    *,
-    issue: Issue | None = None,
+    brief: Brief,
     listings: Mapping[str, Listing] | None = None,
 ) -> tuple[Prompt, tuple[str, ...]]:
     """Return the prompt that `build` makes of `parts`, shortened until it fits the model.
 
-    Args:
-        build: makes the prompt; it is called again for every shortening.
-        parts: texts of the prompt by name.
-        order: names of the parts in the order in which they are given up.
-        model: counts, and says how much there is room for.
-        issue: of the part "report", which is made anew where all others are cut in the middle.
-        listings: the parts that are made anew too.
-
-    Returns:
-        The prompt, and a note for each part that was shortened or left out.
+    Parts are given up in `order`, and a note is returned for each that was shortened or left
+    out. Most are cut in the middle; the report and `listings` are made anew.
 
     Raises:
         PromptTooLong: it does not fit with all of `order` left out.
     """
+    model = brief.model
     again = {name: make for name, (_, make) in (listings or {}).items()}
-    if issue is not None:
-        again["report"] = partial(shortened_report, issue)
+    again["report"] = partial(shortened_report, brief.issue)
     texts = dict(parts)
     notes: dict[str, str] = {}
     prompt = build(texts)
@@ -125,13 +127,7 @@ def with_listings(
 ) -> dict[str, str]:
     """Return `parts` with `listings` as long as a prompt of about `most` tokens has room for.
 
-    Args:
-        build: makes the prompt.
-        parts: texts of the prompt by name.
-        listings: by name, the share of the room of each, and what makes it in so many characters.
-        model: counts.
-        most: tokens that the prompt is to have. A long report may take more than that; then
-            there is still a little code.
+    A long report may take more than that; then there is still a little code.
     """
     left = max(most - model.measure(build(parts)), _LEAST)
     weights = sum(weight for weight, _ in listings.values())

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.agent.run import STEPS, AgentSettings, attempt
-from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.reproduce.agent.run import SAMPLING, STEPS, attempt
+from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
@@ -47,10 +47,8 @@ def steps_of(made: Attempt) -> tuple[Step, ...]:
 
 
 def test_the_defaults_are_those_of_the_paper() -> None:
-    settings = AgentSettings()
-    assert (STRATEGIES["agent"].runs, STEPS, settings.steps) == (20, 25, 25)
-    assert (settings.temperature, settings.top_p) == (0.2, 0.95)
-    assert (settings.facts, settings.versions) == (False, False)
+    assert (STRATEGIES["agent"].runs, STEPS) == (20, 25)
+    assert (SAMPLING.temperature, SAMPLING.top_p) == (0.2, 0.95)
 
 
 def test_a_test_is_written_run_and_judged(engine: Engine, issue: Issue, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.reproduce.agent.editing import edit_prompt
-from pytest_brt.reproduce.agent.kit import Kit, remembered
+from pytest_brt.reproduce.agent.kit import Found, Kit, remembered
 from pytest_brt.reproduce.agent.run import opening
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Step, Verdict
@@ -41,7 +41,6 @@ def kit(engine: Engine, tmp_path: Path) -> Iterator[Kit]:
             index=index,
             hints=gather_hints(issue, index, engine),
             sampling=Sampling(temperature=0.2),
-            strategy="agent",
         )
 
 
@@ -50,14 +49,14 @@ def test_the_opening(kit: Kit) -> None:
 
 
 def test_the_opening_with_what_replay_found(kit: Kit) -> None:
-    found = replace(kit, facts=True)
+    found = replace(kit, found=Found(hints=kit.hints))
     check("agent-opening-facts", Prompt(messages=opening(found).messages))
 
 
 def test_the_opening_with_what_was_tried_before(kit: Kit) -> None:
     best = "from interval import clamp\n\n\ndef test_a():\n    assert clamp(5, 0, 10) != 0"
     reasons = ("`assert clamp(0, 0, 10) == 0`: passes on this tree", "`assert 1 == 2`: nothing ran")
-    tried = replace(kit, facts=True, best=best, refused=reasons)
+    tried = replace(kit, found=Found(hints=kit.hints, best=best, refused=reasons))
     check("agent-opening-tried", Prompt(messages=opening(tried).messages))
 
 

@@ -12,8 +12,8 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.invert.run import InvertSettings, invert
-from pytest_brt.reproduce.known import STRATEGIES
+from pytest_brt.reproduce.invert.run import invert
+from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, OracleKind, Verdict
 from tests.reproduce.examples import (
@@ -159,7 +159,7 @@ def test_every_mistake_on_the_way_is_answered(
     bench = replace(
         bench_for(engines[VALUE], scripted(tmp_path, f"{YES}{script}")), record=tmp_path
     )
-    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings(start=False))
+    attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE], start=False)
     (found,) = candidates(attempt)
     assert found.test.name == "test_comments_go"
     assert verdicts_with(VALUE, "fix-02.diff", engines[VALUE], [found]) == {"PASS"}
@@ -183,7 +183,7 @@ def test_when_the_model_cannot_turn_it_the_rule_does(
 ) -> None:
     script = f"{YES_CRASH}=== always if: Change the test so that it fails\nI do not know."
     bench = bench_for(engines[CRASH], scripted(tmp_path, script))
-    attempt = invert(issue_of(CRASH), indexes[CRASH], bench, InvertSettings(regenerations=0))
+    attempt = invert(issue_of(CRASH), 0, bench, indexes[CRASH], plans=1)
     (found,) = candidates(attempt)
     assert found.test.oracle.kind is OracleKind.NO_RAISE
     assert "pytest" not in (found.test.source or "")
@@ -201,7 +201,7 @@ def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
     call = text.replace(CALL, 'sqlparse.format("SELECT 1", keyword_case="lower")')
     issue = read_issue(call.format(value="select 1"), "issue.md")
     bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}{WRITTEN}"))
-    attempt = invert(issue, indexes[VALUE], bench, InvertSettings(regenerations=0))
+    attempt = invert(issue, 0, bench, indexes[VALUE], plans=1)
     assert actions(attempt)[0] == "plan"
 
 
@@ -214,7 +214,7 @@ def test_the_same_plan_after_plan_ends_it(
         f"=== always if: so that it passes now\n{same}\n{NO}"
     )
     bench = bench_for(engines[VALUE], scripted(tmp_path, script))
-    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings(start=False))
+    attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE], start=False)
     assert attempt.trajectories[0].ending is Ending.LOOP
     assert attempt.notes[0].startswith("3 plans in a row came to the same:")
     assert actions(attempt).count("plan") == 3
@@ -226,7 +226,7 @@ def test_the_time_ends_it(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
     bench = replace(bench_for(engines[VALUE], scripted(tmp_path, "=== always\nx")), deadline=0.0)
-    attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings())
+    attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE])
     assert (attempt.trajectories[0].ending, attempt.cost.calls) == (Ending.TIME, 0)
 
 
@@ -238,7 +238,7 @@ def test_an_interrupted_talk_is_taken_up(
     for script in (f"{YES}{flip}", "=== reply if: nothing has this\nx"):
         journal = Journal(tmp_path / "journal.jsonl", "setting")
         bench = replace(bench_for(engines[VALUE], scripted(tmp_path, script)), journal=journal)
-        attempt = invert(issue_of(VALUE), indexes[VALUE], bench, InvertSettings())
+        attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE])
         journal.close(interrupted=True)
         asked.append((actions(attempt), len(candidates(attempt)), attempt.cost.calls))
     assert asked == [(["flip", *JUDGED], 1, 4)] * 2

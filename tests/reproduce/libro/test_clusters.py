@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.reproduce.libro.pool import Failing, agreement, cluster, round_robin
+from pytest_brt.reproduce.libro.pool import Entry, agreement, cluster, round_robin
 from tests.reproduce.model_tests.test_judge import CRASH, PRODUCT, WRONG, candidate, run
 
 
 def failing(
     name: str, message: str, samples: set[int], *, raised: str = "AssertionError", extra: str = ""
-) -> Failing:
+) -> Entry:
     source = f"def {name}():\n    {extra}assert f(1) == 'ab'\n"
-    return Failing(
-        test=replace(candidate(source), id=name, name=name),
-        run=run(raised, message, frames=(PRODUCT,)),
-        samples=frozenset(samples),
+    return Entry(
+        replace(candidate(source), id=name, name=name),
+        problems=(),
+        samples=samples,
+        runs=(run(raised, message, frames=(PRODUCT,)),),
     )
 
 
@@ -23,7 +24,7 @@ QUOTED = "assert 'a-b' == 'ab'"
 OTHER = "assert 3 == 4"
 
 
-def names(found: tuple[Failing, ...]) -> list[str]:
+def names(found: tuple[Entry, ...]) -> list[str]:
     return [item.test.name for item in found]
 
 

@@ -11,9 +11,8 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Completion, Model, Prompt, Role
-from pytest_brt.reproduce.known import STRATEGIES
-from pytest_brt.reproduce.libro.prompt import Form
-from pytest_brt.reproduce.libro.run import Libro, LibroSettings, libro
+from pytest_brt.reproduce.libro.run import SAMPLES, Form, Libro, libro
+from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 from tests.reproduce.examples import (
@@ -127,7 +126,7 @@ def attempt(
     """The attempt at the whole set of replies, made once."""
     model = Seen(scripted(tmp_path_factory.mktemp("replies"), REPLIES))
     bench = bench_for(engine, model)  # type: ignore[arg-type]  # the rest is the other model's
-    made = libro(issue_of(NAME), index, bench, LibroSettings(samples=6, keep=5))
+    made = libro(issue_of(NAME), 0, replace(bench, samples=6), index)
     asked.extend(model.prompts)
     return made
 
@@ -196,8 +195,7 @@ def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
     assert "`src/humanize/time.py`" in told
     assert "`tests/test_time.py`" in told
     assert ">>> humanize.precisedelta(32399" not in told
-    settings = LibroSettings()
-    assert (settings.samples, settings.threshold) == (50, None)
+    assert SAMPLES == 50
 
 
 def test_with_examples_there_are_two_and_no_files(
@@ -205,8 +203,8 @@ def test_with_examples_there_are_two_and_no_files(
 ) -> None:
     model = Seen(scripted(tmp_path, "=== always\nno test"))
     bench = bench_for(engine, model)  # type: ignore[arg-type]  # as above
-    settings = LibroSettings(samples=2, form=Form.EXAMPLES)
-    made = libro(issue_of(NAME), index, bench, settings)
+    work = Libro(issue_of(NAME), 0, bench, index)
+    work.draw(2, form=Form.EXAMPLES)
     (prompt,) = model.prompts
     assert [message.role for message in prompt.messages] == [
         Role.SYSTEM,
@@ -214,7 +212,7 @@ def test_with_examples_there_are_two_and_no_files(
         Role.USER,
     ]
     assert "time.py" not in "".join(message.text for message in prompt.messages)
-    assert made.notes == ("2 samples: no test that parses",)
+    assert work.pool.notes() == ("2 samples: no test that parses",)
 
 
 def test_a_bug_on_which_no_two_samples_agree_is_not_shown(
@@ -224,13 +222,12 @@ def test_a_bug_on_which_no_two_samples_agree_is_not_shown(
         "=== reply\n"
         + REPLIES.rsplit("=== reply\n", maxsplit=1)[-1].split("=== reply if", maxsplit=1)[0]
     )
-    bench = bench_for(engine, scripted(tmp_path, script))
-    made = libro(issue_of(NAME), index, bench, LibroSettings(samples=1, threshold=1))
-    (item,) = made.tests
+    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=1, agree=1)
+    (item,) = libro(issue_of(NAME), 0, bench, index).tests
     assert not item.judgement.candidate
     assert item.judgement.reason.startswith("not shown: fewer than 2 samples fail alike")
-    bench = bench_for(engine, scripted(tmp_path, script))
-    (item,) = libro(issue_of(NAME), index, bench, LibroSettings(samples=1, threshold=0)).tests
+    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=1, agree=0)
+    (item,) = libro(issue_of(NAME), 0, bench, index).tests
     assert item.judgement.candidate
 
 
@@ -241,7 +238,7 @@ def test_an_interrupted_batch_is_not_sampled_again(
     for replies in (script, "=== reply if: nothing has this\nx"):
         journal = Journal(tmp_path / "journal.jsonl", "setting")
         bench = replace(bench_for(engine, scripted(tmp_path, replies)), journal=journal)
-        work = Libro(issue_of(NAME), index, bench, LibroSettings(threshold=0))
+        work = Libro(issue_of(NAME), 0, bench, index)
         work.draw(1)
         assert [item.judgement.candidate for item in work.tests()] == [True]
         journal.close(interrupted=True)
@@ -253,7 +250,7 @@ def test_batches_add_up_and_have_seeds_of_their_own(
     test = f"=== reply\ndef test_a():\n    assert humanize.{CALL} == '9 hours'\n"
     model = Seen(scripted(tmp_path, test * 3))
     bench = bench_for(engine, model)  # type: ignore[arg-type]  # as above
-    work = Libro(issue_of(NAME), index, bench, LibroSettings())
+    work = Libro(issue_of(NAME), 0, bench, index)
     work.draw(2)
     work.draw(1)
     assert (work.pool.samples, [found.size for found in work.pool.clusters()]) == (3, [3])
@@ -291,7 +288,7 @@ def test_a_prompt_that_cannot_fit_is_told_and_no_error(
 ) -> None:
     model = scripted(tmp_path, "=== always\nx")
     model.context = 60  # type: ignore[misc]  # as a user's --brt-context would be
-    made = libro(issue_of(NAME), index, bench_for(engine, model), LibroSettings())
+    made = libro(issue_of(NAME), 0, bench_for(engine, model), index)
     assert made.tests == ()
     assert "tokens too long for a context of 60" in made.notes[0]
     assert made.endings == (Ending.TOKENS,) * 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from pytest_brt.reproduce.smaller import needed, still_has
+from pytest_brt.reproduce.model_tests.small import needed, still_has
 
 SOURCE = """\
 from pkg import App, run

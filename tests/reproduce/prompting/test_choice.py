@@ -10,6 +10,8 @@ from pytest_brt.localise.suspects import Suspect
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.prompting.choice import chosen
+from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.fit import Brief
 from tests.reproduce.golden import check
 from tests.reproduce.test_prompts import ISSUE
 
@@ -40,7 +42,8 @@ def asked(folder: Path, answer: str, count: int) -> tuple[list[int], list[Prompt
         return model.complete(prompt)[0].text
 
     every = suspects(count)
-    found = chosen(every, ISSUE, prompts=Prompts(), model=model, ask=ask)
+    brief = Brief(issue=ISSUE, hints=Hints(), prompts=Prompts(), model=model)
+    found = chosen(every, brief, ask)
     return [every.index(one) for one in found], prompts
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.prompting.context import gather_hints, suspecting, without
+from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shorten
 from pytest_brt.reproduce.replay.run import replay
 from tests.reproduce.replay.project import open_project
@@ -96,7 +96,6 @@ def test_replay_s_tests_are_hints(engine: Engine, index: Index) -> None:
     made = replay(ISSUE, engine=engine)
     hints = gather_hints(ISSUE, index, engine, attempt=made)
     assert "first([])" in hints.tests[0]
-    assert without(hints, "tests", "session").tests == ()
 
 
 def test_the_report_is_shown_with_all_that_it_says() -> None:

@@ -13,7 +13,7 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.suspects import Suspect
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.prompting.imports import imports_of
+from pytest_brt.reproduce.prompting.context import imports_of
 from tests.reproduce.replay.project import open_project
 
 BARE = read_issue("# It is wrong\n\nIt is.", "issue.md")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.reproduce.smaller import is_same_error, is_same_place
+from pytest_brt.reproduce.model_tests.small import is_alike
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
 
 TEST = Frame(path="tests/test_x.py", line=3, function="test_a")
@@ -26,29 +26,24 @@ def raising(**changes: Any) -> TestRun:
         (raising(message="<Thing at 0x8e22>"), True),
         (raising(message="<Thing at 0x8e22> and more"), False),
         (raising(type="LookupError"), False),
-        (raising(frames=()), True),
+        (raising(frames=()), False),
+        (raising(frames=(TEST,)), False),
+        (raising(frames=(TEST, replace(CORE, function="other"))), False),
+        (raising(frames=(CORE, TEST, replace(CORE, line=99))), True),
         (replace(RUN, verdict=Verdict.BROKEN), False),
         (replace(RUN, raised=None), False),
     ],
 )
-def test_the_same_error(other: TestRun, same: bool) -> None:
-    assert is_same_error(RUN, other) is same
-    assert is_same_error(other, RUN) is same
+def test_the_same_error_at_the_same_place_is_alike(other: TestRun, same: bool) -> None:
+    assert is_alike(RUN, other) is same
+    assert is_alike(other, RUN) is same
 
 
-def test_runs_without_an_exception_have_the_same_error() -> None:
+def test_a_claim_fails_wherever_the_project_was_left() -> None:
+    claim = raising(type="AssertionError")
+    assert is_alike(claim, raising(type="AssertionError", frames=(TEST,)))
+
+
+def test_runs_without_an_exception_are_alike() -> None:
     silent = replace(RUN, raised=None)
-    assert is_same_error(silent, replace(silent, seconds=2.0))
-
-
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [
-        (raising(frames=(CORE, TEST, replace(CORE, line=99))), True),
-        (raising(frames=(TEST, replace(CORE, function="other"))), False),
-        (raising(frames=(TEST,)), False),
-        (replace(RUN, raised=None), False),
-    ],
-)
-def test_the_same_place(other: TestRun, same: bool) -> None:
-    assert is_same_place(RUN, other) is same
+    assert is_alike(silent, replace(silent, seconds=2.0))
