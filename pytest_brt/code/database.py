@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.facts import DefinitionKind, LocalDefinition, read_facts
-from pytest_brt.code.layout import FileStamp, is_test_path, scan_tree
+from pytest_brt.code.facts import Definition, DefinitionKind, read_facts
+from pytest_brt.code.layout import FileStamp, scan_tree
 from pytest_brt.code.source import decode
 from pytest_brt.code.words import IDENTIFIER, Splitter
 from pytest_brt.errors import StoreProblem
@@ -57,7 +57,7 @@ class LocalPassage:
 
 
 def read_passages(
-    path: str, text: str, definitions: Sequence[LocalDefinition], splitter: Splitter
+    path: str, text: str, definitions: Sequence[Definition], splitter: Splitter
 ) -> Iterator[LocalPassage]:
     """Yield the passages of the file `path`, whose text and definitions are given."""
     lines = text.split("\n")
@@ -76,7 +76,7 @@ def read_passages(
         )
 
 
-def _lines_of(lines: Sequence[str], definitions: Sequence[LocalDefinition]) -> dict[int, list[str]]:
+def _lines_of(lines: Sequence[str], definitions: Sequence[Definition]) -> dict[int, list[str]]:
     """Return the lines of each passage, by the place of its definition."""
     owners = [-1] * len(lines)
     # Outer definitions come first, so that the inner ones take their lines from them.
@@ -97,7 +97,7 @@ def _lines_of(lines: Sequence[str], definitions: Sequence[LocalDefinition]) -> d
     return found
 
 
-def _span(definition: LocalDefinition) -> tuple[int, int]:
+def _span(definition: Definition) -> tuple[int, int]:
     return definition.line, -definition.end_line
 
 
@@ -119,7 +119,7 @@ def _words_in(text: str) -> dict[str, set[str]]:
 
 
 #: Part of the file's name: another version starts afresh.
-VERSION = 4
+VERSION = 5
 
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
@@ -131,10 +131,8 @@ create table if not exists files (
     size integer not null,          -- bytes
     mtime_ns integer not null,
     digest blob not null,           -- SHA-256 of the content
-    test integer not null,          -- 1: belongs to the tests
     public text,                    -- names in __all__, parted by blanks; null: not known
-    dynamic integer not null,       -- 1: may have names that are written nowhere
-    parsed integer not null         -- 0: read with patterns
+    dynamic integer not null        -- 1: may have names that are written nowhere
 );
 create table if not exists definitions (
     id integer primary key,
@@ -286,8 +284,7 @@ def _update(
             continue
         if row:
             _forget(connection, row[0])
-        file = _insert_file(connection, path, stamp, digest)
-        _insert_facts(connection, file, path, decode(data), splitter)
+        _insert(connection, path, stamp, digest, decode(data), splitter)
 
 
 def _read(path: Path) -> bytes | None:
@@ -307,29 +304,21 @@ def _forget(connection: sqlite3.Connection, file: int) -> None:
     connection.execute("delete from files where id = ?", (file,))
 
 
-def _insert_file(connection: sqlite3.Connection, path: str, stamp: FileStamp, digest: bytes) -> int:
-    cursor = connection.execute(
-        "insert into files (path, size, mtime_ns, digest, test, dynamic, parsed)"
-        " values (?, ?, ?, ?, ?, 0, 0)",
-        (path, stamp.size, stamp.mtime_ns, digest, is_test_path(path)),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
-
-
-def _insert_facts(
-    connection: sqlite3.Connection, file: int, path: str, text: str, splitter: Splitter
+def _insert(
+    connection: sqlite3.Connection,
+    path: str,
+    stamp: FileStamp,
+    digest: bytes,
+    text: str,
+    splitter: Splitter,
 ) -> None:
     facts = read_facts(text)
-    connection.execute(
-        "update files set public = ?, dynamic = ?, parsed = ? where id = ?",
-        (
-            None if facts.public is None else " ".join(facts.public),
-            facts.dynamic,
-            facts.parsed,
-            file,
-        ),
-    )
+    public = None if facts.public is None else " ".join(facts.public)
+    file = connection.execute(
+        "insert into files (path, size, mtime_ns, digest, public, dynamic)"
+        " values (?, ?, ?, ?, ?, ?)",
+        (path, stamp.size, stamp.mtime_ns, digest, public, facts.dynamic),
+    ).lastrowid
     ids = [
         connection.execute(
             "insert into definitions (file, name, qualname, kind, line, end_line, signature)"

@@ -21,8 +21,8 @@ class DefinitionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalDefinition:
-    """A definition as its own file tells it."""
+class Definition:
+    """Where a name is defined."""
 
     name: str
     #: With the names around it, as in "Thing.walk" or "outer.inner".
@@ -33,114 +33,122 @@ class LocalDefinition:
     end_line: int
     #: As written, on one line: "(self, x=1) -> int", "(Base)" or "".
     signature: str = ""
+    #: The file, and the dotted name under which it is imported; "" where only a text was read.
+    path: str = ""
+    module: str = ""
+
+    @property
+    def top(self) -> bool:
+        """Whether the module itself has the name."""
+        return "." not in self.qualname
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalImport:
+class Import:
     """One name bound by an import statement."""
 
-    #: As written; relative ones start with dots.
+    #: As written, where relative ones start with dots; absolute in what an index answers.
     module: str
-    #: What is taken from the module: "" for ``import module``, "*" for all.
+    #: What is taken from the module: "" for the module itself, "*" for all.
     name: str
     #: The name it gets in the file; "*" for all.
     bound: str
     line: int
     #: Whether it stands outside of functions and classes.
     top: bool
+    path: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The import as a statement of its own."""
+        return import_statement(self.module, self.name, self.bound)
+
+
+def import_statement(module: str, name: str, bound: str) -> str:
+    """Return the statement that binds `bound`.
+
+    >>> import_statement("a.b", "", "a"), import_statement("a", "b", "c")
+    ('import a.b', 'from a import b as c')
+    """
+    if not name:
+        plain = bound == module.partition(".")[0]
+        return f"import {module}" if plain else f"import {module} as {bound}"
+    return f"from {module} import {name}" + ("" if bound == name else f" as {bound}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A stretch of code that is found by its terms: a function, or what is outside of them."""
+
+    path: str
+    #: Qualified name of the function, or of the class that it is the rest of; "" for what is
+    #: left of the module.
+    function: str
+    #: 1-based, inclusive; (1, 0) for what is left of the module.
+    line: int
+    end_line: int
+    is_class: bool
+    #: How many terms it has.
+    size: int
+
+    def holds(self, line: int) -> bool:
+        """Return whether `line` is one of its span."""
+        return self.line <= line <= self.end_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """All that is known about one file."""
 
-    definitions: tuple[LocalDefinition, ...]
-    imports: tuple[LocalImport, ...]
+    definitions: tuple[Definition, ...]
+    imports: tuple[Import, ...]
     #: The names in ``__all__``; None when there is none, or it is not written out.
-    public: tuple[str, ...] | None
+    public: frozenset[str] | None
     #: Names may appear in the module that are written nowhere in it.
     dynamic: bool
-    #: False when the file is not Python for us and patterns were used instead.
-    parsed: bool
 
 
 _DEFINITION = re.compile(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+([A-Za-z_]\w*)(\(.*\))?")
-_ASSIGNED = re.compile(r"^([A-Za-z_]\w*)[ \t]*(?::[^=]+)?=(?!=)")
-_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w. ,]+)$")
-_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w. ,*]+)\)?")
 
 
-def scan(text: str) -> tuple[list[LocalDefinition], list[LocalImport]]:
-    """Return what `text` defines and imports; indentation says where a definition ends."""
-    definitions: list[LocalDefinition] = []
-    imports: list[LocalImport] = []
+def scan(text: str) -> Iterator[Definition]:
+    """Yield the functions and classes of `text`; indentation says where one ends."""
     lines = text.split("\n")
     around: list[tuple[int, str, bool]] = []
     for number, line in enumerate(lines, 1):
         match = _DEFINITION.match(line)
-        if match:
-            depth, word, name = len(match[1].expandtabs()), match[2], match[3]
-            while around and around[-1][0] >= depth:
-                around.pop()
-            in_class = bool(around) and around[-1][2]
-            kind = DefinitionKind.CLASS if word == "class" else DefinitionKind.FUNCTION
-            if in_class and word == "def":
-                kind = DefinitionKind.METHOD
-            definitions.append(
-                LocalDefinition(
-                    name=name,
-                    qualname=".".join([*(outer for _, outer, _ in around), name]),
-                    kind=kind,
-                    line=number,
-                    end_line=_block_end(lines, number, depth),
-                    signature=match[4] or "",
-                )
-            )
-            around.append((depth, name, word == "class"))
-        elif assigned := _ASSIGNED.match(line):
-            definitions.append(
-                LocalDefinition(
-                    name=assigned[1],
-                    qualname=assigned[1],
-                    kind=DefinitionKind.VARIABLE,
-                    line=number,
-                    end_line=number,
-                )
-            )
-        elif "import" in line:
-            imports.extend(_scan_import(line, number))
-    return definitions, imports
+        if match is None:
+            continue
+        depth, is_class, name = len(match[1].expandtabs()), match[2] == "class", match[3]
+        while around and around[-1][0] >= depth:
+            around.pop()
+        in_class = bool(around) and around[-1][2]
+        yield Definition(
+            name=name,
+            qualname=".".join([*(outer for _, outer, _ in around), name]),
+            kind=_kind(is_class, in_class),
+            line=number,
+            end_line=_block_end(lines, number, depth),
+            signature=match[4] or "",
+        )
+        around.append((depth, name, is_class))
+
+
+def _kind(is_class: bool, in_class: bool) -> DefinitionKind:
+    if is_class:
+        return DefinitionKind.CLASS
+    return DefinitionKind.METHOD if in_class else DefinitionKind.FUNCTION
 
 
 def _block_end(lines: Sequence[str], number: int, depth: int) -> int:
     end = number
     for at in range(number, len(lines)):
-        line = lines[at]
+        line = lines[at].expandtabs()
         if line.strip():
-            if len(line.expandtabs()) - len(line.expandtabs().lstrip()) <= depth:
+            if len(line) - len(line.lstrip()) <= depth:
                 break
             end = at + 1
     return end
-
-
-def _scan_import(line: str, number: int) -> Iterator[LocalImport]:
-    top = not line[:1].isspace()
-    if match := _FROM.match(line):
-        module, names = match[1], match[2].split(",")
-    elif match := _IMPORT.match(line):
-        module, names = "", match[1].split(",")
-    else:
-        return
-    for part in names:
-        words = part.split()
-        if not words:
-            continue
-        bound = words[2] if len(words) == 3 and words[1] == "as" else words[0]
-        if module:
-            yield LocalImport(module=module, name=words[0], bound=bound, line=number, top=top)
-        else:
-            bound = bound if len(words) == 3 else words[0].partition(".")[0]
-            yield LocalImport(module=words[0], name="", bound=bound, line=number, top=top)
 
 
 #: Characters; what is longer is generated data, and is read as text.
@@ -154,40 +162,27 @@ _MAYBE_DYNAMIC = re.compile(r"globals\(\)|__getattr__|exec\(|sys\.modules|setatt
 def read_facts(text: str) -> Facts:
     """Return the facts of a file; never raises.
 
-    A file that this interpreter cannot parse (other syntax, or generated data) is read with
-    patterns: its definitions then have the indentation's word for their span.
+    Of a file that this interpreter cannot parse (other syntax, or generated data) they are its
+    functions and classes, with the indentation's word for their span.
     """
-    dynamic = bool(_MAYBE_DYNAMIC.search(text)) and bool(_DYNAMIC.search(text))
-    if len(text) <= LONGEST_PARSED:
-        try:
-            tree = parse(text)
-        except SyntaxError:
-            pass
-        else:
-            lines = text.split("\n")
-            definitions, imports = _walk(tree, lines)
-            return Facts(
-                definitions=tuple(definitions),
-                imports=tuple(imports),
-                public=_public(tree),
-                dynamic=dynamic,
-                parsed=True,
-            )
-    definitions, imports = scan(text)
+    try:
+        tree = parse(text) if len(text) <= LONGEST_PARSED else None
+    except SyntaxError:
+        tree = None
+    if tree is None:
+        return Facts(definitions=tuple(scan(text)), imports=(), public=None, dynamic=True)
+    definitions, imports = _walk(tree, text.split("\n"))
     return Facts(
         definitions=tuple(definitions),
         imports=tuple(imports),
-        public=None,
-        dynamic=True,
-        parsed=False,
+        public=_public(tree),
+        dynamic=bool(_MAYBE_DYNAMIC.search(text)) and bool(_DYNAMIC.search(text)),
     )
 
 
-def _walk(
-    tree: ast.Module, lines: Sequence[str]
-) -> tuple[list[LocalDefinition], list[LocalImport]]:
-    definitions: list[LocalDefinition] = []
-    imports: list[LocalImport] = []
+def _walk(tree: ast.Module, lines: Sequence[str]) -> tuple[list[Definition], list[Import]]:
+    definitions: list[Definition] = []
+    imports: list[Import] = []
     # (statements, prefix of qualified names, directly inside a class)
     todo: list[tuple[Sequence[ast.stmt], str, bool]] = [(tree.body, "", False)]
     while todo:
@@ -216,15 +211,11 @@ def _definition(
     prefix: str,
     in_class: bool,
     lines: Sequence[str],
-) -> LocalDefinition:
-    if isinstance(node, ast.ClassDef):
-        kind = DefinitionKind.CLASS
-    else:
-        kind = DefinitionKind.METHOD if in_class else DefinitionKind.FUNCTION
-    return LocalDefinition(
+) -> Definition:
+    return Definition(
         name=node.name,
         qualname=prefix + node.name,
-        kind=kind,
+        kind=_kind(isinstance(node, ast.ClassDef), in_class),
         line=first_line(node),
         end_line=node.end_lineno or node.lineno,
         signature=_signature(node, lines),
@@ -248,7 +239,7 @@ def _signature(
     return f"({rest[:end].strip()})" + (f" {arrow.strip()}" if arrow.startswith("->") else "")
 
 
-def _imported(node: ast.Import | ast.ImportFrom, *, top: bool) -> Iterator[LocalImport]:
+def _imported(node: ast.Import | ast.ImportFrom, *, top: bool) -> Iterator[Import]:
     for alias in node.names:
         if isinstance(node, ast.Import):
             bound = alias.asname or alias.name.partition(".")[0]
@@ -256,12 +247,12 @@ def _imported(node: ast.Import | ast.ImportFrom, *, top: bool) -> Iterator[Local
         else:
             bound = alias.asname or alias.name
             module, name = "." * node.level + (node.module or ""), alias.name
-        yield LocalImport(module=module, name=name, bound=bound, line=node.lineno, top=top)
+        yield Import(module=module, name=name, bound=bound, line=node.lineno, top=top)
 
 
-def _variables(node: ast.stmt) -> Iterator[LocalDefinition]:
+def _variables(node: ast.stmt) -> Iterator[Definition]:
     for name in bound_targets(node):
-        yield LocalDefinition(
+        yield Definition(
             name=name,
             qualname=name,
             kind=DefinitionKind.VARIABLE,
@@ -270,7 +261,7 @@ def _variables(node: ast.stmt) -> Iterator[LocalDefinition]:
         )
 
 
-def _public(tree: ast.Module) -> tuple[str, ...] | None:
+def _public(tree: ast.Module) -> frozenset[str] | None:
     """Return what ``__all__`` lists, None when that cannot be read off."""
     names: list[str] | None = None
     for node in tree.body:
@@ -290,4 +281,4 @@ def _public(tree: ast.Module) -> tuple[str, ...] | None:
             return None
         added = isinstance(node, ast.AugAssign)
         names = [*(names or ()), *listed] if added else list(listed)
-    return None if names is None else tuple(names)
+    return None if names is None else frozenset(names)

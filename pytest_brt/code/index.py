@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Self
 
 from pytest_brt.code.database import connect, refresh
-from pytest_brt.code.entries import Bindings, Definition, Exports, ExportTable, Import, Passage
-from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.exports import Exports, ExportTable
+from pytest_brt.code.facts import Definition, DefinitionKind, Facts, Import, Passage
 from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
 from pytest_brt.code.layout import (
@@ -78,7 +78,7 @@ class Index:
         self.layout = layout
         self._connection = connection
         self._lock = threading.Lock()
-        self._exports = ExportTable(layout, self._bindings)
+        self._exports = ExportTable(layout, self._facts)
         self._importers: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
@@ -244,13 +244,13 @@ class Index:
         """
         return self._exports.of(module)
 
-    def _bindings(self, path: str) -> Bindings:
+    def _facts(self, path: str) -> Facts:
         rows = self._rows("select dynamic, public from files where path = ?", path)
-        ((dynamic, listed),) = rows or [(1, None)]
-        return Bindings(
-            defined=frozenset(d.name for d in self.definitions_in(path) if d.top),
-            imports=tuple(item for item in self.imports_in(path) if item.top),
-            listed=None if listed is None else frozenset(str(listed).split()),
+        dynamic, public = rows[0] if rows else (True, None)
+        return Facts(
+            definitions=self.definitions_in(path),
+            imports=self.imports_in(path),
+            public=None if public is None else frozenset(str(public).split()),
             dynamic=bool(dynamic),
         )
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.code.entries import Import
+from pytest_brt.code.facts import Import
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.syntax import parse

@@ -8,15 +8,18 @@ requirement 24 of its code; patch groups as Agentless and others vote on them).
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+import symtable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
-from pytest_brt.code.locals import rename_locals
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import is_constant, parse
+from pytest_brt.syntax import called_names, is_constant, parse, symbols
 from pytest_brt.types import FileChange
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_LOOKS_AT_NAMES = frozenset({"locals", "vars", "eval", "exec", "dir", "globals"})
 
 
 def normal_test(source: str) -> str:
@@ -31,7 +34,7 @@ def normal_test(source: str) -> str:
     tree.body = [*parse("\n".join(imports)).body, *body]
     _drop_idle(tree)
     _number_tests(tree)
-    rename_locals(tree, module_too=True)
+    _rename(tree)
     return ast.unparse(tree)
 
 
@@ -55,7 +58,8 @@ def normal_file(source: str) -> str:
     """
     tree = parse(source)
     _drop_idle(tree)
-    rename_locals(tree)
+    for function in _outermost(tree):
+        _rename(function)
     return ast.unparse(tree)
 
 
@@ -138,3 +142,80 @@ def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         yield node
         if isinstance(node, ast.ClassDef):
             yield from _in_order(node.body)
+
+
+def _outermost(node: ast.AST) -> Iterator[_Function]:
+    """Yield the functions and methods that do not stand in another."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Function):
+            yield child
+        else:
+            yield from _outermost(child)
+
+
+def _rename(tree: ast.Module | _Function) -> None:
+    """Give the variables of a function, or of a test module and its functions, numbers for names.
+
+    Two that differ only in those names become equal. A name that means something else anywhere
+    in it is left as it is, and so is all of it where it looks at its own names.
+    """
+    if called_names(tree) & _LOOKS_AT_NAMES:
+        return
+    table = symbols(ast.unparse(tree))
+    shared = set(_own(table)) if isinstance(tree, ast.Module) else set[str]()
+    own = shared | {name for inner in _functions(table) for name in _own(inner)}
+    kept = set(_kept(table, shared))
+    fresh = (new for new in map("v{}".format, itertools.count()) if new not in kept)
+    given: dict[str, str] = {}
+    for node, field in sorted(_named(tree), key=lambda one: (one[0].lineno, one[0].col_offset)):
+        name = getattr(node, field)
+        if name in own - kept:
+            if name not in given:
+                given[name] = next(fresh)
+            setattr(node, field, given[name])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            node.names = [given.get(name, name) for name in node.names]
+
+
+def _own(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the variables of one scope; a parameter can be named elsewhere, but for a lambda's."""
+    for symbol in table.get_symbols():
+        local = symbol.is_local() and not symbol.is_namespace() and not symbol.is_imported()
+        named = symbol.is_parameter() and table.get_name() != "lambda"
+        if local and not named and not symbol.get_name().startswith(("__", "pytest")):
+            yield symbol.get_name()
+
+
+def _functions(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    for inner in table.get_children():
+        if inner.get_type() == "function":
+            yield inner
+        yield from _functions(inner)
+
+
+def _kept(table: symtable.SymbolTable, shared: Collection[str]) -> Iterator[str]:
+    """Yield the names that are no variables: of what is elsewhere, or can be seen from there."""
+    own = set(shared) if table.get_type() == "module" else set[str]()
+    own |= set(_own(table)) if table.get_type() == "function" else set()
+    for symbol in table.get_symbols():
+        outer = symbol.is_free() or (symbol.is_global() and symbol.get_name() in shared)
+        if not outer and symbol.get_name() not in own:
+            yield symbol.get_name()
+    for inner in table.get_children():
+        yield from _kept(inner, shared)
+
+
+#: Where a node has a name.
+_FIELDS: dict[type[ast.AST], str] = {
+    ast.Name: "id",
+    ast.arg: "arg",
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+}
+
+
+def _named(tree: ast.AST) -> Iterator[tuple[Any, str]]:
+    return ((node, _FIELDS[type(node)]) for node in ast.walk(tree) if type(node) in _FIELDS)

@@ -12,13 +12,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.code.entries import Passage
-from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.relevance import Relevance, is_test, relevance
-from pytest_brt.code.traces import place_frames, read_tracebacks
 from pytest_brt.code.words import IDENTIFIER, terms_of
+from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.localise.query import query_of
 from pytest_brt.types import Frame, Issue
 
@@ -160,9 +159,8 @@ def _signs(
 def _traced(text: str, index: Index) -> dict[int, _Sign]:
     """Return the passages on the tracebacks of a report, the deepest scoring most."""
     found: dict[int, _Sign] = {}
-    for trace in read_tracebacks(text):
-        placed = place_frames(trace.raised, index.paths).frames
-        frames = [f for f in (_moved(f, index) for f in placed) if f.project]
+    for raised in read_tracebacks(text):
+        frames = [f for f in (_placed(f, index) for f in raised.frames) if f.project]
         for depth, frame in enumerate(reversed(frames)):
             number = _passage_of(frame, index)
             score = _TRACEBACK * _FRAME_DECAY**depth
@@ -172,13 +170,17 @@ def _traced(text: str, index: Index) -> dict[int, _Sign]:
     return found
 
 
-def _moved(frame: Frame, index: Index) -> Frame:
-    """Return a frame of a file that the project has under another name by now.
+def _placed(frame: Frame, index: Index) -> Frame:
+    """Return a frame with the project's own path, if it lies in a file of the project.
 
-    Files are renamed more often than functions: it is the one file that defines the function.
+    Files are renamed more often than functions: one that is not there by that name any more is
+    the one file that defines the function.
     """
-    folders = set(re.split(r"[/\\]", frame.path)[:-1])
-    if frame.project or is_test_path(frame.path) or folders.isdisjoint(index.packages):
+    path = index.paths.find(frame.path)
+    if path:
+        return replace(frame, path=path, project=not is_test_path(path))
+    folders = set(frame.path.split("/")[:-1])
+    if is_test_path(frame.path) or folders.isdisjoint(index.packages):
         return frame
     found = [
         definition
@@ -203,7 +205,7 @@ _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 def _named_files(text: str, index: Index) -> Iterator[tuple[str, str]]:
     """Yield the files that the text names by path or as a dotted module, with the name."""
-    frames = {frame.path for trace in read_tracebacks(text) for frame in trace.raised.frames}
+    frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
     for name in dict.fromkeys(_PATH.findall(text)):
         path = index.paths.find(name) if name not in frames else None
         if path:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pytest_brt.code.entries import Bindings, ExportTable, Import, submodules
+from pytest_brt.code.exports import ExportTable, submodules
+from pytest_brt.code.facts import Definition, DefinitionKind, Facts, Import
 from pytest_brt.code.layout import find_layout
 
 
@@ -11,19 +12,21 @@ def binds(
     stars: Collection[str] = (),
     listed: frozenset[str] | None = None,
     dynamic: bool = False,
-) -> Bindings:
-    return Bindings(
-        defined=frozenset(defined),
-        imports=tuple(
-            Import(path="", module=module, name="*", bound="*", line=1, top=True)
-            for module in stars
+) -> Facts:
+    return Facts(
+        definitions=tuple(
+            Definition(name=name, qualname=name, kind=DefinitionKind.VARIABLE, line=1, end_line=1)
+            for name in defined
         ),
-        listed=listed,
+        imports=tuple(
+            Import(module=module, name="*", bound="*", line=1, top=True) for module in stars
+        ),
+        public=listed,
         dynamic=dynamic,
     )
 
 
-def table(files: Mapping[str, Bindings]) -> ExportTable:
+def table(files: Mapping[str, Facts]) -> ExportTable:
     return ExportTable(find_layout(files), files.__getitem__)
 
 
@@ -73,7 +76,7 @@ def test_a_module_is_read_once() -> None:
     files = {"p/__init__.py": binds("one")}
     asked = []
 
-    def read(path: str) -> Bindings:
+    def read(path: str) -> Facts:
         asked.append(path)
         return files[path]
 

@@ -73,7 +73,7 @@ def test_different_meaning_stays_different(one: str, other: str) -> None:
             "def f(a):\n    x = a\n    return x",
             "def f(a):\n    '''D.'''\n    # c\n    y = a\n    return y",
         ),
-        ("f = lambda a: a + b", "f = lambda c: c + b"),
+        ("def f(): return lambda a: a + b", "def f(): return lambda c: c + b"),
         (
             "def f():\n    try: g()\n    except E as e: h(e)",
             "def f():\n    try: g()\n    except E as q: h(q)",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.code.entries import Definition
-from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.facts import Definition, DefinitionKind
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
 from pytest_brt.repair.site import Site

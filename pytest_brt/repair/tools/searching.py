@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.lookup import Found, find_calls, find_definitions, sought
+from pytest_brt.code.lookup import Found, find_calls, find_definitions, wanted_in
 from pytest_brt.code.source import decode
 from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
 from pytest_brt.repair.site import Site, Workspace
@@ -22,7 +22,7 @@ def search_code_base(site: Site) -> Tool:
     """Return the tool; it searches the files as they are after the steps so far."""
 
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
-        wanted = sought(action["keywords"])
+        wanted = wanted_in(action["keywords"])
         if not wanted:
             return refused("'keywords' holds no word: name a few, as in 'parse date'.")
         space = Workspace.after(site, steps)
@@ -34,9 +34,9 @@ def search_code_base(site: Site) -> Tool:
             limit=_MOST,
         )
         if not hits:
-            words = ", ".join(one.text for one in wanted)
-            return Outcome(observation=f"Nothing has a name like {words}.")
-        return Outcome(observation=_told(hits))
+            return Outcome(observation=f"Nothing has a name like {', '.join(wanted)}.")
+        lines = ([path, *map(_line, inside)] for path, inside in hits.items())
+        return Outcome(observation="\n".join(line for of_file in lines for line in of_file))
 
     spec = ActionSpec(
         name=Name.SEARCH.value,
@@ -44,18 +44,6 @@ def search_code_base(site: Site) -> Tool:
         parameters=(Parameter(name="keywords", about="a few words or identifiers"),),
     )
     return Tool(spec=spec, run=run)
-
-
-def _told(hits: Sequence[Found]) -> str:
-    """Return the hits, those of a file together, the file of the best one first."""
-    files: dict[str, list[Found]] = {}
-    for hit in hits:
-        files.setdefault(hit.path, []).append(hit)
-    lines = []
-    for path, inside in files.items():
-        lines.append(path)
-        lines += [_line(hit) for hit in inside]
-    return "\n".join(lines)
 
 
 def _line(hit: Found) -> str:

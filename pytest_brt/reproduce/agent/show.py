@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from pytest_brt.code.entries import Definition
+from pytest_brt.code.facts import Definition
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.relevance import files_about
