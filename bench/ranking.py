@@ -50,7 +50,7 @@ from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.score import facts_of, sigmoid, voters
 from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
-from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, JudgedTest, Patch, PatchResult
 
@@ -123,7 +123,7 @@ def run_bug(bug: Bug, options: argparse.Namespace) -> Pool:
     engine = open_engine(subject_of(bug), sandbox=options.sandbox, limits=LIMITS, jobs=options.jobs)
     try:
         issue = load_issue(str(bug.tree["issue"]), sys.stdin.buffer)
-        attempt = replay(issue, engine=engine, settings=ReplaySettings(keep=5))
+        attempt = replay(issue, engine=engine, keep=5)
     finally:
         engine.close()
     write_text(place, to_json(attempt))

@@ -45,7 +45,7 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.issue import load_issue
-from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import REPRODUCES, JudgedTest, Verdict
 
 QUICK = 6
@@ -222,8 +222,7 @@ def _candidates(
     issue = load_issue(entry["issue"], sys.stdin.buffer)
     engine = _engine(entry, "base", arguments)
     try:
-        settings = ReplaySettings(repeat=arguments.repeat, keep=arguments.keep)
-        attempt = replay(issue, engine=engine, settings=settings)
+        attempt = replay(issue, engine=engine, repeat=arguments.repeat, keep=arguments.keep)
     finally:
         engine.close()
     return [item for item in attempt.tests if item.judgement.candidate], attempt.seconds

@@ -18,7 +18,6 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.facts import Definition, DefinitionKind, read_facts
@@ -41,34 +40,23 @@ _LEXEME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalPassage:
-    """A passage as its own file tells it."""
-
-    #: Place of its definition among those of the file; -1 for what is left of the module.
-    definition: int
-    #: By field.
-    terms: Mapping[str, frozenset[str]]
-
-    @property
-    def size(self) -> int:
-        """How many terms it has, wherever they stand."""
-        return len(self.terms["doc"] | self.terms["string"] | self.terms["body"])
-
-
 def read_passages(
     path: str, text: str, definitions: Sequence[Definition], splitter: Splitter
-) -> Iterator[LocalPassage]:
-    """Yield the passages of the file `path`, whose text and definitions are given."""
+) -> Iterator[tuple[int, Mapping[str, frozenset[str]]]]:
+    """Yield the passages of the file `path`, whose text and definitions are given.
+
+    Each is told by the place of its definition among those of the file, -1 for what is left of
+    the module, and by its terms in each field.
+    """
     lines = text.split("\n")
     around = IDENTIFIER.findall(path.removesuffix(".py"))
     for number, own in _lines_of(lines, definitions).items():
         qualname = definitions[number].qualname if number >= 0 else ""
         outer, _, name = qualname.rpartition(".")
         found = _words_in("\n".join(own))
-        yield LocalPassage(
-            definition=number,
-            terms={
+        yield (
+            number,
+            {
                 "name": splitter.terms([name] if name else []),
                 "scope": splitter.terms([*around, *IDENTIFIER.findall(outer)]),
                 **{field: splitter.terms(names) for field, names in found.items()},
@@ -331,13 +319,16 @@ def _insert(
         "insert into imports values (?, ?, ?, ?, ?, ?)",
         [(file, i.module, i.name, i.bound, i.line, i.top) for i in facts.imports],
     )
-    for passage in read_passages(path, text, facts.definitions, splitter):
-        definition = ids[passage.definition] if passage.definition >= 0 else None
+    for number, terms in read_passages(path, text, facts.definitions, splitter):
         added = connection.execute(
             "insert into passages (file, definition, size) values (?, ?, ?)",
-            (file, definition, passage.size),
+            (
+                file,
+                ids[number] if number >= 0 else None,
+                len(terms["doc"] | terms["string"] | terms["body"]),
+            ),
         )
         connection.execute(
             "insert into terms (rowid, name, scope, doc, string, body) values (?, ?, ?, ?, ?, ?)",
-            (added.lastrowid, *(" ".join(passage.terms[field]) for field in FIELDS)),
+            (added.lastrowid, *(" ".join(terms[field]) for field in FIELDS)),
         )

@@ -1,6 +1,6 @@
 """Makes the names in a piece of test code mean something in the tree, before anything runs.
 
-`resolve` adds the imports that are missing; what is imported already, `names` checks.
+`resolve` adds the imports that are missing, `check_imports` finds those that cannot work.
 """
 
 from __future__ import annotations
@@ -13,9 +13,20 @@ from dataclasses import dataclass
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.names import NameProblem
 from pytest_brt.code.scope import UndefinedName, undefined_names
 from pytest_brt.syntax import parse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameProblem:
+    """A name that cannot be found."""
+
+    #: As in "pkg.core.thing" or "thing".
+    name: str
+    #: 1-based line in the source that was given.
+    line: int
+    #: One line: what is wrong, and what to use instead if that is known.
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,3 +189,94 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
 
 def _is_string(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def check_imports(source: str, index: Index) -> tuple[NameProblem, ...]:
+    """Return which imports of `source` cannot work in the tree.
+
+    These are relative ones, modules and names that the project does not have, modules
+    imported through the wrong root (``src.pkg``), and packages that neither the standard library
+    nor any file of the tree knows. One of them takes a whole test file down when it is collected.
+
+    Raises:
+        SyntaxError: `source` is not Python.
+    """
+    problems: list[NameProblem] = []
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Import):
+            found = [(alias.name, _wrong_module(alias.name, index)) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found = list(_wrong_names(node, index))
+        else:
+            continue
+        problems += [
+            NameProblem(name=name, line=node.lineno, message=why) for name, why in found if why
+        ]
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.name)))
+
+
+def _wrong_module(module: str, index: Index) -> str:
+    """Say why a module cannot be imported under this name, "" where it can."""
+    if _is_used(module, "", index):
+        return ""
+    top, _, inner = module.partition(".")
+    path = index.layout.path_of(module)
+    if path:
+        proper = index.layout.module_of(path)
+        fits = proper in (module, "")
+        return "" if fits else f"this tree imports {module!r} as {proper!r}"
+    if index.layout.path_of(top) or top in index.packages:
+        parent, _, name = module.rpartition(".")
+        there = index.layout.is_folder(module) or _is_other_file(parent, name, index)
+        return "" if there else f"the project has no module {module!r}"
+    if top in sys.stdlib_module_names or top in ("pytest", "_pytest") or _is_used(top, "", index):
+        return ""
+    if index.layout.is_folder(top):
+        hint = f" (use {inner!r})" if inner and index.layout.path_of(inner) else ""
+        return f"{top!r} is a folder of this tree, not a package{hint}"
+    return f"no file of the project imports {top!r}"
+
+
+def _wrong_names(node: ast.ImportFrom, index: Index) -> Iterator[tuple[str, str]]:
+    """Yield what an import takes that is not there, and why."""
+    module = node.module or ""
+    if node.level:
+        yield "." * node.level + module, "a test that stands alone has no package to start from"
+        return
+    wrong = _wrong_module(module, index)
+    if wrong:
+        yield module, wrong
+    if wrong or not (index.layout.path_of(module) or index.layout.is_folder(module)):
+        return
+    exports = index.exports(module)
+    for alias in node.names:
+        name = alias.name
+        known = name == "*" or name in exports.names or not exports.complete
+        if not (known or _is_used(module, name, index) or _is_other_file(module, name, index)):
+            yield f"{module}.{name}", f"{module!r} has no {name!r}{_hint(name, index)}"
+
+
+def _hint(name: str, index: Index) -> str:
+    elsewhere = [d for d in index.definitions(name) if d.top and not is_test_path(d.path)]
+    if elsewhere:
+        return f" (it is in {elsewhere[0].module!r})"
+    near = index.names_like(name, limit=1)
+    return f" (is it {near[0]!r}?)" if near else ""
+
+
+def _is_used(module: str, name: str, index: Index) -> bool:
+    """Return whether some file of the tree has just this import: generated files are not there."""
+    files = index.importers(module)
+    if not name:
+        return bool(files)
+    imports = (item for path in files for item in index.imports_in(path))
+    return any(item.module == module and item.name == name for item in imports)
+
+
+def _is_other_file(module: str, name: str, index: Index) -> bool:
+    """Return whether `module` has a part `name` that is not Python text: an extension, say."""
+    for root in index.layout.roots:
+        folder = index.root / root / module.replace(".", "/")
+        if folder.is_dir() and any(entry.name.split(".")[0] == name for entry in folder.iterdir()):
+            return True
+    return False

@@ -27,7 +27,7 @@ def undefined_names(source: str) -> tuple[UndefinedName, ...]:
     """Return the names that `source` uses without having bound them, in order of first use.
 
     Scopes are those of the compiler (`symtable`): comprehensions, classes, ``global``, walrus.
-    Straight-line code that uses a name before binding it (``x = x + 1`` first of all) counts
+    Statements of the module that use a name before binding it (``x = x + 1`` first of all) count
     too. With a star import in it, some of them may come from there.
 
     Raises:
@@ -37,10 +37,8 @@ def undefined_names(source: str) -> tuple[UndefinedName, ...]:
     table = symbols(source)
     bound = _bound_globally(table)
     missing = _global_uses(table) - bound - _BUILTINS
-    early = {name for body, given in _scopes(tree) for name in _early(body, given)}
-    early -= _BUILTINS & bound
+    names = missing | (_early(tree.body) - _BUILTINS)
     lines = _first_uses(tree)
-    names = missing | early
     found = [UndefinedName(name=name, line=lines.get(name, 1)) for name in names]
     return tuple(sorted(found, key=lambda item: (item.line, item.name)))
 
@@ -52,15 +50,6 @@ def bound_names(source: str) -> frozenset[str]:
         SyntaxError: `source` is not a module.
     """
     return frozenset(_bound_globally(symbols(source)))
-
-
-def read_names(source: str) -> frozenset[str]:
-    """Return the names that `source` looks up among the module's, at any depth.
-
-    Raises:
-        SyntaxError: `source` is not a module.
-    """
-    return frozenset(_global_uses(symbols(source)))
 
 
 def _bound_globally(table: symtable.SymbolTable) -> set[str]:
@@ -99,29 +88,9 @@ def _first_uses(tree: ast.Module) -> dict[str, int]:
     return lines
 
 
-# -- order of use and binding -----------------------------------------------------------------
-
-
-def _scopes(tree: ast.Module) -> Iterator[tuple[Sequence[ast.stmt], frozenset[str]]]:
-    """Yield the body of the module and of each function, with the names it is given."""
-    yield tree.body, frozenset()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            arguments = node.args
-            every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-            every += [a for a in (arguments.vararg, arguments.kwarg) if a]
-            outer = {
-                name
-                for inner in ast.walk(node)
-                if isinstance(inner, ast.Global | ast.Nonlocal)
-                for name in inner.names
-            }
-            yield node.body, frozenset({a.arg for a in every} | outer)
-
-
-def _early(body: Sequence[ast.stmt], given: frozenset[str]) -> set[str]:
+def _early(body: Sequence[ast.stmt]) -> set[str]:
     """Return the names that `body` binds, but uses before."""
-    ever = set(_all_bound(body)) - given
+    ever = set(_all_bound(body))
     bound: set[str] = set()
     early: set[str] = set()
 
@@ -241,7 +210,7 @@ def names_of(source: str) -> Names:
         used=frozenset(used) - _GIVEN,
         bound=bound,
         changed=changed - {""},
-        builtin=(read_names(source) - bound | used) & _GIVEN,
+        builtin=_GIVEN & (_global_uses(symbols(source)) - bound | used),
         stars=tuple("." * node.level + (node.module or "") for node in stars),
     )
 

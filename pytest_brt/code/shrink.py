@@ -12,27 +12,31 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import bodies, parse
 
-#: Attribute of a statement that must stay.
-_MARK = "pytest_brt_kept"
+#: Attribute of a statement: its number, which copies of a tree keep.
+_NUMBER = "pytest_brt_number"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: Statements that are judged by what is in them.
 DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 #: Calls whose block is a claim.
 _CLAIMING = ("raises", "warns", "deprecated_call", "assertRaises", "assertWarns")
+#: Numbers of statements.
+Numbers = frozenset[int]
 
 
-def mark(tree: ast.Module, keep: Collection[int]) -> int:
-    """Mark the statements that must stay, on the nodes themselves; return how many they are.
+def number(tree: ast.Module, keep: Collection[int]) -> Numbers:
+    """Number the statements of `tree` and return the numbers of those that must stay.
 
     These are the ones on the lines `keep`, or without any the last statement of each test, with
-    all that is in them, and blocks that wait for an exception or a warning. Copies of a tree keep
-    the marks.
+    all that is in them, and blocks that wait for an exception or a warning.
     """
     chosen: list[ast.stmt] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
+    for at, node in enumerate(ast.walk(tree)):
+        if not isinstance(node, ast.stmt):
+            continue
+        setattr(node, _NUMBER, at)
+        if not isinstance(node, DEFINITIONS):
             # Of a compound statement its head counts, what is in it speaks for itself.
             block: list[ast.stmt] = getattr(node, "body", [])
             last = block[0].lineno - 1 if block else node.end_lineno or node.lineno
@@ -41,10 +45,11 @@ def mark(tree: ast.Module, keep: Collection[int]) -> int:
                 chosen.append(node)
         if not keep and isinstance(node, _FUNCTIONS) and node.name.startswith("test"):
             chosen.append(node.body[-1])
-    inside = [i for n in chosen for i in ast.walk(n) if isinstance(i, ast.stmt)]
-    for node in inside:
-        setattr(node, _MARK, True)
-    return sum(1 for node in ast.walk(tree) if hasattr(node, _MARK))
+    return frozenset().union(*map(_numbers, chosen))
+
+
+def _numbers(tree: ast.AST) -> Numbers:
+    return frozenset(getattr(n, _NUMBER) for n in ast.walk(tree) if hasattr(n, _NUMBER))
 
 
 def _claims(node: ast.stmt) -> bool:
@@ -56,97 +61,77 @@ def _claims(node: ast.stmt) -> bool:
     return any(name.rpartition(".")[2] in _CLAIMING for name in names)
 
 
-def is_needed(node: ast.stmt) -> bool:
-    """Return whether `node` is, or holds, something that must stay."""
-    return any(hasattr(inner, _MARK) for inner in ast.walk(node))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What makes a tree smaller."""
+
+    #: Statements that go.
+    gone: Numbers = frozenset()
+    #: A compound statement, and the name of its block that takes its place.
+    lifted: tuple[int, str] = (-1, "")
+
+    def of(self, tree: ast.Module) -> ast.Module:
+        """Return a changed copy of `tree`."""
+        changed = _Smaller(self).visit(copy.deepcopy(tree))
+        assert isinstance(changed, ast.Module)
+        return changed
 
 
-def keeps(tree: ast.Module, marked: int) -> bool:
-    """Return whether all `marked` statements are still in `tree`."""
-    return sum(1 for node in ast.walk(tree) if hasattr(node, _MARK)) == marked
+class _Smaller(ast.NodeTransformer):
+    def __init__(self, change: Change) -> None:
+        self._change = change
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt] | None:
+        at = getattr(node, _NUMBER, None)
+        if at in self._change.gone:
+            return None
+        if at == self._change.lifted[0]:
+            block: list[ast.stmt] = getattr(node, self._change.lifted[1])
+            return block
+        self.generic_visit(node)
+        if getattr(node, "body", None) == [] and not isinstance(node, ast.Module):
+            setattr(node, "body", [ast.Pass()])  # noqa: B010
+        return node
 
 
-#: Changes a copy of the tree that it was found in.
-Change = Callable[[ast.Module], None]
-#: Path to a node: names of fields and positions in lists.
-_Path = tuple[str | int, ...]
-Finder = Callable[[ast.Module], Iterator[Change]]
+#: Offers changes of a tree in which some statements must stay.
+Finder = Callable[[ast.Module, Numbers], Iterator[Change]]
 
 
-def _at(tree: ast.AST, path: _Path) -> object:
-    value: object = tree
-    for step in path:
-        value = (
-            value[step]
-            if isinstance(step, int) and isinstance(value, list)
-            else getattr(value, str(step))
-        )
-    return value
+def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """Yield each list of statements, outer ones first."""
+    yield tree.body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            yield from bodies(node)
 
 
-def _blocks(node: ast.AST, path: _Path = ()) -> Iterator[tuple[_Path, list[ast.stmt]]]:
-    """Yield each list of statements with the path to it, outer ones first."""
-    for name, value in ast.iter_fields(node):
-        here = (*path, name)
-        if isinstance(value, ast.AST):
-            yield from _blocks(value, here)
-        elif isinstance(value, list):
-            if value and isinstance(value[0], ast.stmt):
-                yield here, value
-            for number, item in enumerate(value):
-                if isinstance(item, ast.AST):
-                    yield from _blocks(item, (*here, number))
-
-
-def statement_runs(tree: ast.Module) -> Iterator[Change]:
+def statement_runs(tree: ast.Module, kept: Numbers) -> Iterator[Change]:
     """Offer to drop whole halves, quarters and so on of each block."""
-    for path, block in _blocks(tree):
+    for block in _blocks(tree):
         size = len(block) // 2
         while size > 1:
             for start in range(0, len(block), size):
-                run = block[start : start + size]
-                if not any(is_needed(node) for node in run):
-                    yield _cut(path, start, start + size)
+                gone = frozenset().union(*map(_numbers, block[start : start + size]))
+                if gone.isdisjoint(kept):
+                    yield Change(gone=gone)
             size //= 2
 
 
-def single_statements(tree: ast.Module) -> Iterator[Change]:
+def single_statements(tree: ast.Module, kept: Numbers) -> Iterator[Change]:
     """Offer to drop each statement, the last of a block first."""
-    for path, block in _blocks(tree):
-        for start in range(len(block) - 1, -1, -1):
-            if not is_needed(block[start]):
-                yield _cut(path, start, start + 1)
+    for block in _blocks(tree):
+        every = map(_numbers, reversed(block))
+        yield from (Change(gone=gone) for gone in every if gone and gone.isdisjoint(kept))
 
 
-def _cut(path: _Path, start: int, end: int) -> Change:
-    def change(tree: ast.Module) -> None:
-        block = _at(tree, path)
-        assert isinstance(block, list)
-        del block[start:end]
-        if not block and path[-1] == "body" and len(path) > 1:
-            block.append(ast.Pass())
-
-    return change
-
-
-def unwrapped(tree: ast.Module) -> Iterator[Change]:
+def unwrapped(tree: ast.Module, _kept: Numbers) -> Iterator[Change]:
     """Offer to put the body of a compound statement in its place, and to drop clauses."""
-    for path, block in _blocks(tree):
-        for number, node in enumerate(block):
-            if isinstance(node, DEFINITIONS):
-                continue
+    for block in _blocks(tree):
+        for node in block:
             for name in ("body", "orelse", "finalbody"):
-                if isinstance(getattr(node, name, None), list) and getattr(node, name):
-                    yield _lift(path, number, name)
-
-
-def _lift(path: _Path, number: int, name: str) -> Change:
-    def change(tree: ast.Module) -> None:
-        block = _at(tree, path)
-        assert isinstance(block, list)
-        block[number : number + 1] = getattr(block[number], name)
-
-    return change
+                if getattr(node, name, None) and not isinstance(node, DEFINITIONS):
+                    yield Change(lifted=(getattr(node, _NUMBER), name))
 
 
 #: Says for each variant whether it still fails in the same way.
@@ -179,10 +164,8 @@ def shrink(
         SyntaxError: `source` is not Python.
     """
     tree = parse(source)
-    marked = mark(tree, frozenset(keep))
-    state = _State(
-        judge=judge_batch, budget=budget, best=tree, seen={ast.unparse(tree)}, marked=marked
-    )
+    kept = number(tree, frozenset(keep))
+    state = _State(judge=judge_batch, budget=budget, best=tree, seen={ast.unparse(tree)}, kept=kept)
     for find in (statement_runs, single_statements, unwrapped, single_statements):
         _exhaust(state, find)
     if not state.changed:
@@ -196,8 +179,8 @@ class _State:
     budget: int
     best: ast.Module
     seen: set[str]
-    #: How many statements must stay.
-    marked: int
+    #: Statements that must stay.
+    kept: Numbers
     changed: bool = False
 
 
@@ -224,10 +207,9 @@ def _exhaust(state: _State, find: Finder) -> None:
 
 def _variants(state: _State, find: Finder) -> Iterator[tuple[str, ast.Module]]:
     """Yield variants of the best tree that were not seen yet and keep what must stay."""
-    for change in find(state.best):
-        tree = copy.deepcopy(state.best)
-        change(tree)
+    for change in find(state.best, state.kept):
+        tree = change.of(state.best)
         text = ast.unparse(tree)
-        if text not in state.seen and keeps(tree, state.marked):
+        if text not in state.seen and state.kept <= _numbers(tree):
             state.seen.add(text)
             yield text, tree

@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from pytest_brt.issue.kinds import classify, split_mixed
+from pytest_brt.issue.kinds import split_mixed
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.types import Block, BlockKind
 
@@ -24,11 +24,8 @@ _HEADING = re.compile(
     r"^ {0,3}(?:#{1,6}[ \t]*(?P<hash>\S.*?)[ \t#]*"
     r"|(?P<stars>\*\*|__)(?P<bold>[^*\n]+?)(?P=stars):?)$"
 )
-_UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})[ \t]*$")
 _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
-_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)|^-{20,}\s*$")
-#: Lines by which it is told whether they are code.
-_LOOK_AHEAD = 60
+_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)")
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
 
@@ -61,14 +58,14 @@ def split_blocks(text: str) -> tuple[Block, ...]:
         elif is_prompt(line):
             flush()
             position = _read_session(lines, position, blocks)
-        elif _starts_traceback(lines, position):
+        elif _TRACEBACK.match(line):
             flush()
             position = _read_traceback(lines, position, blocks)
         elif _starts_indented(lines, position, prose.lines):
             end = _indented_end(lines, position)
             body = "\n".join(lines[position:end]).expandtabs(4)
             flush()
-            _add_code(blocks, textwrap.dedent(body).strip("\n"), position + 1, "", fenced=False)
+            _add_code(blocks, textwrap.dedent(body).strip("\n"), position + 1, "")
             position = end
         else:
             if not prose.lines:
@@ -115,7 +112,7 @@ def _read_fence(lines: list[str], position: int, fence: re.Match[str], blocks: l
     language = (fence["info"].strip().split() or [""])[0].strip("{}.:,").lower()
     text = _dedented("\n".join(body)).strip("\n")
     if text.strip():
-        _add_code(blocks, text, position + 2, language, fenced=True)
+        _add_code(blocks, text, position + 2, language)
     return end + 1
 
 
@@ -141,16 +138,6 @@ def _read_session(lines: list[str], position: int, blocks: list[Block]) -> int:
     body = textwrap.dedent("\n".join(lines[position:end]).expandtabs(4)).strip("\n")
     blocks.append(Block(kind=BlockKind.REPL, text=body, line=position + 1))
     return end
-
-
-def _starts_traceback(lines: list[str], position: int) -> bool:
-    line = lines[position]
-    if not _TRACEBACK.match(line):
-        return False
-    if "Traceback" in line:
-        return True
-    following = lines[position + 1] if position + 1 < len(lines) else ""
-    return "Traceback (most recent call last)" in following
 
 
 def _read_traceback(lines: list[str], position: int, blocks: list[Block]) -> int:
@@ -180,14 +167,7 @@ def _starts_indented(lines: list[str], position: int, prose: list[str]) -> bool:
     adjacent = bool(prose) and bool(prose[-1].strip())
     if _LIST.match(line):
         return False
-    if adjacent and not above.rstrip().endswith(":"):
-        return False
-    if not (_LIST.match(above) or above.startswith(" ")):
-        return True
-    # So far only: of a long list each line would be read as the beginning of all that follow.
-    ahead = lines[position : position + _LOOK_AHEAD]
-    body = textwrap.dedent("\n".join(ahead[: _indented_end(ahead, 0)]).expandtabs(4))
-    return classify(body, "", "") not in (BlockKind.OUTPUT, BlockKind.PROSE)
+    return not adjacent or above.rstrip().endswith(":")
 
 
 def _indented_end(lines: list[str], position: int) -> int:
@@ -199,13 +179,10 @@ def _indented_end(lines: list[str], position: int) -> int:
     return max(end, position + 1)
 
 
-def _add_code(blocks: list[Block], text: str, line: int, language: str, *, fenced: bool) -> None:
+def _add_code(blocks: list[Block], text: str, line: int, language: str) -> None:
     before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
     for kind, part, offset in split_mixed(text, language, before):
-        if not fenced and kind is BlockKind.PROSE:
-            kind = BlockKind.OUTPUT  # noqa: PLW2901
-        if part.strip():
-            blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
+        blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
 
 
 def _without_tags(line: str) -> str:
@@ -234,9 +211,6 @@ def _add_prose(blocks: list[Block], prose: _Open) -> None:
             close()
             text = (heading["hash"] or heading["bold"] or "").strip()
             blocks.append(Block(kind=BlockKind.HEADING, text=text, line=prose.start + offset))
-        elif _UNDERLINE.match(line) and len(paragraph) == 1 and paragraph[0].strip():
-            text = paragraph.pop().strip()
-            blocks.append(Block(kind=BlockKind.HEADING, text=text, line=start))
         elif not line.strip():
             close()
         else:

@@ -25,7 +25,6 @@ _OUTPUTS = frozenset({"text", "txt", "output", "out", "plain", "plaintext", "log
 _COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
 _DIFF = re.compile(r"^(?:diff --git |--- \S+.*\n\+\+\+ \S+|@@ -\d+)", re.MULTILINE)
 _RST = re.compile(r"^\s*(?:\.\. [\w:-]+::|:[\w-]+:`|=+ =+\s*$)", re.MULTILINE)
-_INI = re.compile(r"\A\s*(?:[#;][^\n]*\n\s*)*\[[\w .:\"-]+\]\s*\n\s*[\w.-]+\s*=")
 _OUTPUT_CUE = re.compile(
     r"\b(?:returns?|returned|outputs?|gives?|gave|prints?|printed|produces?|produced|results?"
     r"|yields?|get|got|see|shows?|displays?|renders?|raises?|fails?|error|message|traceback)\b"
@@ -59,21 +58,15 @@ def classify(text: str, language: str, before: str) -> BlockKind:
         return BlockKind.PYTHON
     if language in _OUTPUTS:
         return BlockKind.OUTPUT
-    return _guess(text, lines, before)
+    return _guess(text, before)
 
 
-def _guess(text: str, lines: list[str], before: str) -> BlockKind:
-    if _INI.search(text):
-        return BlockKind.FILE  # which may parse as Python, too
+def _guess(text: str, before: str) -> BlockKind:
     announced = bool(_OUTPUT_CUE.search(before.rstrip()))
     strength = code_strength(text)
     if strength >= 2 or (strength == 1 and not announced):
         return BlockKind.PYTHON
-    if _RST.search(text):
-        return BlockKind.FILE
-    if strength == 0 and not announced and _mostly_code(lines):
-        return BlockKind.PYTHON
-    return BlockKind.OUTPUT
+    return BlockKind.FILE if _RST.search(text) else BlockKind.OUTPUT
 
 
 def code_strength(text: str) -> int:
@@ -93,21 +86,6 @@ def code_strength(text: str) -> int:
         if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(statement)):
             strength = max(strength, 1)
     return strength if strength == 0 or len(tree.body) == 1 else 2
-
-
-def _mostly_code(lines: list[str]) -> bool:
-    """Say whether lines that do not parse as a whole look like Python all the same."""
-    looks = sum(
-        bool(
-            re.match(
-                r"\s*(?:import \w|from [\w.]+ import|def \w+\(|class \w+|@\w|print[ (]"
-                r"|[\w.\[\], ]+ = \S|for \w+.* in .*:$|assert |with .*:$|raise |return\b)",
-                line,
-            )
-        )
-        for line in lines
-    )
-    return looks * 2 >= len(lines) and looks > 0
 
 
 def _opens_traceback(line: str) -> bool:
@@ -130,19 +108,9 @@ def split_mixed(text: str, language: str, before: str) -> list[tuple[BlockKind, 
     """
     kind = classify(text, language, before)
     lines = text.split("\n")
-    start = _traceback_start(lines)
-    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and start:
-        head = "\n".join(lines[:start]).rstrip()
-        if code_strength(head) >= 1 or _mostly_code([x for x in lines[:start] if x.strip()]):
-            tail = "\n".join(lines[start:])
-            return [(BlockKind.PYTHON, head, 0), (BlockKind.TRACEBACK, tail, start)]
+    start = next((at for at, line in enumerate(lines) if _opens_traceback(line)), 0)
+    head = "\n".join(lines[:start]).rstrip()
+    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and code_strength(head):
+        tail = "\n".join(lines[start:])
+        return [(BlockKind.PYTHON, head, 0), (BlockKind.TRACEBACK, tail, start)]
     return [(kind, text, 0)]
-
-
-def _traceback_start(lines: list[str]) -> int:
-    for number, line in enumerate(lines):
-        if re.match(r"^-{20,}\s*$", line) or line.startswith("Traceback (most recent"):
-            return number
-        if re.match(r'^\s*File "[^"]+", line \d+', line):
-            return number
-    return 0

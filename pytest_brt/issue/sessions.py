@@ -60,9 +60,6 @@ def read_session(text: str) -> tuple[Exchange, ...]:
         if not source:
             continue
         more = _IN_CONTINUATION.match(line) or (_CONTINUATION.match(line) if typing else None)
-        if more is None and typing and _goes_on(source[-1], line):
-            source.append(line)
-            continue
         if more and typing:
             groups = more.groupdict()
             source.append(groups.get("rest") or groups.get("bare") or "")
@@ -75,12 +72,6 @@ def read_session(text: str) -> tuple[Exchange, ...]:
         typing = typing and not line.strip()
     close()
     return tuple(found)
-
-
-def _goes_on(before: str, line: str) -> bool:
-    """Say whether an indented line without a prompt belongs to a block that was being typed."""
-    opened = before.rstrip().endswith((":", ",", "(", "[", "{")) or before.startswith((" ", "\t"))
-    return opened and line.startswith(("    ", "\t")) and not line.lstrip().startswith("File ")
 
 
 def _tidy(output: list[str]) -> str:

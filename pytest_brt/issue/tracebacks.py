@@ -42,7 +42,11 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
     found: list[Raised] = []
     frames: list[Frame] = []
     inside = False
-    for line in map(str.rstrip, text.split("\n")):
+    lines = text.split("\n")
+    position = 0
+    while position < len(lines):
+        line = lines[position].rstrip()
+        position += 1
         if _HEADER.match(line):
             frames, inside = [], True
             continue
@@ -62,7 +66,7 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
         # Jupyter opens one with "TypeError   Traceback (most recent …".
         if match is None or "Traceback (most recent call last)" in line:
             continue
-        message = (match["message"] or "").strip()
+        message, position = _message(match["message"] or "", lines, position)
         found.append(Raised(type=match["type"], message=message, frames=tuple(frames)))
         frames, inside = [], False
     return tuple(found)
@@ -90,3 +94,14 @@ def _frame(line: str) -> Frame | None:
 def _number(digits: str) -> int:
     """Return the line number, 0 when it is too long to be one."""
     return int(digits) if len(digits) < 9 else 0
+
+
+def _message(first: str, lines: list[str], position: int) -> tuple[str, int]:
+    """Return the message and where the text goes on; it may start on the next line."""
+    if first.strip():
+        return first.strip(), position
+    if position < len(lines):
+        following = lines[position].strip()
+        if following and not following.startswith((">>>", "In [", "...")) and ":" not in following:
+            return following, position + 1
+    return "", position

@@ -37,64 +37,44 @@ def completed(
         subject: the project; only its tests are looked at.
         empty: complete settings of which the report shows nothing, too.
     """
-    if not file.path.endswith(".py") or not _is_settings(file.content):
-        return file
-    if not empty and not _assigned(file.content):
+    own = _settings(file.content) if file.path.endswith(".py") else None
+    if own is None or not (own or empty):
         return file
     examples = _examples(subject, file.path.rpartition("/")[2])
-    if not examples:
-        return file
     frequency = Counter(word for example in examples for word in _words(example))
     rare = {word for word, count in frequency.items() if count <= max(1, len(examples) // 3)}
-    words = _words(text) & rare
-    best = max(examples, key=lambda example: (len(_words(example) & words), -len(example)))
-    if not _words(best) & words:
+    alike = {example: len(_words(example) & _words(text) & rare) for example in examples}
+    best = max(alike, key=lambda example: (alike[example], -len(example)), default="")
+    if not alike.get(best):
         return file
-    own = _assigned(file.content)
-    lacking = [
-        ast.unparse(node)
-        for node in parse(best).body
-        if not (isinstance(node, ast.Assign) and _targets(node) & own)
-    ]
-    have = own | _assigned("\n".join(lacking))
-    lacking += _about_folders(examples, {path.split("/")[0] for path in paths if "/" in path}, have)
-    return replace(file, content="\n".join([*lacking, file.content]).strip("\n") + "\n")
-
-
-def _about_folders(examples: list[str], folders: set[str], have: set[str]) -> list[str]:
-    """Return the most usual settings that name one of `folders`, as in `paths = ["_files"]`."""
-    found: Counter[str] = Counter()
-    for example in examples:
-        for node in parse(example).body:
-            if not isinstance(node, ast.Assign) or _targets(node) & have:
-                continue
-            values = {c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant)}
-            if values & folders:
-                found[ast.unparse(node)] += 1
-    return [setting for setting, _ in found.most_common(1)]
-
-
-def _is_settings(content: str) -> bool:
-    return parses(content) and all(
-        isinstance(node, ast.Assign | ast.Import | ast.ImportFrom) for node in parse(content).body
+    lacking = {name: line for name, line in (_settings(best) or {}).items() if name not in own}
+    folders = [repr(path.split("/")[0]) for path in paths if "/" in path]
+    about = Counter(
+        line
+        for example in examples
+        for name, line in (_settings(example) or {}).items()
+        if name not in own | lacking and any(folder in line for folder in folders)
     )
+    lines = [*lacking.values(), *(line for line, _ in about.most_common(1)), file.content]
+    return replace(file, content="\n".join(lines).strip("\n") + "\n")
+
+
+def _settings(content: str) -> dict[str, str] | None:
+    """Return the lines of a file of settings by the names they set; None where it is another."""
+    found: dict[str, str] = {}
+    for node in parse(content).body if parses(content) else (ast.Pass(),):
+        line = ast.unparse(node)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = line
+        elif isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
+            found[line] = line
+        else:
+            return None
+    return found
 
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
-
-
-def _assigned(content: str) -> set[str]:
-    return {
-        name
-        for node in parse(content).body
-        if isinstance(node, ast.Assign)
-        for name in _targets(node)
-    }
-
-
-def _targets(node: ast.Assign) -> set[str]:
-    return {target.id for target in node.targets if isinstance(target, ast.Name)}
 
 
 def _examples(subject: Subject, name: str) -> list[str]:
@@ -108,6 +88,6 @@ def _examples(subject: Subject, name: str) -> list[str]:
         if not is_test_path(path.relative_to(subject.root).as_posix()):
             continue
         text = path.read_bytes()[:_MOST_BYTES].decode("utf-8", "replace")
-        if parses(text) and not re.search(r"^\s*(?:def|class) ", text, re.MULTILINE):
+        if _settings(text):
             found.append(text)
     return sorted(found)

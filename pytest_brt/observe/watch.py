@@ -46,11 +46,12 @@ def watch(script: Script, engine: Engine) -> Replayed:
     """
     steps = script.steps
     every = [names_of(step.source) for step in steps]
-    resolver = _resolver(steps, every, engine)
+    stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
+    resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps))
     unbound = [_unbound(every, index) for index in range(len(steps))]
     resolver.resolve(frozenset().union(*unbound) if unbound else frozenset())
     prelude = resolver.imports_for(frozenset().union(*unbound) if unbound else ())
-    skip = {i for i, step in enumerate(steps) if _is_star(every[i]) or _is_alone(step.source)}
+    skip = {i for i, step in enumerate(steps) if every[i].stars or _is_alone(step.source)}
     done: dict[int, Observed] = {}
     ended: dict[int, str] = {}
     for _ in range(_MOST_RESTARTS):
@@ -81,12 +82,6 @@ def watch(script: Script, engine: Engine) -> Replayed:
     )
 
 
-def _resolver(steps: tuple[Step, ...], every: list[Names], engine: Engine) -> Resolver:
-    """Return a resolver that knows what the report imports."""
-    stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    return Resolver(engine=engine, stars=stars, own=_own_imports(steps))
-
-
 def _unbound(every: list[Names], index: int) -> frozenset[str]:
     bound: set[str] = set()
     for names in every[:index]:
@@ -104,17 +99,13 @@ def _own_imports(steps: tuple[Step, ...]) -> dict[str, str]:
     return found
 
 
-def _is_star(names: Names) -> bool:
-    return bool(names.stars)
-
-
 def _is_alone(source: str) -> bool:
     """A `return` or `yield` torn from a function, which no module can hold."""
-    return any(isinstance(node, ast.Return) or _is_yield(node) for node in parse(source).body)
-
-
-def _is_yield(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom)
+    return any(
+        isinstance(node, ast.Return)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom))
+        for node in parse(source).body
+    )
 
 
 #: Modules whose names people use without saying where they are from.

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 
+from pytest_brt.code.scope import names_of, needed
 from pytest_brt.reading.compare import Likeness, likeness
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import bodies, parse
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_BUILTINS = frozenset(dir(builtins))
+_Headed = ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.If | ast.While
 
 
 def is_about_python(source: str, line: int) -> bool:
     r"""Say whether the statement at `line` speaks of nothing but Python and its library.
 
-    Followed are the names in it: to what binds them in the test, and in the module. What a test is
+    Followed are the names in it, to what binds them and may change them before it. What a test is
     given as an argument, and whatever is imported from elsewhere, may be the project's.
 
     >>> is_about_python("def test_a():\n    x = max(2, 3)\n    assert x == 2\n", 3)
@@ -26,96 +26,48 @@ def is_about_python(source: str, line: int) -> bool:
     False
     """
     try:
-        tree = parse(source)
+        before = list(_until(parse(source).body, line))
     except SyntaxError:
         return False
-    failing = _at(tree, line)
-    if failing is None:
+    last = len(before) - 1
+    if last < 0 or before[last].lineno > line:
         return False
-    bindings = _bindings(tree)
-    waiting, known = list(_names(failing)), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name in known or name in _BUILTINS - bindings.keys():
-            continue
-        known.add(name)
-        for node in bindings.get(name, [None]):
-            if node is None or isinstance(node, ast.arg):
-                return False
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                if not _is_standard(node, name):
-                    return False
-            else:
-                waiting += _names(node)
-    return True
+    sources = [ast.unparse(node) for node in before]
+    for at, node in enumerate(before[:last]):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            sources[at] += f"\n{ast.unparse(node.value)}"  # whose arguments it may change
+    followed = [*needed(sources, last), last]
+    names = [names_of(sources[at]) for at in followed]
+    bound = frozenset[str]().union(*(one.bound for one in names))
+    imports = (n for at in followed if isinstance(n := before[at], ast.Import | ast.ImportFrom))
+    return not any(one.used - bound for one in names) and all(map(_is_standard, imports))
 
 
-def _at(tree: ast.Module, line: int) -> ast.stmt | None:
-    """Return the innermost statement at a line; of a block that is its head too."""
-    found: ast.stmt | None = None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            smaller = found is None or node.lineno > found.lineno
-            found = node if smaller and not isinstance(node, _Function | ast.ClassDef) else found
-    return found
+def _until(body: Sequence[ast.stmt], line: int) -> Iterator[ast.stmt]:
+    """Yield the statements up to the one at `line`; of what that stands in the head alone."""
+    for node in body:
+        if node.lineno > line:
+            return
+        around = [b for b in bodies(node) if b[0].lineno <= line <= (b[-1].end_lineno or 0)]
+        if not around:
+            yield node
+        elif isinstance(node, _Headed):
+            head = copy(node)
+            head.body = [ast.Pass()]
+            yield head
+        for block in around:
+            yield from _until(block, line)
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {
-        inner.id
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
-    }
-
-
-def _bindings(tree: ast.Module) -> dict[str, list[ast.AST | None]]:
-    """Return what binds each name, anywhere in the module; None for what cannot be followed."""
-    found: dict[str, list[ast.AST | None]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                name = alias.asname or alias.name.partition(".")[0]
-                found.setdefault(name, []).append(None if alias.name == "*" else node)
-        elif isinstance(node, ast.arg):
-            found.setdefault(node.arg, []).append(node)
-        elif isinstance(node, _Function | ast.ClassDef):
-            found.setdefault(node.name, []).append(node)
-        elif isinstance(node, ast.stmt):
-            for inner in _stored(node):
-                found.setdefault(inner, []).append(node)
-            for changed in _changed(node):
-                found.setdefault(changed, []).append(node)
-    return found
-
-
-def _stored(node: ast.stmt) -> set[str]:
-    """Return the names that a statement itself binds: those of its blocks are theirs."""
-    parts = (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt))
-    return {
-        inner.id
-        for part in parts
-        for inner in ast.walk(part)
-        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load)
-    }
-
-
-def _changed(node: ast.stmt) -> set[str]:
-    """Return the names whose objects a statement may change: `x.append(y)`, `x[0] = y`, `f(x)`."""
-    if not isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
-        return set()
-    return _names(node)
-
-
-def _is_standard(node: ast.Import | ast.ImportFrom, name: str) -> bool:
-    """Say whether an import takes `name` from Python's library, or from pytest."""
+def _is_standard(node: ast.Import | ast.ImportFrom) -> bool:
+    """Say whether an import takes all from Python's library, or from pytest."""
     if isinstance(node, ast.ImportFrom):
-        module = node.module or "" if not node.level else ""
+        modules = ["" if node.level else node.module or ""]
     else:
-        bound = (a for a in node.names if (a.asname or a.name.partition(".")[0]) == name)
-        module = next(bound).name
+        modules = [alias.name for alias in node.names]
     # In a process of its own the project may run.
     standard = {*sys.stdlib_module_names, "pytest"} - {"subprocess", "runpy", "importlib"}
-    return module.partition(".")[0] in standard
+    return all(module.partition(".")[0] in standard for module in modules)
 
 
 def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:

@@ -10,10 +10,9 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _BOX = re.compile(r"[\u2500-\u257f\u2580-\u259f\u23a1-\u23ad\u239b-\u23b3\u2571-\u2573]")
 #: What a notebook puts around formulas.
 _MATH = re.compile(r"^\$+(?:\\displaystyle)?|\$+$")
-_CLASS = re.compile(r"<class '([\w.]+)'>")
 #: What a reporter points at in a quotation.
 _BOLD = re.compile(r"\*\*(\w[^*\n]*)\*\*")
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_CLASS = re.compile(r"<class '([\w.]+)'>")
 
 
 class Likeness(IntEnum):
@@ -22,12 +21,10 @@ class Likeness(IntEnum):
     NONE = 0
     #: The quotation is a good part of what was seen: another version, most likely.
     PART = 1
-    #: The same tokens in another order: pretty-printed over several lines, a set, a dict.
-    TOKENS = 2
     #: The same but for whitespace, quotes and drawing.
-    SQUEEZED = 3
+    SQUEEZED = 2
     #: The same but for whitespace at the ends of lines.
-    EXACT = 4
+    EXACT = 3
 
 
 def likeness(quoted: str, seen: str) -> Likeness:
@@ -43,14 +40,9 @@ def likeness(quoted: str, seen: str) -> Likeness:
     one, other = squeezed(quoted), squeezed(seen)
     if one and one == other:
         return Likeness.SQUEEZED
-    if _with_ellipsis(quoted, seen):
-        return Likeness.SQUEEZED
     if _BOLD.search(quoted) and not _BOLD.search(seen):
         return likeness(_BOLD.sub(r"\1", quoted), seen)
-    tokens, others = _tokens(quoted), _tokens(seen)
-    if sorted(tokens) != sorted(others) or len(tokens) < 4:
-        return Likeness.NONE
-    return Likeness.TOKENS if tokens == others or _may_be_reordered(quoted, seen) else Likeness.NONE
+    return Likeness.NONE
 
 
 def quoted_in(seen: str, text: str) -> Likeness:
@@ -108,30 +100,3 @@ def squeezed(text: str) -> str:
 def is_steady(text: str) -> bool:
     """Say whether `text` can be compared at all: no memory addresses in it."""
     return not _ADDRESS.search(text)
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(_BOX.sub(" ", text))
-
-
-def _may_be_reordered(quoted: str, seen: str) -> bool:
-    """Say whether the same tokens in another order may be the same value.
-
-    Of literals that is known: a set may be, a list or a date is another one. Of dates and
-    numbers without quotes it is known, too; of formulas and drawings it is not.
-    """
-    try:
-        return bool(ast.literal_eval(quoted.strip()) == ast.literal_eval(seen.strip()))
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return bool(re.search(r"[A-Za-z{]", quoted))
-
-
-def _with_ellipsis(quoted: str, seen: str) -> bool:
-    """Say whether `quoted` is `seen` with parts left out as "..."."""
-    if not re.search(r"\.\.\.|…", quoted):
-        return False
-    parts = [squeezed(part) for part in re.split(r"\.\.\.|…", quoted)]
-    if sum(map(len, parts)) < 12:
-        return False
-    pattern = ".*".join(re.escape(part) for part in parts)
-    return bool(re.fullmatch(pattern, squeezed(seen), re.DOTALL))

@@ -190,8 +190,6 @@ _NOW = re.compile(
     r"|\bafter (?:the )?(?:upgrad|updat)",
     re.IGNORECASE,
 )
-#: All that stands between two pieces of code of which the second is fine.
-_BESIDE = re.compile(r"(?:while|whereas|compared to|in contrast)", re.IGNORECASE)
 _WORKS_AGAIN = re.compile(r"\bworks? (?:as expected|fine|correctly|well)\b", re.IGNORECASE)
 
 
@@ -208,8 +206,6 @@ def role_of(text: str) -> Role:
     text = own_words(text)
     if not text.strip():
         return Role.SHOWN
-    if _BESIDE.fullmatch(text.strip(" :.,\n")):
-        return Role.CONTRAST
     clause = _announcing_clause(text)
     for words in (clause, text) if clause != text else (text,):
         if _WORKS_AGAIN.search(words) and not re.search(r"\bnot\b|n't", words):

@@ -6,10 +6,8 @@ import ast
 import re
 from dataclasses import replace
 
-from pytest_brt.code.scope import names_of
 from pytest_brt.issue.prose import sentence
 from pytest_brt.issue.sessions import read_session
-from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reading.claims import claims, comment_said, shown_below
 from pytest_brt.reading.compare import is_same
 from pytest_brt.reading.lexicon import must_work
@@ -85,11 +83,7 @@ def read_python(reading: Reading, block: Block) -> None:
         reading.notes.append(f"line {block.line}: code that does not parse")
     parts = _with_calls(parts)
     added: list[int] = []
-    for number, statement in enumerate(parts):
-        before = parts[number - 1] if number else None
-        if added and before and _is_echo(statement, before, parts[: number - 1]):
-            say(reading, added[-1], _below(statement.source, role, wish))
-            continue
+    for statement in parts:
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement)))
     if role is Role.CONTRAST and added:
@@ -112,22 +106,6 @@ def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
             call = replace(statement, source=f"{node.name}()", above="", beside="", below="")
             found.append(call)
     return tuple(found)
-
-
-def _is_echo(statement: Statement, before: Statement, earlier: tuple[Statement, ...]) -> bool:
-    """Say whether a statement is the output of the one above it, pasted without prompts."""
-    node, above = parse(statement.source).body[-1], parse(before.source).body[-1]
-    if not isinstance(node, ast.Expr) or not isinstance(above, ast.Expr):
-        return False
-    if statement.above or statement.line != before.line + before.source.count("\n") + 1:
-        return False
-    if isinstance(node.value, ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set):
-        return True
-    if isinstance(node.value, ast.Attribute):
-        root = statement.source.split(".")[0].strip()
-        bound = {name for other in (*earlier, before) for name in names_of(other.source).bound}
-        return root not in bound and root.isidentifier()
-    return False
 
 
 def _shows(reading: Reading) -> bool:
@@ -177,11 +155,8 @@ def read_output(reading: Reading, block: Block) -> None:
         for index, line in zip(shown, lines, strict=True):
             say(reading, index, replace(displayed(line, role, sentence), direct=False))
         return
-    sources = [reading.steps[index].source for index in reading.latest]
-    several = sum(map(_is_print, map(_last, sources))) > 1 or any(map(_prints_inside, sources))
-    if role is Role.EXPECTED and len(lines) > 1 and several:
-        return  # which of its lines are whose, nobody can say
-    for index, source in zip(reading.latest, sources, strict=True):
+    for index in reading.latest:
+        source = reading.steps[index].source
         if index == reading.latest[-1] or (role is not Role.EXPECTED and displays_value(source)):
             say(reading, index, replace(displayed(block.text, role, sentence), direct=False))
 
@@ -220,18 +195,10 @@ def _is_print(node: ast.AST) -> bool:
 def read_traceback_block(reading: Reading, block: Block) -> None:
     """Give a traceback to the statement that it shows, else to the last one."""
     role, sentence = reading.place.announced
-    raised = final_exception(block.text)
-    if raised is None or not reading.latest:
-        reading.place = reading.place.without_words()
+    reading.place = reading.place.without_words()
+    said = displayed(block.text, role, sentence)
+    if said.raised is None or not reading.latest:
         return
-    said = Claim(
-        kind=ClaimKind.RAISES,
-        role=role,
-        raised=raised,
-        text=block.text,
-        sentence=sentence,
-        direct=True,
-    )
     squeezed = re.sub(r"\s+", "", block.text)
     shown = [
         index
@@ -241,7 +208,6 @@ def read_traceback_block(reading: Reading, block: Block) -> None:
     place = shown[-1] if shown else reading.latest[-1]
     say(reading, place, said)
     _give_wishes(reading, place)
-    reading.place = reading.place.without_words()
 
 
 def _give_wishes(reading: Reading, place: int) -> None:

@@ -79,20 +79,10 @@ def _whole(text: str) -> list[_Piece] | None:
         segment = ast.get_source_segment(text, node) or ""
         source = segment if first == node.lineno - 1 else textwrap.dedent("\n".join(chunk))
         if node.col_offset and "\n" in source:
-            source = _moved_left(node, source)
+            source = ast.unparse(node)
         tail = _comment_in(lines[end - 1], source.split("\n")[-1])
         pieces.append(_Piece(source.rstrip(), first, end, tail))
     return pieces
-
-
-def _moved_left(node: ast.stmt, segment: str) -> str:
-    """Return a statement of several lines as it is written at the left margin."""
-    moved = textwrap.dedent(" " * node.col_offset + segment)
-    try:
-        same = ast.dump(parse(moved).body[0]) == ast.dump(node)
-    except SyntaxError:
-        same = False
-    return moved if same else ast.unparse(node)
 
 
 def _without_main(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -167,22 +167,22 @@ class _Reader:
 
     def _shell(self, block: Block) -> None:
         """Commands with their output; without prompts, what follows a command is its output."""
-        known = False
-        pending: list[str] = []
+        role = self._place.announced[0]
+        printed: list[str] | None = None
         for exchange in read_shell(block.text):
-            if self._command(exchange.source, self._place.announced[0]):
-                self._quote(pending)
-                known, pending = True, exchange.output.split("\n")
+            if self._command(exchange.source, role):
+                self._quote(printed, role)
+                printed = [exchange.output]
             elif self._files.keys() & set(exchange.source.split()):
-                self._quote(exchange.output.split("\n"))  # another tool's, on the same file
-            elif known and not exchange.output:
-                pending.append(exchange.source)
-        self._quote(pending)
+                self._quote([exchange.output], role)  # another tool's, on the same file
+            elif printed is not None and not exchange.output:
+                printed.append(exchange.source)
+        self._quote(printed, role)
 
-    def _quote(self, lines: list[str]) -> None:
-        text = "\n".join(lines).strip("\n")
+    def _quote(self, lines: list[str] | None, role: Role) -> None:
+        text = "\n".join(lines or ()).strip("\n")
         if text.strip():
-            self._quotes.append(Quote(text=text, role=self._place.announced[0]))
+            self._quotes.append(Quote(text=text, role=role))
 
     def _command(self, text: str, role: Role) -> bool:
         """Take `text` as a command when it is one of the project's."""

@@ -31,7 +31,7 @@ from pytest_brt.reproduce.prompting.choice import chosen
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
-from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.reproduce.select import together
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
@@ -81,9 +81,13 @@ class _Auto:
         self.facts = read_facts(issue)
 
     def run(self) -> Attempt:
-        settings = ReplaySettings(repeat=self.bench.repeat, keep=self.bench.keep, index=self.index)
         first = replay(
-            self.issue, engine=self.bench.engine, settings=settings, progress=self.bench.say
+            self.issue,
+            engine=self.bench.engine,
+            repeat=self.bench.repeat,
+            keep=self.bench.keep,
+            index=self.index,
+            progress=self.bench.say,
         )
         self._take("replay", first)
         ways: tuple[tuple[str, Callable[[Hints, Workbench], None]], ...] = (

@@ -71,10 +71,16 @@ class Strategy:
 
 
 def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+    from pytest_brt.reproduce.replay.run import replay
 
-    settings = ReplaySettings(repeat=bench.repeat, keep=bench.keep, index=index)
-    return replay(issue, engine=bench.engine, settings=settings, progress=bench.say)
+    return replay(
+        issue,
+        engine=bench.engine,
+        repeat=bench.repeat,
+        keep=bench.keep,
+        index=index,
+        progress=bench.say,
+    )
 
 
 def _libro(issue: Issue, index: int, bench: Workbench) -> Attempt:

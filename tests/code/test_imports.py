@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.imports import add_imports, find_import, resolve
+from pytest_brt.code.imports import add_imports, check_imports, find_import, resolve
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.names import check_imports
 from tests.trees import write_tree
 
 FILES = {
@@ -92,11 +91,8 @@ def test_add_imports_keeps_the_encoding_line_first() -> None:
         "from pkg import area, Circle, core, sys",
         "from pkg.deep import one",
         "from pkg import *",
-        "import pkg\npkg.core.secret, pkg.area, pkg.Circle.anything",
         "from pkg.lazy import whatever",
         "import pkg._version\nfrom pkg import _fast",
-        "import pkg as p\np.deep.one.twice",
-        "try:\n    import numpy\nexcept ImportError:\n    raise",
     ],
 )
 def test_right_imports(index: Index, source: str) -> None:
@@ -113,21 +109,7 @@ def test_right_imports(index: Index, source: str) -> None:
         ("from src.pkg import area", "this tree imports 'src.pkg' as 'pkg'"),
         ("from .core import area", "a test that stands alone has no package to start from"),
         ("import pandas", "no file of the project imports 'pandas'"),
-        ("import pkg\npkg.core.ara", "'pkg.core' has no 'ara' (is it 'area'?)"),
-        ("from pkg import core as c\nc.nope()", "'pkg.core' has no 'nope'"),
-        (
-            "try:\n    import pkg\nexcept ImportError:\n    pass",
-            "an ImportError is swallowed here: the test would hide why it fails",
-        ),
     ],
 )
 def test_wrong_imports(index: Index, source: str, message: str) -> None:
     assert [problem.message for problem in check_imports(source, index)] == [message]
-
-
-def test_installed_packages_are_known(index: Index) -> None:
-    assert check_imports("import pandas", index, installed=["pandas"]) == ()
-
-
-def test_names_bound_anew_are_not_modules(index: Index) -> None:
-    assert check_imports("import pkg\npkg = thing()\npkg.nope", index) == ()

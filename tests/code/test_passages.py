@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.database import FIELDS, LocalPassage, read_passages
+from pytest_brt.code.database import FIELDS, read_passages
 from pytest_brt.code.facts import read_facts
 from pytest_brt.code.words import Splitter
 
@@ -31,23 +33,23 @@ def slugify(title):
 '''
 
 
-def passages(text: str, path: str = "pkg/text.py") -> dict[str, LocalPassage]:
+def passages(text: str, path: str = "pkg/text.py") -> dict[str, Mapping[str, frozenset[str]]]:
     definitions = read_facts(text).definitions
     found = read_passages(path, text, definitions, Splitter())
-    return {definitions[p.definition].qualname if p.definition >= 0 else "": p for p in found}
+    return {definitions[at].qualname if at >= 0 else "": terms for at, terms in found}
 
 
 def test_each_line_belongs_to_one_passage() -> None:
     found = passages(MODULE)
     assert set(found) == {"", "Reader", "Reader.read_all", "slugify"}
-    assert "limit" in found[""].terms["body"]
-    assert found[""].terms["doc"] == {"about", "slug"}
-    assert {"base", "kind", "reader"} <= found["Reader"].terms["body"]
-    assert "path" not in found["Reader"].terms["body"]
+    assert "limit" in found[""]["body"]
+    assert found[""]["doc"] == {"about", "slug"}
+    assert {"base", "kind", "reader"} <= found["Reader"]["body"]
+    assert "path" not in found["Reader"]["body"]
 
 
 def test_terms_are_told_by_where_they_stand() -> None:
-    method = passages(MODULE)["Reader.read_all"].terms
+    method = passages(MODULE)["Reader.read_all"]
     assert method["name"] == {"read_all", "read", "all"}
     assert method["scope"] == {"pkg", "text", "reader"}
     assert method["doc"] == {"open", "it"}
@@ -57,7 +59,7 @@ def test_terms_are_told_by_where_they_stand() -> None:
 
 
 def test_keywords_are_no_terms_of_code() -> None:
-    found = passages('"""What to import."""\nfrom interval import clamp\n')[""].terms
+    found = passages('"""What to import."""\nfrom interval import clamp\n')[""]
     assert found["body"] == {"interval", "clamp"}
     assert "import" in found["doc"]
 
@@ -65,5 +67,4 @@ def test_keywords_are_no_terms_of_code() -> None:
 @given(st.text(alphabet=st.sampled_from("abc \n\"'#():=def class"), max_size=120))
 def test_any_text_has_passages(text: str) -> None:
     for passage in passages(text).values():
-        assert set(passage.terms) == set(FIELDS)
-        assert passage.size >= 0
+        assert set(passage) == set(FIELDS)

@@ -1,24 +1,17 @@
 from __future__ import annotations
 
 import ast
-import copy
 
 import pytest
 
-from pytest_brt.code.shrink import Finder, mark, single_statements, statement_runs, unwrapped
+from pytest_brt.code.shrink import Finder, number, single_statements, statement_runs, unwrapped
 from pytest_brt.syntax import parse
 
 
 def variants(find: Finder, source: str, keep: tuple[int, ...] = (99,)) -> list[str]:
     """Return what `source` can become by one change."""
     tree = parse(source)
-    mark(tree, keep)
-    found = []
-    for change in find(tree):
-        changed = copy.deepcopy(tree)
-        change(changed)
-        found.append(ast.unparse(changed))
-    return found
+    return [ast.unparse(change.of(tree)) for change in find(tree, number(tree, keep))]
 
 
 @pytest.mark.parametrize(

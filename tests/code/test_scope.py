@@ -28,7 +28,6 @@ from pytest_brt.code.scope import bound_names, undefined_names
         ("lambda q: q + r", ["r"]),
         ("x = x + 1", ["x"]),
         ("y += 1", ["y"]),
-        ("def t():\n    v = v.w()", ["v"]),
         ("def t(v):\n    v = v.w()", []),
         ("def t():\n    return late()\ndef late(): ...", []),
         ("late()\ndef late(): ...", ["late"]),

@@ -141,14 +141,12 @@ def test_lines_count_from_one_in_the_whole_report() -> None:
     [
         ("$ tool a\nout", "", BlockKind.SHELL),
         ("tool a", "bash", BlockKind.SHELL),
-        ("[tool]\nkey = 1", "", BlockKind.FILE),
         (".. note:: x\n", "", BlockKind.FILE),
         ("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@", "", BlockKind.FILE),
         ("(0, 6)", "", BlockKind.OUTPUT),
         ("Some: words", "", BlockKind.OUTPUT),
         ("ValueError: no", "", BlockKind.TRACEBACK),
         (">>> f()", "python", BlockKind.REPL),
-        ("import a\na.b(", "", BlockKind.PYTHON),
     ],
 )
 def test_kinds_of_fenced_text(text: str, language: str, kind: BlockKind) -> None:

@@ -79,6 +79,14 @@ def test_pytest_output() -> None:
     assert raised.frames[0].path == "pkg/core.py"
 
 
+def test_message_on_the_next_line() -> None:
+    raised = final_exception(
+        "Traceback (most recent call last):\n...\nNotImplementedError:\nonly this"
+    )
+    assert raised is not None
+    assert raised.message == "only this"
+
+
 def test_prose_is_no_traceback() -> None:
     assert read_tracebacks("This raises an error.\nNo: really") == ()
 

@@ -36,6 +36,9 @@ def test_what_only_python_is_asked(source: str) -> None:
         "def test_a(client):\n    assert client.get() == 2\n",
         "import io\nimport pkg\n\ndef test_a():\n    b = io.StringIO()\n    pkg.dump(b)\n"
         "    assert b.getvalue() == ''\n",
+        "import io\nimport pkg\n\ndef test_a():\n    b = io.StringIO()\n    n = pkg.dump(b)\n"
+        "    with b:\n        assert b.getvalue() == ''\n",
+        "import pkg\n\ndef test_a():\n    for x in pkg.all():\n        assert x\n",
         "import pkg\n\ndef help():\n    return pkg.f()\n\ndef test_a():\n    assert help() == 4\n",
         "import subprocess\n\ndef test_a():\n    subprocess.run(['x'], check=True)\n",
         "from other import parse\n\ndef test_a():\n    assert parse('a') == 1\n",

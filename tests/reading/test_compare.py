@@ -18,17 +18,10 @@ from pytest_brt.reading.compare import Likeness, is_steady, likeness, partly_in,
         ("<A at 0x7f00aa>", "<A at 0x7fbbcc>", Likeness.EXACT),
         ("numpy.ndarray", "<class 'numpy.ndarray'>", Likeness.SQUEEZED),
         (r"$\displaystyle x^{2}$", "x^{2}", Likeness.SQUEEZED),
-        ("{'b': 2, 'a': 1}", "{'a': 1, 'b': 2}", Likeness.TOKENS),
-        ("first part ... last part", "first part of it, last part", Likeness.SQUEEZED),
         ("9", "8", Likeness.NONE),
         ("", "", Likeness.NONE),
         ("a, b", "b, a", Likeness.NONE),
-        ("y + x*z", "x*z + y", Likeness.TOKENS),
         ("[1, 2, 3]", "[1, 3, 2]", Likeness.NONE),
-        ("{1, 2, 3}", "{3, 2, 1}", Likeness.TOKENS),
-        ("{'a': 1, 'b': 2}", "{'a': 2, 'b': 1}", Likeness.NONE),
-        ("'2020-02-01'", "'2020-01-02'", Likeness.NONE),
-        ("2020-02-01", "2020-01-02", Likeness.NONE),
     ],
 )
 def test_likeness(quoted: str, seen: str, alike: Likeness) -> None:
@@ -52,9 +45,8 @@ def test_addresses_are_not_steady() -> None:
 
 
 @given(st.text(), st.text())
-def test_likeness_is_symmetric_but_for_ellipses(one: str, other: str) -> None:
-    if "..." not in one + other and "…" not in one + other:
-        assert likeness(one, other) is likeness(other, one)
+def test_likeness_is_symmetric(one: str, other: str) -> None:
+    assert likeness(one, other) is likeness(other, one)
 
 
 @given(st.text(min_size=1))

@@ -57,12 +57,6 @@ def test_the_same_code_in_two_versions_keeps_both_values() -> None:
     ]
 
 
-def test_output_pasted_without_prompts() -> None:
-    found = said("Title\n\n```python\nimport a\nx = a.b()\ntype(x)\nnumpy.ndarray\n```\n")
-    assert found["type(x)"] == [("value", "shown", "numpy.ndarray")]
-    assert "numpy.ndarray" not in found
-
-
 def test_output_of_a_session_is_not_split_over_its_inputs() -> None:
     found = said("Title\n\n>>> f(1)\n1\n>>> f(2)\n2\n\nI would expect:\n\n```\na b\nc d\n```\n")
     assert found["f(1)"] == [("value", "shown", "1")]

@@ -37,10 +37,8 @@ def apply_rules(view: View) -> tuple[Draft, ...]:
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
     every = tuple(found.values())
-    wanted, blamed = view.wanted_exceptions, view.blamed_values
-    drafts = (
-        replace(draft, against=contradiction(view, draft, every, wanted, blamed)) for draft in every
-    )
+    wanted = view.wanted_exceptions
+    drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in every)
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
 
 
@@ -63,9 +61,7 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.AGREE)
 
 
-def contradiction(
-    view: View, draft: Draft, every: Sequence[Draft], wanted: frozenset[str], blamed: Sequence[str]
-) -> str:
+def contradiction(view: View, draft: Draft, every: Sequence[Draft], wanted: frozenset[str]) -> str:
     """Say what of the report contradicts a draft, "" when nothing does.
 
     Args:
@@ -73,7 +69,6 @@ def contradiction(
         draft: what a rule wants tested.
         every: the drafts of all rules.
         wanted: exceptions that the report asks for, as `View.wanted_exceptions` has them.
-        blamed: values that its sentences complain about, as `View.blamed_values` has them.
     """
     if draft.index is None:
         return ""
@@ -83,7 +78,7 @@ def contradiction(
         return (
             _wants_instead(draft, every, wanted)
             or _rival(draft, every)
-            or _called_right(view, draft, blamed)
+            or _called_right(view, draft)
         )
     return ""
 
@@ -124,7 +119,7 @@ def _rival(draft: Draft, every: Sequence[Draft]) -> str:
     return "the report names two different values for it" if rivals else ""
 
 
-def _called_right(view: View, draft: Draft, blamed: Sequence[str]) -> str:
+def _called_right(view: View, draft: Draft) -> str:
     """Say that the result which is to be gone is called right elsewhere, of the same code."""
     if draft.kind is not OracleKind.GONE:
         return ""
@@ -142,24 +137,4 @@ def _called_right(view: View, draft: Draft, blamed: Sequence[str]) -> str:
         for claim in same
         for display in shown
     )
-    if right:
-        return "the report calls this result right elsewhere"
-    return _another_is_blamed(view, draft, blamed)
-
-
-def _another_is_blamed(view: View, draft: Draft, blamed: Sequence[str]) -> str:
-    """Say that the prose complains about the result of another statement of the same block."""
-    seen = view.seen[draft.index or 0]
-    spoken = (claim for claim in seen.step.claims if not claim.direct)
-    if not blamed or any(claim.role is Role.OBSERVED for claim in spoken):
-        return ""
-    values = [claim.text for claim in seen.step.claims if claim.kind is ClaimKind.VALUE]
-    if any(quoted_in(value, text) for value in values for text in blamed):
-        return ""
-    for other in view.seen:
-        if other is seen or other.step.block != seen.step.block:
-            continue
-        for claim in other.step.claims:
-            if claim.kind is ClaimKind.VALUE and any(quoted_in(claim.text, t) for t in blamed):
-                return "the report complains about another result of these"
-    return ""
+    return "the report calls this result right elsewhere" if right else ""

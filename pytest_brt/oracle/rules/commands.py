@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import Enum
 
 from pytest_brt.issue.tracebacks import final_exception
@@ -55,7 +55,7 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
     crash = CRASH.search(played.output)
     if crash is None:
         return Crash.NONE
-    raised = raised_by(played)
+    raised = raised_in(played.output)
     shown = [raised_in(quote.text) for quote in stage.reported.quotes if crash[0] in quote.text]
     if shown and (raised is None or any(_says_the_same(one, raised) for one in shown)):
         return Crash.SHOWN
@@ -68,11 +68,6 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
     text = plain(issue.text)
     said = _SAYS.search(text) or (not others and _FAILS.search(text))
     return Crash.SAID if said else Crash.OTHER
-
-
-def raised_by(played: Played) -> Raised | None:
-    """Return the exception that a command ended in, None when its output names none."""
-    return raised_in(played.output)
 
 
 def raised_in(output: str) -> Raised | None:
@@ -117,17 +112,6 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class CommandClaim:
-    """What a test asserts after a command has run."""
-
-    kind: OracleKind
-    lines: tuple[str, ...]
-    sentence: str
-    score: float
-    reason: str
-
-
 def run_of(played: Played) -> str:
     """Return the command as one types it, not too long."""
     return " ".join((played.command.name, *played.command.arguments))[:100]
@@ -139,10 +123,9 @@ def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
     for place, played in enumerate(stage.played):
         if not played.given and not _is_confirmed(issue, stage, played):
             continue
-        for claim in _claims(issue, stage, played):
-            score = claim.score if played.given else claim.score - 0.05
-            score -= 0.1 * place
-            found.append(_draft(played, claim, score))
+        for draft in _drafts(issue, stage, played):
+            score = draft.score - 0.1 * place - (0.0 if played.given else 0.05)
+            found.append(replace(draft, score=max(score, 0.05)))
     return tuple(found)
 
 
@@ -169,7 +152,7 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
     return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
 
 
-def _of_files(stage: Stage, played: Played) -> Iterator[CommandClaim]:
+def _of_files(stage: Stage, played: Played) -> Iterator[Draft]:
     """A new file must not look as reported."""
     before = {file.path for file in played.files}
     for path, content in played.written:
@@ -179,7 +162,8 @@ def _of_files(stage: Stage, played: Played) -> Iterator[CommandClaim]:
             lines = {squeezed(line) for line in quote.text.split("\n") if line.strip()}
             seen = {squeezed(line) for line in content.split("\n") if line.strip()}
             if lines and len(lines & seen) * 2 >= len(lines):
-                yield CommandClaim(
+                yield _draft(
+                    played,
                     OracleKind.NO_PRINT,
                     (
                         f'written = (tmp_path / {quoted(path)}).read_text(encoding="utf-8")',
@@ -191,7 +175,7 @@ def _of_files(stage: Stage, played: Played) -> Iterator[CommandClaim]:
                 )
 
 
-def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[CommandClaim]:
+def _drafts(issue: Issue, stage: Stage, played: Played) -> Iterator[Draft]:
     crash = crash_of(issue, stage, played)
     if crash is Crash.OTHER:
         return  # whatever fails then fails of that crash, not of what is reported
@@ -205,11 +189,12 @@ def _claims(issue: Issue, stage: Stage, played: Played) -> Iterator[CommandClaim
     yield from _complained(stage, played)
 
 
-def _no_crash(played: Played, crash: Crash) -> CommandClaim:
+def _no_crash(played: Played, crash: Crash) -> Draft:
     """A crash of the tool must not happen."""
     base = OracleKind.NO_RAISE.prior
     found = CRASH.search(played.output)
-    return CommandClaim(
+    return _draft(
+        played,
         OracleKind.NO_PRINT,
         (f"assert {quoted(found[0] if found else '')} not in done.stdout + done.stderr",),
         f"`{run_of(played)}` must not end in {_crash_name(played)}.",
@@ -219,15 +204,16 @@ def _no_crash(played: Played, crash: Crash) -> CommandClaim:
 
 
 def _crash_name(played: Played) -> str:
-    raised = raised_by(played)
+    raised = raised_in(played.output)
     return simple(raised.type) if raised else "a traceback"
 
 
-def _status(stage: Stage, played: Played) -> Iterator[CommandClaim]:
+def _status(stage: Stage, played: Played) -> Iterator[Draft]:
     """A command that should succeed must end with 0."""
     words = [text for text in stage.reported.expected if _asks_for_success(text)]
     if played.status != 0 and words:
-        yield CommandClaim(
+        yield _draft(
+            played,
             OracleKind.EXIT_STATUS,
             ("assert done.returncode == 0, done.stdout + done.stderr",),
             f'`{run_of(played)}` should succeed. Report: "{words[0]}"',
@@ -240,7 +226,7 @@ def _asks_for_success(text: str) -> bool:
     return must_work(text) or bool(_SUCCEED.search(plain(text)))
 
 
-def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterator[CommandClaim]:
+def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterator[Draft]:
     """Lines that the report quotes, and that still come out, must be gone.
 
     Lines of less than the `least` weight only say that the command ran.
@@ -267,7 +253,8 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
     heavy = [pair for pair in found.items() if pair[1] >= least]
     best = sorted(heavy, key=lambda pair: (-pair[1], -len(pair[0])))[:3]
     for place, (fragment, weight) in enumerate(best):
-        yield CommandClaim(
+        yield _draft(
+            played,
             OracleKind.NO_PRINT,
             (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
             f'`{run_of(played)}` must not print "{fragment}" any more.',
@@ -308,7 +295,7 @@ def _is_shown(quote: Quote, played: Played) -> bool:
     return any(_is_telling(fragment) for fragment in _common(quote, played))
 
 
-def _complained(stage: Stage, played: Played) -> Iterator[CommandClaim]:
+def _complained(stage: Stage, played: Played) -> Iterator[Draft]:
     """A line of the output that the complaint speaks of must change."""
     words = {w for text in stage.reported.observed for w in _WORD.findall(text.lower())} - _PLAIN
     best: tuple[int, str] = (0, "")
@@ -324,7 +311,8 @@ def _complained(stage: Stage, played: Played) -> Iterator[CommandClaim]:
         score = len(words & set(_WORD.findall(text.lower())))
         best = max(best, (score, text))
     if best[0]:
-        yield CommandClaim(
+        yield _draft(
+            played,
             OracleKind.NO_PRINT,
             (f"assert {quoted(best[1])} not in done.stdout",),
             f'`{run_of(played)}` must not end with "{best[1]}" any more.',
@@ -333,14 +321,17 @@ def _complained(stage: Stage, played: Played) -> Iterator[CommandClaim]:
         )
 
 
-def _draft(played: Played, claim: CommandClaim, score: float) -> Draft:
+def _draft(
+    played: Played, kind: OracleKind, lines: tuple[str, ...], sentence: str, score: float, why: str
+) -> Draft:
+    """Return the draft of a test that asserts `lines` after the command has run."""
     return Draft(
-        kind=claim.kind,
+        kind=kind,
         index=None,
-        body=(*command_lines(played), *claim.lines),
-        sentence=claim.sentence,
-        score=max(score, 0.05),
-        reasons=(claim.reason,),
+        body=(*command_lines(played), *lines),
+        sentence=sentence,
+        score=score,
+        reasons=(why,),
         fixtures=FIXTURES,
         imports=IMPORTS,
         about=played.command.name,

@@ -107,8 +107,6 @@ def _equals(
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
     if as_value and not _is_expression(text):
         return None
-    if as_value and _is_fraction(text) and display.type != "float":
-        as_value = False  # as Python computes it, 3/4 is a float; as it is written, it is shown
     looks = _looks_like_one(shown) if as_value and is_literal(text) else None
     if looks is not None:
         display, text = looks, repr(ast.literal_eval(text))
@@ -177,16 +175,6 @@ def _as_printed(text: str, printed: str) -> str:
     if isinstance(value, list | tuple | dict | set) and not is_literal(printed.strip()):
         return ""
     return str(value) if squeezed(str(value)) == squeezed(text) else text
-
-
-def _is_fraction(text: str) -> bool:
-    """Say whether a text divides whole numbers by whole numbers."""
-    return any(
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Div)
-        and all(isinstance(side, ast.Constant) for side in (node.left, node.right))
-        for node in ast.walk(parse_expression(text))
-    )
 
 
 def _is_expression(text: str) -> bool:

@@ -73,7 +73,7 @@ def _quotation(view: View, seen: Seen, display: Display) -> tuple[Claim | None, 
             if alike and (best is None or alike > best[1]):
                 best = (said, alike)
     if best is None and _is_elsewhere(view, seen, display):
-        return None, Likeness.TOKENS
+        return None, Likeness.SQUEEZED
     return best
 
 
@@ -142,8 +142,6 @@ def _gone_score(
         reasons.append("it is the last result shown there")
     elif said is not None and said.role is Role.SHOWN:
         score -= 0.15
-    if alike is Likeness.TOKENS and said is not None:
-        score -= 0.05
     if alike is Likeness.PART:
         score -= 0.1
         reasons.append("the report's version gave a part of it")

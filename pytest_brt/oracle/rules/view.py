@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from keyword import iskeyword
 
@@ -47,24 +46,11 @@ class View:
         """Return the simple names of the exceptions that the report's words ask for."""
         return frozenset(
             simple(claim.raised.type)
-            for claim in self._spoken()
+            for block in self.issue.blocks
+            for given in sentences(block)
+            for claim in claims(given)
             if claim.role is Role.EXPECTED and claim.raised and claim.raised.type
         )
-
-    @property
-    def blamed_values(self) -> tuple[str, ...]:
-        """Return the values that the report's sentences say come out, and not that they should."""
-        return tuple(
-            claim.text
-            for claim in self._spoken()
-            if claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
-        )
-
-    def _spoken(self) -> Iterator[Claim]:
-        """Yield what the sentences say, each by itself."""
-        for block in self.issue.blocks:
-            for given in sentences(block):
-                yield from claims(given)
 
     def says(self, words: re.Pattern[str]) -> bool:
         """Say whether a sentence of the report matches."""

@@ -14,9 +14,8 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pytest_brt.code.imports import find_import, resolve
+from pytest_brt.code.imports import NameProblem, check_imports, find_import, resolve
 from pytest_brt.code.index import Index
-from pytest_brt.code.names import NameProblem, check_imports
 from pytest_brt.code.normal import test_key
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.codec import content_id

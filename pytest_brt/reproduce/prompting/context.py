@@ -10,8 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.code.entries import Definition
-from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.relevance import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope

@@ -39,80 +39,69 @@ from pytest_brt.types import (
     Verdict,
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaySettings:
-    """How hard replay tries."""
-
-    #: Runs on the buggy tree that must agree.
-    repeat: int = 2
-    #: Candidates to keep; None for all.
-    keep: int | None = None
-    #: 0-based number of the run, for the attempt's record.
-    index: int = 0
-    #: Drafts that are run, best first.
-    most: int = 16
+#: Drafts that are run, best first.
+_MOST = 16
 
 
 def replay(
     issue: Issue,
     *,
     engine: Engine,
-    settings: ReplaySettings | None = None,
-    progress: Callable[[str], None] | None = None,
+    repeat: int = 2,
+    keep: int | None = None,
+    index: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Attempt:
     """Make failing tests from what `issue` shows, running everything through `engine`.
 
     The attempt holds every test that was considered, best first, and, when none fails for
     the reported reason, notes on what was looked for, found, and is missing.
 
+    Args:
+        issue: the report.
+        engine: runs what it shows, and the tests.
+        repeat: runs on the buggy tree that must agree.
+        keep: candidates to keep; None for all.
+        index: 0-based number of the run, for the attempt's record.
+        progress: is told what happens, a line at a time.
+
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
-    settings = settings or ReplaySettings()
-    say = progress or _silent
     begin = time.monotonic()
     script = read_script(issue)
-    say(f"running {len(script.steps)} statements of the report")
+    progress(f"running {len(script.steps)} statements of the report")
     replayed = watch(script, engine)
     view = View(issue=issue, script=script, replayed=replayed)
     stage = play(issue, engine)
     commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and OWN in draft.reasons)]
-    drafts = _by_score((*own, *commands))
-    proposals = _proposals(issue, drafts, replayed, engine, settings.most)
-    say(f"trying {len(proposals)} tests on the unpatched tree")
-    judged = judge_all(proposals, engine, settings.repeat)
+    drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
+    proposals = _proposals(issue, drafts, replayed, engine)
+    progress(f"trying {len(proposals)} tests on the unpatched tree")
+    judged = judge_all(proposals, engine, repeat)
     again = _second_chances(issue, drafts, judged, replayed, engine)
     if again:
-        say(f"trying {len(again)} tests in another way")
-        judged = (*judged, *judge_all(again, engine, settings.repeat))
-    tests = select(judged, settings.keep)
+        progress(f"trying {len(again)} tests in another way")
+        judged = (*judged, *judge_all(again, engine, repeat))
+    tests = select(judged, keep)
     return Attempt(
         issue=issue.id,
         strategy="replay",
-        index=settings.index,
+        index=index,
         tests=tests,
         notes=miss_notes(view, tests, tool_notes(issue, stage)),
         seconds=time.monotonic() - begin,
     )
 
 
-def _by_score(drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
-    return tuple(sorted(drafts, key=lambda draft: -draft.score))
-
-
-def _silent(_text: str) -> None:
-    """Say nothing."""
-
-
 def _proposals(
-    issue: Issue, drafts: tuple[Draft, ...], replayed: Replayed, engine: Engine, most: int
+    issue: Issue, drafts: tuple[Draft, ...], replayed: Replayed, engine: Engine
 ) -> list[Proposal]:
     found: dict[str, Proposal] = {}
     taken: set[str] = set()
     for draft in drafts:
-        if len(found) >= most:
+        if len(found) >= _MOST:
             break
         proposal = _proposal(issue, draft, replayed, engine, taken)
         if proposal is not None and proposal.test.id not in found:

@@ -11,7 +11,7 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
-from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest
 from tests.reproduce.replay.project import make_project
 
@@ -38,7 +38,7 @@ def tree(
 
 def attempt(engine: Engine, text: str) -> Attempt:
     issue = read_issue(text, "issue.md")
-    return replay(issue, engine=engine, settings=ReplaySettings(repeat=1))
+    return replay(issue, engine=engine, repeat=1)
 
 
 def candidates(made: Attempt) -> list[JudgedTest]:

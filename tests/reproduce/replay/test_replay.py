@@ -13,14 +13,14 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
-from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
 from tests.reproduce.replay.project import make_project
 
 
 def attempt(engine: Engine, text: str, *, repeat: int = 1) -> Attempt:
     issue = read_issue(text, "issue.md")
-    return replay(issue, engine=engine, settings=ReplaySettings(repeat=repeat))
+    return replay(issue, engine=engine, repeat=repeat)
 
 
 def candidates(made: Attempt) -> list[JudgedTest]:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import read_issue
-from pytest_brt.reproduce.replay.run import ReplaySettings, replay
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import JudgedTest, OracleKind, Verdict
 from tests.execute.projects import open_on
 from tests.trees import write_tree
@@ -53,7 +53,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 def best(engine: Engine, report: str) -> JudgedTest:
-    made = replay(read_issue(report, "issue.md"), engine=engine, settings=ReplaySettings(repeat=1))
+    made = replay(read_issue(report, "issue.md"), engine=engine, repeat=1)
     found = [judged for judged in made.tests if judged.judgement.candidate]
     assert found, made.notes
     assert found[0].judgement.verdict is Verdict.FAIL

@@ -18,11 +18,6 @@ SHAPES = {
         "```\n>>>> from pkg import double\n>>>> double(2)\n5\n```\n",
         "assert double(2) != 5",
     ),
-    "IPython input that is only indented": (
-        "```\nIn [1]: from pkg import double\n\nIn [2]: def twice(x):\n    return double(x)\n\n"
-        "In [3]: twice(2)\nOut[3]: 5\n```\n",
-        "assert twice(2) != 5",
-    ),
     "a result in a language of its own": (
         "```python\nfrom pkg.core import encode\nprint(encode('select 1'))\n```\n\nprints\n\n"
         "```sql\nSELECT 1\n```\n",
