@@ -208,7 +208,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 def _named(name: str, last: LastRun) -> Rank:
     """Return the one patch of the ranking that is called so, with or without its ending."""
-    names = {rank.result.patch.name: rank for rank in last.ranks}
+    names = {rank.name: rank for rank in last.ranks}
     found = [rank for full, rank in names.items() if name in (full, full.rpartition(".")[0])]
     if len(found) != 1:
         raise UsageProblem(

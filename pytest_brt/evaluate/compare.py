@@ -7,12 +7,22 @@ from dataclasses import fields
 from statistics import fmean
 
 from pytest_brt.codec import content_id
-from pytest_brt.evaluate.metrics import COLUMNS, mean_interval, paired_p
-from pytest_brt.evaluate.rates import RATES, done, mixed, of_strategy, patch_orders, strategies_of
+from pytest_brt.evaluate.metrics import COLUMNS, difference, mean_interval
+from pytest_brt.evaluate.rates import (
+    RATES,
+    REPAIR_RATES,
+    both_tried,
+    done,
+    gain,
+    mended,
+    mixed,
+    of_strategy,
+    patch_orders,
+    shares,
+    ways_in,
+)
 from pytest_brt.evaluate.record import Ranked, Reproduced, StudyResult
-from pytest_brt.evaluate.repair_rates import RATES as REPAIR_RATES
-from pytest_brt.evaluate.repair_rates import difference, mended, repair_shares, ways_in
-from pytest_brt.evaluate.table import Cell, Table
+from pytest_brt.evaluate.table import Row, Table
 
 RIGHT = REPAIR_RATES["right"]
 #: Measures of rankings that are compared.
@@ -33,7 +43,7 @@ def comparison(one: StudyResult, other: StudyResult) -> tuple[Table, ...]:
 
 
 def _pairs(one: StudyResult, other: StudyResult) -> list[tuple[str, str]]:
-    mine, theirs = strategies_of(one), strategies_of(other)
+    mine, theirs = one.settings.strategies, other.settings.strategies
     if len(mine) == len(theirs) == 1:
         return [(mine[0], theirs[0])]
     return [(name, name) for name in mine if name in theirs]
@@ -41,7 +51,7 @@ def _pairs(one: StudyResult, other: StudyResult) -> list[tuple[str, str]]:
 
 def _about(one: StudyResult, other: StudyResult) -> Table:
     names = [{bug.instance for bug in done(result)} for result in (one, other)]
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[Row] = [
         ("data set", one.dataset, other.dataset),
         ("version", one.version, other.version),
         ("bugs studied", str(len(names[0])), str(len(names[1]))),
@@ -51,7 +61,7 @@ def _about(one: StudyResult, other: StudyResult) -> Table:
         values = [getattr(result.settings, field.name) for result in (one, other)]
         if values[0] != values[1]:
             rows.append((field.name, *map(_value, values)))
-    return Table(name="about", title="what is compared", columns=("", "A", "B"), rows=tuple(rows))
+    return Table(name="about", title="what is compared", columns=("", "A", "B"), rows=rows)
 
 
 def _value(value: object) -> str:
@@ -69,18 +79,17 @@ def _both(one: StudyResult, other: StudyResult) -> list[tuple[Reproduced, Reprod
 
 def _rates(one: StudyResult, other: StudyResult, name: str, another: str) -> Table:
     pairs = _both(one, other)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for rate, holds in RATES.items():
         a = [holds(of_strategy(bug, name)) for bug, _ in pairs]
         b = [holds(of_strategy(bug, another)) for _, bug in pairs]
         if pairs:
-            gap = mean_interval([float(y) - x for x, y in zip(a, b, strict=True)])
-            rows.append((rate, *_counted(a, b), gap, paired_p(b, a)))
+            rows.append((rate, *_counted(a, b), *difference(b, a)))
     return Table(
         name=f"rates-{another}",
         title=f"bugs reproduced, {len(pairs)} in both: {name} in A, {another} in B",
         columns=("rate", "A", "B", "gained", "lost", "B - A", "p"),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
@@ -91,7 +100,7 @@ def _counted(a: Sequence[bool], b: Sequence[bool]) -> tuple[int, int, int, int]:
 
 
 def _changed(one: StudyResult, other: StudyResult, name: str, another: str) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for mine, theirs in _both(one, other):
         a, b = (_words(bug, way) for bug, way in ((mine, name), (theirs, another)))
         if a != b:
@@ -100,7 +109,7 @@ def _changed(one: StudyResult, other: StudyResult, name: str, another: str) -> T
         name=f"changed-{another}",
         title="bugs whose outcome changed",
         columns=("bug", "A", "B"),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
@@ -117,20 +126,19 @@ def _rankers(one: StudyResult, other: StudyResult) -> Table:
     names = [name for name in mine if name in theirs and _pool(mine[name]) == _pool(theirs[name])]
     a = patch_orders(mine[name] for name in names)
     b = patch_orders(theirs[name] for name in names)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for ranker in (ranker for ranker in a if ranker in b):
         for measure in MEASURES:
             xs = [COLUMNS[measure](order) for order in a[ranker]]
             ys = [COLUMNS[measure](order) for order in b[ranker]]
-            gaps = [y - x for x, y in zip(xs, ys, strict=True)]
-            if any(gaps):
+            if xs != ys:
                 sides = (sum(xs) / len(xs), sum(ys) / len(ys))
-                rows.append((ranker, measure, *sides, mean_interval(gaps), paired_p(ys, xs)))
+                rows.append((ranker, measure, *sides, *difference(ys, xs)))
     return Table(
         name="rankers",
         title=f"rankings that changed, {len(names)} bugs with the same patches in both",
         columns=("ranker", "measure", "A", "B", "B - A", "p"),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
@@ -141,46 +149,37 @@ def _pool(bug: Ranked) -> set[tuple[str, bool | None]]:
 def _repairs(one: StudyResult, other: StudyResult) -> Table:
     mine, theirs = ({bug.instance: bug for bug in mended(result)} for result in (one, other))
     names = [name for name in mine if name in theirs]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for which in ways_in(one):
-        pairs = [(which.runs(theirs[name]), which.runs(mine[name])) for name in names]
-        both = [(b, a) for b, a in pairs if a and b]
-        counts = [[RIGHT(runs) for runs in side] for side in zip(*both, strict=True)]
-        if counts:
-            gap = difference(both)
-            b, a = counts
-            figures = (len(both), *_counted(a, b), gap.rates["right"], gap.p)
-            rows.append((which.title, *figures))
+        pairs = both_tried((which.runs(theirs[name]), which.runs(mine[name])) for name in names)
+        if pairs:
+            b, a = ([RIGHT(runs) for runs in side] for side in zip(*pairs, strict=True))
+            rows.append((which.title, len(pairs), *_counted(a, b), *gain(pairs)))
     return Table(
         name="repairs",
         title="bugs with a right fix",
         columns=("repaired by", "n", "A", "B", "gained", "lost", "B - A", "p"),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
 def _seconds(one: StudyResult, other: StudyResult) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for stage, a, b in (
-        ("reproduce", one.reproduced, other.reproduced),
-        ("rank", one.ranked, other.ranked),
-        ("repair", one.repaired, other.repaired),
-    ):
-        theirs = {bug.instance: bug.seconds for bug in b if not bug.problem}
+    rows: list[Row] = []
+    for stage, bugs in one.stages.items():
+        theirs = {bug.instance: bug.seconds for bug in other.stages[stage] if not bug.problem}
         both = [
             (bug.seconds, theirs[bug.instance])
-            for bug in a
+            for bug in bugs
             if not bug.problem and bug.instance in theirs
         ]
         if both:
             xs, ys = zip(*both, strict=True)
-            gap = mean_interval([y - x for x, y in both])
-            rows.append((stage, fmean(xs), fmean(ys), gap, paired_p(ys, xs)))
+            rows.append((stage, fmean(xs), fmean(ys), *difference(ys, xs)))
     return Table(
         name="seconds",
         title="seconds of the tool per bug, means",
         columns=("stage", "A", "B", "B - A", "p"),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
@@ -198,16 +197,14 @@ def _reproduced(studies: Studies) -> Table:
     bugs = {name: {bug.instance: bug for bug in done(one)} for name, one in studies.items()}
     common = sorted(set.intersection(*(set(some) for some in bugs.values())))
     first: list[float] | None = None
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for name, study in studies.items():
-        for strategy in strategies_of(study) if common else ():
+        for strategy in study.settings.strategies if common else ():
             tests = [of_strategy(bugs[name][instance], strategy) for instance in common]
             values = [float(RATES["plausible"](some)) for some in tests]
             first = values if first is None else first
-            differs: tuple[Cell, ...] = ("", "")
-            if rows:
-                gaps = [y - x for x, y in zip(first, values, strict=True)]
-                differs = (mean_interval(gaps), f"{paired_p(values, first):.3f}")
+            gap, p = difference(values, first)
+            differs: Row = (gap, f"{p:.3f}") if rows else ("", "")
             seconds = fmean(bugs[name][instance].seconds for instance in common)
             share = mean_interval(values)
             rows.append((name, strategy, len(common), share, *differs, f"{seconds:.1f}"))
@@ -215,7 +212,7 @@ def _reproduced(studies: Studies) -> Table:
         name="beside-reproduced",
         title="bugs with a plausible test",
         columns=("study", "strategy", "n", "plausible", "minus the first", "p", "seconds"),
-        rows=tuple(rows),
+        rows=rows,
         kind="share",
     )
 
@@ -225,22 +222,23 @@ def _repaired(studies: Studies) -> Table:
     common = sorted(set.intersection(*(set(some) for some in bugs.values())))
     one_of = next(iter(bugs.values()))
     first = next((which for study in studies.values() for which in ways_in(study)), None)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for name, study in studies.items():
         for which in ways_in(study) if common and first else ():
             assert first is not None, "there is a way"
             some = [bugs[name][instance] for instance in common]
-            found = repair_shares(some, which)
-            pairs = [(which.runs(bug), first.runs(one_of[bug.instance])) for bug in some]
-            gap = difference(pairs)
-            differs: tuple[Cell, ...] = (gap.rates["right"], f"{gap.p:.3f}") if rows else ("", "")
-            tokens = [run.cost.tokens for bug in some for run in which.runs(bug)]
+            groups = which.tried(some)
+            right = shares(REPAIR_RATES, groups)["right"]
+            pairs = ((which.runs(bug), first.runs(one_of[bug.instance])) for bug in some)
+            gap, p = gain(both_tried(pairs))
+            differs: Row = (gap, f"{p:.3f}") if rows else ("", "")
+            tokens = [run.cost.tokens for runs in groups for run in runs]
             made = f"{fmean(tokens):.0f}" if tokens else "–"
-            rows.append((name, which.title, found.n, found.rates["right"], *differs, made))
+            rows.append((name, which.title, len(groups), right, *differs, made))
     return Table(
         name="beside-repaired",
         title="bugs with a right fix",
         columns=("study", "repaired by", "n", "right", "minus the first", "p", "tokens made"),
-        rows=tuple(rows),
+        rows=rows,
         kind="share",
     )

@@ -12,7 +12,6 @@ it was run before, so a candidate's line needs no count of the others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem, SubjectProblem
@@ -20,7 +19,7 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.record import Covered
 from pytest_brt.evaluate.truth import fix_changes, hidden_files
 from pytest_brt.execute.engine import Engine
-from pytest_brt.localise.coverage import TestLines, watch_lines
+from pytest_brt.localise.coverage import watch_lines
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.names import read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
@@ -32,30 +31,15 @@ Line = tuple[str, int]
 _SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    """One of the two trees, and the lines that are looked for in it."""
-
-    changes: tuple[FileChange, ...]
-    wanted: frozenset[Line]
-
-
 def cover(
     instance: Instance, engine: Engine, tests: Mapping[str, Sequence[CandidateTest]]
 ) -> tuple[Covered, ...]:
-    """Return what the candidates of each strategy run of the lines that the true fix changes.
-
-    Args:
-        instance: the bug.
-        engine: on its buggy tree.
-        tests: the candidates, by strategy.
-    """
+    """Return what the candidates of each strategy run of the lines that the true fix changes."""
     try:
-        counts = _count(instance, engine, tests)
+        lines, reached = _count(instance, engine, tests)
     except (SubjectProblem, PatchProblem) as problem:
         told = " ".join(str(problem).split())
         return tuple(Covered(strategy=n, lines=0, reached=0, problem=told) for n in tests)
-    lines, reached = counts
     return tuple(Covered(strategy=n, lines=lines, reached=reached[n]) for n in tests)
 
 
@@ -68,14 +52,13 @@ def _count(
     mended = tuple(name for name in instance.fail_to_pass if "::" in name)
     removed, added = lines_of_fix(fix, root)
     total, reached = 0, dict.fromkeys(tests, 0)
-    for side in (_Side(changes=(), wanted=removed), _Side(changes=fix, wanted=added)):
-        lines: frozenset[Line] = frozenset()
-        if side.wanted:
-            lines = _executable(engine, side, hidden, files, mended)
+    sides: tuple[tuple[tuple[FileChange, ...], frozenset[Line]], ...]
+    sides = ((), removed), (fix, added)
+    for changes, wanted in sides:
+        lines = wanted and wanted & _executable(engine, changes, hidden, files, mended)
         total += len(lines)
-        if lines:
-            for name, ran in _ran(engine, side.changes, tests).items():
-                reached[name] += len(lines & ran)
+        for name, some in tests.items() if lines else ():
+            reached[name] += len(lines & _ran(engine, changes, some))
     return total, reached
 
 
@@ -102,48 +85,45 @@ def lines_of_fix(
 
 def _executable(
     engine: Engine,
-    side: _Side,
+    changes: tuple[FileChange, ...],
     hidden: tuple[FileChange, ...],
     files: Sequence[str],
     mended: Sequence[str],
 ) -> frozenset[Line]:
-    """Return the wanted lines that the files of the hidden tests run.
+    """Return the lines that the files of the hidden tests run on a tree with `changes`.
 
     Where those take too long, it is the tests that the fix mends, where they have names; where
     they cannot be imported, as on a tree that lacks what they test, their files as they were.
     """
     own = {change.path for change in hidden}
-    changes = (*(change for change in side.changes if change.path not in own), *hidden)
+    both = (*(change for change in changes if change.path not in own), *hidden)
     try:
-        seen = _watch(engine, files, changes)
+        seen = _watch(engine, files, both)
     except SubjectProblem:
         if not mended:
             raise
-        seen = _watch(engine, mended, changes)
+        seen = _watch(engine, mended, both)
     if not seen:
         root = Path(engine.subject.root)
-        seen = _watch(engine, [path for path in files if (root / path).is_file()], side.changes)
-    return _lines(seen) & side.wanted
+        seen = _watch(engine, [path for path in files if (root / path).is_file()], changes)
+    return seen
 
 
 def _ran(
-    engine: Engine, changes: tuple[FileChange, ...], tests: Mapping[str, Sequence[CandidateTest]]
-) -> dict[str, frozenset[Line]]:
-    """Return the lines that the candidates of each strategy run."""
-    found: dict[str, frozenset[Line]] = {}
-    for name, some in tests.items():
-        ran: frozenset[Line] = frozenset()
-        for batch in batches(some):
-            sources = {test.path: test.source for test in batch if test.source is not None}
-            files = tuple(
-                FileChange(path=path, content=source.encode("utf-8", "surrogatepass"))
-                for path, source in sources.items()
-            )
-            nodes = [f"{test.path}::{test.name}" for test in batch]
-            kept = tuple(change for change in changes if change.path not in sources)
-            ran |= _lines(_watch(engine, nodes, (*kept, *files)))
-        found[name] = ran
-    return found
+    engine: Engine, changes: tuple[FileChange, ...], tests: Sequence[CandidateTest]
+) -> frozenset[Line]:
+    """Return the lines that candidates run on a tree with `changes`."""
+    ran: frozenset[Line] = frozenset()
+    for batch in batches(tests):
+        sources = {test.path: test.source for test in batch if test.source is not None}
+        files = tuple(
+            FileChange(path=path, content=source.encode("utf-8", "surrogatepass"))
+            for path, source in sources.items()
+        )
+        nodes = [f"{test.path}::{test.name}" for test in batch]
+        kept = tuple(change for change in changes if change.path not in sources)
+        ran |= _watch(engine, nodes, (*kept, *files))
+    return ran
 
 
 def batches(tests: Sequence[CandidateTest]) -> list[list[CandidateTest]]:
@@ -159,23 +139,20 @@ def batches(tests: Sequence[CandidateTest]) -> list[list[CandidateTest]]:
     return found
 
 
-def _watch(
-    engine: Engine, nodes: Sequence[str], changes: Sequence[FileChange]
-) -> tuple[TestLines, ...]:
-    """Return what the tests run.
+def _watch(engine: Engine, nodes: Sequence[str], changes: Sequence[FileChange]) -> frozenset[Line]:
+    """Return the lines that the tests run.
 
     Raises:
         SubjectProblem: that cannot be seen.
     """
     if not nodes:
-        return ()
+        return frozenset()
     watched = watch_lines(engine, nodes, changes=changes, seconds=_SECONDS)
     if watched.problem:
         raise SubjectProblem(f"the tests could not be watched: {watched.problem}")
-    return watched.tests
-
-
-def _lines(tests: Sequence[TestLines]) -> frozenset[Line]:
     return frozenset(
-        (path, line) for test in tests for path, lines in test.lines.items() for line in lines
+        (path, line)
+        for test in watched.tests
+        for path, lines in test.lines.items()
+        for line in lines
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -134,20 +134,17 @@ def read_wording(folder: Path | None) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def prompts_of(wording: Sequence[tuple[str, str]]) -> Prompts:
-    """Return prompts with these texts, wherever this process runs.
+@cache
+def prompts_of(wording: tuple[tuple[str, str], ...]) -> Prompts:
+    """Return prompts with these texts, wherever this process runs: in a folder of its own.
 
     Raises:
         UsageProblem: one replaces no prompt, or is no jinja2.
     """
-    return Prompts(_folder(tuple(wording)) if wording else None)
-
-
-@cache
-def _folder(wording: tuple[tuple[str, str], ...]) -> Path:
-    """Return a folder with these files, which is there as long as this process."""
+    if not wording:
+        return Prompts(None)
     folder = HeldFolder("pytest-brt-prompts-")
     atexit.register(folder.close)
     for name, text in wording:
         write_text(folder.path / name, text)
-    return folder.path
+    return Prompts(folder.path)

@@ -242,3 +242,8 @@ def paired_p(ones: Sequence[float], others: Sequence[float]) -> float:
         for _ in range(_FLIPS)
     )
     return (hits + 1) / (_FLIPS + 1)
+
+
+def difference(ones: Sequence[float], others: Sequence[float]) -> tuple[Gap, float]:
+    """Return how much larger the first of each pair is on average, and how likely by chance."""
+    return mean_interval([a - b for a, b in zip(ones, others, strict=True)]), paired_p(ones, others)

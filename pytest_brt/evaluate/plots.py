@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, Any
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.metrics import COLUMNS, Gap, mean_columns, threshold_curve
 from pytest_brt.evaluate.rates import (
+    RATES,
+    REPAIR_RATES,
     Acted,
+    Which,
     behaviour,
     done,
+    mended,
     mixed,
+    of_strategy,
     patch_orders,
     runs_of,
     shares,
-    strategies_of,
-)
-from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.repair_rates import (
-    RATES,
-    Which,
-    mended,
-    repair_shares,
-    repairers_of,
     tried,
 )
+from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.repair_tables import TITLES
 
 if TYPE_CHECKING:
@@ -87,9 +84,9 @@ def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
     if mixed(result):
         yield "top-k", _top_k
         yield "thresholds", _thresholds
-    for strategy in strategies_of(result):
+    for strategy in result.settings.strategies:
         yield from _dialogues(strategy, strategy, runs_of(done(result), strategy))
-    for strategy in repairers_of(result):
+    for strategy in result.repairers:
         runs = tried(result, strategy)
         if runs:
             yield f"repairs-{strategy}", partial(draw_repairs, strategy=strategy)
@@ -133,14 +130,19 @@ def _figure() -> Iterator[Any]:
 def _rates(axes: Axes, result: StudyResult) -> None:
     """Draw RQ1: the shares of bugs, with where they lie with 95 %."""
     bugs = done(result)
-    names = ("candidate", "plausible", "first", "swt")
-    titles = ("candidate (F→X)", "plausible (F→P)", "best is plausible", "SWT-bench's rule")
-    strategies = strategies_of(result)
+    titles = {
+        "candidate": "candidate (F→X)",
+        "plausible": "plausible (F→P)",
+        "first": "best is plausible",
+        "swt": "SWT-bench's rule",
+    }
+    rates = {name: RATES[name] for name in titles}
+    strategies = result.settings.strategies
     groups = [
-        (strategy, [shares(bugs, strategy).rates[name] for name in names])
+        (strategy, list(shares(rates, [of_strategy(bug, strategy) for bug in bugs]).values()))
         for strategy in strategies
     ]
-    draw_bars(axes, groups, titles)
+    draw_bars(axes, groups, tuple(titles.values()))
     axes.set_ylabel(f"share of {len(bugs)} bugs")
     axes.set_title(f"bugs reproduced ({', '.join(strategies)})", loc="left")
 
@@ -159,10 +161,7 @@ def _top_k(axes: Axes, result: StudyResult) -> None:
                 place = (recall[at], precision[at])
                 beside: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
                 axes.annotate(text, place, fontsize=7, color="0.3", **beside)
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, 1.05)
-    axes.set_xlabel("recall")
-    axes.set_ylabel("precision")
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.05), xlabel="recall", ylabel="precision")
     axes.legend(frameon=False, loc="lower left")
     axes.set_title(f"the best K patches, {len(mixed(result))} bugs", loc="left")
 
@@ -181,9 +180,8 @@ def _thresholds(axes: Axes, result: StudyResult) -> None:
         ("F1", [point.f1 for point in curve], LINES[3]),
     ):
         axes.plot(at, values, linestyle=line, color=colour, label=name)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1.05)
-    axes.set_xlabel("Ensemble Pass Rate from which a patch is selected")
+    selected = "Ensemble Pass Rate from which a patch is selected"
+    axes.set(xlim=(0, 1), ylim=(0, 1.05), xlabel=selected)
     axes.legend(frameon=False, loc="lower left")
     axes.set_title(f"selecting by a threshold, {len(pools)} bugs", loc="left")
 
@@ -193,10 +191,11 @@ def draw_repairs(axes: Axes, result: StudyResult, strategy: str) -> None:
     bugs = mended(result)
     groups = []
     for name, given in _GIVEN:
-        found = repair_shares(bugs, Which(strategy=strategy, given=given))
-        if found.n:
-            groups.append((f"{name} ({found.n} bugs)", [found.rates[rate] for rate in RATES]))
-    draw_bars(axes, groups, [TITLES[name] for name in RATES])
+        runs = Which(strategy=strategy, given=given).tried(bugs)
+        if runs:
+            found = shares(REPAIR_RATES, runs)
+            groups.append((f"{name} ({len(runs)} bugs)", list(found.values())))
+    draw_bars(axes, groups, [TITLES[name] for name in REPAIR_RATES])
     axes.set_ylabel("share of bugs")
     axes.set_title(f"bugs repaired by {strategy}", loc="left")
 
@@ -218,10 +217,8 @@ def draw_steps_to_fix(axes: Axes, result: StudyResult, strategy: str) -> None:
         label = f"{name} ({len(runs)} runs)"
         look: dict[str, Any] = {"linestyle": line, "color": colour, "drawstyle": "steps-post"}
         axes.plot([0, *steps, longest + 0.5], [*shares, shares[-1]], label=label, **look)
-    axes.set_xlim(0, longest + 0.5)
-    axes.set_ylim(0, 1.05)
-    axes.set_xlabel("steps")
-    axes.set_ylabel("share of runs with a right fix")
+    axes.set(xlim=(0, longest + 0.5), ylim=(0, 1.05))
+    axes.set(xlabel="steps", ylabel="share of runs with a right fix")
     axes.legend(frameon=False, loc="upper left")
     axes.set_title(f"steps to a right fix, {strategy}", loc="left")
 
@@ -229,13 +226,7 @@ def draw_steps_to_fix(axes: Axes, result: StudyResult, strategy: str) -> None:
 def draw_bars(
     axes: Axes, groups: Sequence[tuple[str, Sequence[Gap]]], titles: Sequence[str]
 ) -> None:
-    """Draw shares beside each other, with where they lie with 95 %.
-
-    Args:
-        axes: where to.
-        groups: a name, and a share per title.
-        titles: what the shares are of.
-    """
+    """Draw groups, each a name and a share per title, with where these lie with 95 %."""
     width = 0.8 / len(groups)
     for at, (name, found) in enumerate(groups):
         means = [gap.mean for gap in found]
@@ -267,19 +258,9 @@ def draw_actions(axes: Axes, runs: Iterable[Acted], strategy: str) -> None:
                 if action == name or (name == "other" and action not in named)
             )
             heights.append(mine / total)
-        axes.bar(
-            range(1, len(heights) + 1),
-            heights,
-            0.9,
-            bottom=bottom,
-            color=colour,
-            hatch=hatch,
-            edgecolor="0.0",
-            linewidth=0.5,
-            label=name,
-        )
+        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "0.0", "label": name}
+        axes.bar(range(1, len(heights) + 1), heights, 0.9, bottom=bottom, linewidth=0.5, **look)
         bottom = [one + other for one, other in zip(bottom, heights, strict=True)]
-    axes.set_xlabel("step")
-    axes.set_ylabel("share of the runs that come so far")
+    axes.set(xlabel="step", ylabel="share of the runs that come so far")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.set_title(f"actions by step, {found.runs} runs of {strategy}", loc="left")

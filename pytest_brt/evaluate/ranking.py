@@ -85,8 +85,8 @@ def _labels(job: Job, engine: Engine) -> dict[str, bool]:
 def _patches(
     rows: tuple[PatchResult, ...], job: Job, labels: Mapping[str, bool], normal: str
 ) -> tuple[PatchOutcome, ...]:
-    plain = {rank.result.patch.name: rank.epr for rank in rank_by_epr(rows, job.tests)}
-    scores = {rank.result.patch.name: rank.score for rank in rank_by_weight(rows, job.tests)}
+    plain = {rank.name: rank.epr for rank in rank_by_epr(rows, job.tests)}
+    scores = {rank.name: rank.score for rank in rank_by_weight(rows, job.tests)}
     return tuple(
         PatchOutcome(
             name=one.name,
@@ -129,11 +129,6 @@ def grouped(
     return [list(group) for _, group in groupby(ordered, key=key)]
 
 
-def without_guard(rows: Iterable[PatchResult]) -> tuple[PatchResult, ...]:
-    """Return rows as they would be if no existing test had been run."""
-    return tuple(replace(row, guarded=None) for row in rows)
-
-
 def majority(rows: tuple[PatchResult, ...], tests: object) -> list[list[PatchResult]]:
     """Order by how many patches are the same after normalisation."""
     del tests
@@ -145,7 +140,7 @@ def broken_tests(row: PatchResult) -> float:
     """Return how many existing tests a patch breaks; one that does not apply comes last."""
     if not row.applies:
         return float("inf")
-    return len(row.guarded.regressions) if row.guarded else 0
+    return len(row.regressions)
 
 
 RANKERS: Mapping[str, Ordering] = {
@@ -154,6 +149,9 @@ RANKERS: Mapping[str, Ordering] = {
     "regression-only": lambda rows, _: grouped(rows, broken_tests),
     "majority": majority,
     "epr": lambda rows, tests: by_rank(rank_by_epr(rows, tests)),
-    "weighted": lambda rows, tests: by_rank(rank_by_weight(without_guard(rows), tests)),
+    "weighted": lambda rows, tests: by_rank(
+        # As it would be if no existing test had been run.
+        rank_by_weight(tuple(replace(row, guarded=None) for row in rows), tests)
+    ),
     "weighted+guard": lambda rows, tests: by_rank(rank_by_weight(rows, tests)),
 }

@@ -1,4 +1,4 @@
-"""What share of the bugs is reproduced (paper 001, RQ1; SWT-bench; LIBRO), from a study's result.
+"""What share of the bugs is reproduced (paper 001, RQ1; SWT-bench; LIBRO), and repaired (RQ2).
 
 A bug that could not be set up is in no share; how many there are is told beside them.
 """
@@ -6,27 +6,29 @@ A bug that could not be set up is in no share; how many there are is told beside
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from statistics import median
+from typing import TypeVar
 
-from pytest_brt.evaluate.metrics import Gap, Order, mean_interval
+from pytest_brt.evaluate.metrics import Gap, Order, difference, mean_interval
 from pytest_brt.evaluate.record import (
     Covered,
     Ranked,
     RankedBy,
+    Repaired,
+    RepairRun,
     Reproduced,
     StudyResult,
     TestOutcome,
     Told,
 )
 
-#: Says of one strategy's candidates for a bug, best first, whether something holds.
-Holds = Callable[[Sequence[TestOutcome]], bool]
+T = TypeVar("T")
 
-#: Per bug, in the order in which they are shown.
-RATES: dict[str, Holds] = {
+#: Of one strategy's candidates for a bug, best first; in the order in which they are shown.
+RATES: dict[str, Callable[[Sequence[TestOutcome]], bool]] = {
     # F→X: fails on the bug for a reason that can be named.
     "candidate": bool,
     # F→P: and passes with the true fix.
@@ -38,19 +40,12 @@ RATES: dict[str, Holds] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """RQ1 for one group of bugs."""
-
-    n: int
-    rates: dict[str, Gap]
-    #: Of the bugs with a candidate, those with a plausible one; 0 bugs say nothing.
-    ratio: Gap
-
-
-def strategies_of(result: StudyResult) -> tuple[str, ...]:
-    """Return the strategies that were run, in their order."""
-    return result.settings.strategies
+def shares(rates: Mapping[str, Callable[[T], bool]], groups: Sequence[T]) -> dict[str, Gap]:
+    """Return of what share of `groups` each rate holds."""
+    return {
+        name: mean_interval([float(holds(group)) for group in groups])
+        for name, holds in rates.items()
+    }
 
 
 def done(result: StudyResult) -> tuple[Reproduced, ...]:
@@ -61,20 +56,6 @@ def done(result: StudyResult) -> tuple[Reproduced, ...]:
 def of_strategy(bug: Reproduced, strategy: str) -> tuple[TestOutcome, ...]:
     """Return the candidates of one strategy, best first."""
     return tuple(test for test in bug.tests if test.strategy == strategy)
-
-
-def shares(bugs: Sequence[Reproduced], strategy: str) -> Shares:
-    """Return RQ1 over `bugs`."""
-    tests = [of_strategy(bug, strategy) for bug in bugs]
-    plausible = [float(RATES["plausible"](some)) for some in tests if some]
-    return Shares(
-        n=len(bugs),
-        rates={
-            name: mean_interval([float(holds(some)) for some in tests])
-            for name, holds in RATES.items()
-        },
-        ratio=mean_interval(plausible),
-    )
 
 
 def by_repo(bugs: Iterable[Reproduced]) -> dict[str, list[Reproduced]]:
@@ -125,21 +106,97 @@ def coverage_of(bugs: Iterable[Reproduced], strategy: str) -> list[Covered]:
     return [one for bug in bugs for one in bug.covered if one.strategy == strategy]
 
 
+# -- repairs ------------------------------------------------------------------------------
+
+
+#: Of the runs of one way on a bug, by the fixes that they kept.
+REPAIR_RATES: dict[str, Callable[[Sequence[RepairRun]], bool]] = {
+    "fix": lambda runs: any(fix.kept for run in runs for fix in run.fixes),
+    "own": lambda runs: any(fix.kept and fix.own for run in runs for fix in run.fixes),
+    "right": lambda runs: any(run.is_right for run in runs),
+    "same": lambda runs: any(fix.kept and fix.same_as_fix for run in runs for fix in run.fixes),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """Chooses runs."""
+
+    strategy: str
+    #: With the failing tests, without them, or either.
+    given: bool | None = None
+    #: Parts that were switched off.
+    without: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What is shown of it."""
+        given = {True: "with the failing test", False: "with the report alone", None: "either way"}
+        off = f", without {' and '.join(self.without)}" if self.without else ""
+        return f"{self.strategy} {given[self.given]}{off}"
+
+    def runs(self, bug: Repaired) -> list[RepairRun]:
+        """Return the runs on a bug that began."""
+        return [
+            run
+            for run in bug.runs
+            if run.ending
+            and run.strategy == self.strategy
+            and self.given in (None, run.given)
+            and self.without == run.without
+        ]
+
+    def tried(self, bugs: Iterable[Repaired]) -> list[list[RepairRun]]:
+        """Return the runs on each bug that it was tried on."""
+        return [runs for runs in map(self.runs, bugs) if runs]
+
+
+def mended(result: StudyResult) -> tuple[Repaired, ...]:
+    """Return the bugs whose repair was tried."""
+    return tuple(bug for bug in result.repaired if not bug.problem)
+
+
+def ways_in(result: StudyResult) -> list[Which]:
+    """Return the ways that bugs were repaired, in the order in which they are first met."""
+    found: dict[Which, None] = {}
+    for bug in mended(result):
+        for run in bug.runs:
+            which = Which(strategy=run.strategy, given=run.given, without=run.without)
+            found.setdefault(which, None)
+    return list(found)
+
+
+def tried(result: StudyResult, strategy: str) -> list[RepairRun]:
+    """Return the runs of one whole strategy, with and without the failing test."""
+    return [run for bug in mended(result) for run in Which(strategy=strategy).runs(bug)]
+
+
+def steps_to_right(groups: Iterable[Sequence[RepairRun]]) -> float | None:
+    """Return the median step over the runs that wrote a right fix; None where none did."""
+    steps = [run.first_right for runs in groups for run in runs if run.first_right is not None]
+    return median(steps) if steps else None
+
+
+#: The runs on a bug in one way, and in another.
+Pair = tuple[Sequence[RepairRun], Sequence[RepairRun]]
+
+
+def both_tried(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs of which both ways were tried."""
+    return [(ones, others) for ones, others in pairs if ones and others]
+
+
+def gain(pairs: Sequence[Pair], rate: str = "right") -> tuple[Gap, float]:
+    """Return how much more often a rate holds in the first way of each pair, and the p of that."""
+    holds = REPAIR_RATES[rate]
+    return difference([holds(ones) for ones, _ in pairs], [holds(others) for _, others in pairs])
+
+
 # -- behaviour ----------------------------------------------------------------------------
 
 
-class Acted(Protocol):
-    """A run that may have asked a model."""
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """Names in their order, "" for a reply without one."""
-        ...
-
-    @property
-    def endings(self) -> tuple[str, ...]:
-        """Why the dialogue, or else each sample, ended; empty when there was none."""
-        ...
+#: A run that may have asked a model.
+Acted = Told | RepairRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,11 +120,33 @@ class Covered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduced:
-    """What the strategies made of one bug."""
+class Studied:
+    """What a stage made of one bug."""
 
     instance: str
     repo: str
+    #: Wall-clock seconds: the tool's own, making the tree, and judging.
+    seconds: float = 0.0
+    setup: float = 0.0
+    judging: float = 0.0
+    #: Why there is no result, or "".
+    problem: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that models made."""
+        return 0
+
+    @property
+    def missed(self) -> str:
+        """What was not found, or ""."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced(Studied):
+    """What the strategies made of one bug."""
+
     #: The candidates of each strategy, best first.
     tests: tuple[TestOutcome, ...] = ()
     runs: tuple[Told, ...] = ()
@@ -132,12 +154,16 @@ class Reproduced:
     covered: tuple[Covered, ...] = ()
     #: The candidates themselves, for the ranking; not in the result that is written.
     judged: tuple[JudgedTest, ...] = ()
-    #: Wall-clock seconds: the tool's own, making the tree, and judging.
-    seconds: float = 0.0
-    setup: float = 0.0
-    judging: float = 0.0
-    #: Why there is no result, or "".
-    problem: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that models made."""
+        return sum(run.cost.tokens for run in self.runs)
+
+    @property
+    def missed(self) -> str:
+        """What was not found, or ""."""
+        return "" if self.tests else "no bug test found"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,19 +190,18 @@ class RankedBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(Studied):
     """What the rankers made of the patches for one bug."""
 
-    instance: str
-    repo: str
     #: Tests that the patches were ranked by.
     tests: int = 0
     patches: tuple[PatchOutcome, ...] = ()
     orders: tuple[RankedBy, ...] = ()
-    seconds: float = 0.0
-    setup: float = 0.0
-    judging: float = 0.0
-    problem: str = ""
+
+    @property
+    def missed(self) -> str:
+        """What was not found, or ""."""
+        return "" if self.tests else "no bug test to rank by"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,24 +260,25 @@ class RepairRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
+class Repaired(Studied):
     """What the repair strategies made of one bug."""
 
-    instance: str
-    repo: str
     #: Candidate tests that there were to give.
     tests: int = 0
     runs: tuple[RepairRun, ...] = ()
-    #: Wall-clock seconds: the tool's own, making the tree, and judging.
-    seconds: float = 0.0
-    setup: float = 0.0
-    judging: float = 0.0
-    #: Why there is no result, or "".
-    problem: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that models made."""
+        return sum(run.cost.tokens for run in self.runs)
+
+    @property
+    def missed(self) -> str:
+        """What was not found, or ""."""
+        found = any(fix.kept for run in self.runs for fix in run.fixes)
+        return "" if found else "no patch passes the bug tests"
 
 
-#: What a stage makes of a bug.
-Studied = Reproduced | Ranked | Repaired
 #: What comes of each stage.
 KINDS: Mapping[Stage, type[Studied]] = {
     Stage.REPRODUCE: Reproduced,
@@ -276,3 +302,17 @@ class StudyResult:
     reproduced: tuple[Reproduced, ...] = ()
     ranked: tuple[Ranked, ...] = ()
     repaired: tuple[Repaired, ...] = ()
+
+    @property
+    def stages(self) -> dict[Stage, tuple[Studied, ...]]:
+        """What each stage made of the bugs."""
+        return {
+            Stage.REPRODUCE: self.reproduced,
+            Stage.RANK: self.ranked,
+            Stage.REPAIR: self.repaired,
+        }
+
+    @property
+    def repairers(self) -> tuple[str, ...]:
+        """The repair strategies that were run, in their order."""
+        return self.settings.repairs.strategies if self.settings.repairs else ()

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import fmean
 
-from pytest_brt.evaluate.record import Repaired, RepairRun, StudyResult
-from pytest_brt.evaluate.repair_rates import (
-    RATES,
+from pytest_brt.evaluate.metrics import ratio_interval
+from pytest_brt.evaluate.rates import (
+    REPAIR_RATES,
     Which,
-    calls,
-    difference,
+    both_tried,
+    gain,
     mended,
-    repair_shares,
-    repairers_of,
-    right_given,
+    shares,
+    steps_to_right,
     tried,
 )
-from pytest_brt.evaluate.table import Cell, Table
+from pytest_brt.evaluate.record import Repaired, RepairRun, StudyResult
+from pytest_brt.evaluate.table import Row, Table
 
 TITLES = {
     "fix": "a fix",
@@ -28,7 +29,7 @@ TITLES = {
 
 def repair_tables(result: StudyResult) -> tuple[Table, ...]:
     """Return all tables about repairs; those without rows have nothing to tell."""
-    strategies = repairers_of(result)
+    strategies = result.repairers
     return (
         *(_with_and_without(result, strategy) for strategy in strategies),
         _use(result),
@@ -44,42 +45,51 @@ def _with_and_without(result: StudyResult, strategy: str) -> Table:
         "the report alone": Which(strategy=strategy, given=False),
         "either": Which(strategy=strategy),
     }
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for name, which in ways.items():
-        found = repair_shares(bugs, which)
-        rates = (found.rates[rate] for rate in RATES)
-        rows.append((name, found.n, *rates, _plain(found.steps), ""))
+        groups = which.tried(bugs)
+        steps = _plain(steps_to_right(groups))
+        rows.append((name, len(groups), *shares(REPAIR_RATES, groups).values(), steps, ""))
     given, alone, _ = ways.values()
-    gap = difference((given.runs(bug), alone.runs(bug)) for bug in bugs)
-    if gap.n:
-        rates = (gap.rates[rate] for rate in RATES)
-        rows.append(("difference, bugs with both", gap.n, *rates, "", f"{gap.p:.3f}"))
+    pairs = both_tried((given.runs(bug), alone.runs(bug)) for bug in bugs)
+    if pairs:
+        gains = {rate: gain(pairs, rate) for rate in REPAIR_RATES}
+        gaps = (gap for gap, _ in gains.values())
+        p = f"{gains['right'][1]:.3f}"
+        rows.append(("difference, bugs with both", len(pairs), *gaps, "", p))
     return Table(
         name=f"repairs-{strategy}",
         title=f"bugs repaired by {strategy}, with and without the failing test",
-        columns=("given", "n", *(TITLES[name] for name in RATES), "steps to right", "p of right"),
-        rows=tuple(rows) if any(row[1] for row in rows) else (),
+        columns=(
+            "given",
+            "n",
+            *(TITLES[name] for name in REPAIR_RATES),
+            "steps to right",
+            "p of right",
+        ),
+        rows=rows if any(row[1] for row in rows) else (),
         kind="share",
     )
 
 
 def _use(result: StudyResult) -> Table:
     bugs = mended(result)
-    rows: list[tuple[Cell, ...]] = []
-    for strategy in repairers_of(result):
+    rows: list[Row] = []
+    for strategy in result.repairers:
         with_, without = (Which(strategy=strategy, given=given) for given in (True, False))
         for name, which, used in (
             ("given and used", with_, True),
             ("given, not used", with_, False),
             ("not given", without, None),
         ):
-            count, gap = right_given(bugs, which, used=used)
-            rows.append((strategy, name, count, gap))
+            groups = ([r for r in which.runs(bug) if used in (None, r.used)] for bug in bugs)
+            hits = [(sum(run.is_right for run in runs), len(runs)) for runs in groups]
+            rows.append((strategy, name, sum(n for _, n in hits), ratio_interval(hits)))
     return Table(
         name="repairs-use",
         title="runs with a right fix, by the use of the failing test",
         columns=("strategy", "failing test", "runs", "right"),
-        rows=tuple(rows) if any(row[2] for row in rows) else (),
+        rows=rows if any(row[2] for row in rows) else (),
         kind="share",
     )
 
@@ -87,10 +97,10 @@ def _use(result: StudyResult) -> Table:
 def _tools(result: StudyResult, strategy: str) -> Table:
     runs = [run for run in tried(result, strategy) if run.actions]
     groups = [[run for run in runs if run.is_right is right] for right in (True, False)]
-    means = [calls(group) for group in groups]
+    means = [_calls(group) for group in groups]
     total = {name: sum(mean.get(name, 0.0) for mean in means) for mean in means for name in mean}
     names = sorted(total, key=lambda name: (-total[name], name))
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[Row] = [
         (name, *(mean.get(name, 0.0) if mean else None for mean in means)) for name in names
     ]
     steps = [fmean(len(run.actions) for run in group) if group else None for group in groups]
@@ -100,40 +110,48 @@ def _tools(result: StudyResult, strategy: str) -> Table:
         title=f"actions per run of {strategy}: {len(groups[0])} runs with a right fix, "
         f"{len(groups[1])} without",
         columns=("action", "with a right fix", "without"),
-        rows=tuple(rows) if runs else (),
+        rows=rows if runs else (),
     )
+
+
+def _calls(runs: list[RepairRun]) -> dict[str, float]:
+    """Return how often each action is taken in a run, on average; "other" is none of ours."""
+    counts = Counter(action or "other" for run in runs for action in run.actions)
+    return {name: count / len(runs) for name, count in counts.items()}
 
 
 def _ablations(result: StudyResult) -> Table:
     bugs = mended(result)
     settings = result.settings.repairs
     offs = settings.without if settings else ()
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     whole = Which(strategy="repairagent", given=True)
     for off in ((), *offs):
         which = Which(strategy="repairagent", given=True, without=off)
-        found = repair_shares(bugs, which)
-        runs = [run for bug in bugs for run in which.runs(bug)]
-        gap = difference((which.runs(bug), whole.runs(bug)) for bug in bugs)
+        groups = which.tried(bugs)
+        gap, p = gain(both_tried((which.runs(bug), whole.runs(bug)) for bug in bugs))
         name = f"without {', '.join(off)}" if off else "the whole"
-        differs: tuple[Cell, ...] = (gap.rates["right"], f"{gap.p:.3f}") if off else ("", "")
-        rows.append((name, found.n, found.rates["right"], *differs, *_effort(runs, found.steps)))
+        right = shares(REPAIR_RATES, groups)["right"]
+        differs: Row = (gap, f"{p:.3f}") if off else ("", "")
+        rows.append((name, len(groups), right, *differs, *_effort(groups)))
     names = ("repairagent", "n", "right", "minus the whole", "p", "steps to right")
     return Table(
         name="ablations",
         title="what the parts of repairagent are worth: bugs with a right fix",
         columns=(*names, "tokens made", "seconds"),
-        rows=tuple(rows) if offs and any(row[1] for row in rows) else (),
+        rows=rows if offs and any(row[1] for row in rows) else (),
         kind="share",
     )
 
 
-def _effort(runs: list[RepairRun], steps: float | None) -> tuple[str, str, str]:
+def _effort(groups: list[list[RepairRun]]) -> tuple[str, str, str]:
     """Return median steps to a right fix, and tokens and seconds per run."""
+    runs = [run for group in groups for run in group]
     if not runs:
         return "–", "–", "–"
     tokens = fmean(run.cost.tokens for run in runs)
-    return _plain(steps), f"{tokens:.0f}", f"{fmean(run.seconds for run in runs):.1f}"
+    seconds = fmean(run.seconds for run in runs)
+    return _plain(steps_to_right(groups)), f"{tokens:.0f}", f"{seconds:.1f}"
 
 
 def _plain(number: float | None) -> str:
@@ -153,7 +171,7 @@ def per_run(result: StudyResult) -> Table:
     )
 
 
-def _row(bug: Repaired, run: RepairRun) -> tuple[Cell, ...]:
+def _row(bug: Repaired, run: RepairRun) -> Row:
     kept = [fix for fix in run.fixes if fix.kept]
     return (
         *(bug.instance, run.strategy, " ".join(run.without), run.index),

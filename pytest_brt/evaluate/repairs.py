@@ -46,12 +46,7 @@ class Way:
 
 
 def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Way, ...]:
-    """Return how a bug is repaired.
-
-    Args:
-        settings: what was asked for.
-        tested: whether there is a failing test to give; without one a repair has none.
-    """
+    """Return how a bug is repaired; `tested` says whether there is a failing test to give."""
     ways: list[Way] = []
     for strategy in settings.strategies:
         if tested:
@@ -184,20 +179,17 @@ class _Judge:
             key = patch_key(changes, self._read)
             if key in found or key == self._nothing:
                 continue
+            if key not in self._right:
+                self._right[key] = self._hidden.are_right(changes)
             found[key] = FixOutcome(
                 step=number,
                 source=source,
                 kept=key in kept,
                 own=self._trials.run(changes).passes if self._tests else None,
-                right=self._is_right(key, changes),
+                right=self._right[key],
                 same_as_fix=key == self._truth,
             )
         return tuple(found.values())
-
-    def _is_right(self, key: str, changes: tuple[FileChange, ...]) -> bool:
-        if key not in self._right:
-            self._right[key] = self._hidden.are_right(changes)
-        return self._right[key]
 
     def _read(self, path: str) -> bytes | None:
         place = self._root / path

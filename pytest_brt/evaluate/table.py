@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pytest_brt.evaluate.metrics import Gap
 
 Cell = str | int | float | Gap | None
+Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class Table:
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[Row]
     #: How numbers are written: "share" as percent, "number" with two digits.
     kind: str = "number"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from statistics import fmean, median
 
 from pytest_brt.evaluate.metrics import (
@@ -27,13 +28,12 @@ from pytest_brt.evaluate.rates import (
     patch_orders,
     runs_of,
     shares,
-    strategies_of,
     test_orders,
+    tried,
 )
-from pytest_brt.evaluate.record import Ranked, Studied, StudyResult
-from pytest_brt.evaluate.repair_rates import repairers_of, tried
+from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.repair_tables import repair_tables
-from pytest_brt.evaluate.table import Cell, Table
+from pytest_brt.evaluate.table import Cell, Row, Table
 from pytest_brt.types import Ending
 
 #: Why a run ended, and what its column is called.
@@ -49,11 +49,12 @@ _ENDED = {
 
 def tables_of(result: StudyResult) -> tuple[Table, ...]:
     """Return all tables that the result has something for."""
+    strategies = result.settings.strategies
     tables = (
         _setup(result),
         _problems(result),
-        *(_rates(result, strategy) for strategy in strategies_of(result)),
-        *(_effort(result, strategy) for strategy in strategies_of(result)),
+        *(_rates(result, strategy) for strategy in strategies),
+        *(_effort(result, strategy) for strategy in strategies),
         _rules(result),
         _coverage(result),
         _rankers(result),
@@ -62,11 +63,11 @@ def tables_of(result: StudyResult) -> tuple[Table, ...]:
         *repair_tables(result),
         *(
             behaviour_table(strategy, strategy, runs_of(done(result), strategy))
-            for strategy in strategies_of(result)
+            for strategy in strategies
         ),
         *(
             behaviour_table(f"repair-{strategy}", strategy, tried(result, strategy))
-            for strategy in repairers_of(result)
+            for strategy in result.repairers
         ),
         _endings(result),
         _cost(result),
@@ -91,8 +92,8 @@ def _setup(result: StudyResult) -> Table:
 
 
 def _problems(result: StudyResult) -> Table:
-    found: list[Studied] = [*result.reproduced, *result.ranked, *result.repaired]
-    told: dict[tuple[str, str], None] = {(b.instance, b.problem): None for b in found if b.problem}
+    found = chain.from_iterable(result.stages.values())
+    told = dict.fromkeys((bug.instance, bug.problem) for bug in found if bug.problem)
     return Table(
         name="problems",
         title="bugs that could not be studied",
@@ -103,24 +104,24 @@ def _problems(result: StudyResult) -> Table:
 
 def _rates(result: StudyResult, strategy: str) -> Table:
     groups = {"all": list(done(result)), **by_repo(done(result))}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for name, bugs in groups.items():
-        found = shares(bugs, strategy)
-        rates = (found.rates[rate] for rate in RATES)
-        rows.append((name, found.n, *rates, found.ratio))
+        tests = [of_strategy(bug, strategy) for bug in bugs]
+        ratio = mean_interval([float(RATES["plausible"](some)) for some in tests if some])
+        rows.append((name, len(bugs), *shares(RATES, tests).values(), ratio))
     titles = {"first": "plausible first", "swt": "SWT-bench", "valid": "plausible, valid"}
     return Table(
         name=f"rates-{strategy}",
         title=f"bugs reproduced by {strategy}",
         columns=("bugs", "n", *(titles.get(name, name) for name in RATES), "candidate→plausible"),
-        rows=tuple(rows) if groups["all"] else (),
+        rows=rows if groups["all"] else (),
         kind="share",
     )
 
 
 def _effort(result: StudyResult, strategy: str) -> Table:
     orders = test_orders(done(result), strategy)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for name in ("as ranked", "shuffled, 100 seeds"):
         cells: list[Cell] = [name, len(orders)]
         for measure in (acc_at, wef_at):
@@ -134,7 +135,7 @@ def _effort(result: StudyResult, strategy: str) -> Table:
         name=f"effort-{strategy}",
         title=f"tests to read until a plausible one, {strategy}: bugs (acc), wrong tests (wef)",
         columns=("order", "n", "acc@1", "acc@3", "acc@5", "wef@1", "wef@3", "wef@5"),
-        rows=tuple(rows) if orders else (),
+        rows=rows if orders else (),
     )
 
 
@@ -151,14 +152,14 @@ def _rules(result: StudyResult) -> Table:
         name="rules",
         title="candidates by kind of oracle",
         columns=("rule", "candidates", "plausible", "precision", "reach the fix"),
-        rows=tuple(rows),
+        rows=rows,
         kind="share",
     )
 
 
 def _coverage(result: StudyResult) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for strategy in strategies_of(result):
+    rows: list[Row] = []
+    for strategy in result.settings.strategies:
         bugs = done(result)
         held = [bug for bug in bugs if RATES["swt"](of_strategy(bug, strategy))]
         rest = [bug for bug in bugs if bug not in held]
@@ -171,13 +172,13 @@ def _coverage(result: StudyResult) -> Table:
         name="coverage",
         title="lines that the true fix changes and the candidates run (after SWT-bench)",
         columns=("bugs", "n", "with such lines", "changed lines run"),
-        rows=tuple(rows) if known else (),
+        rows=rows if known else (),
         kind="share",
     )
 
 
 def _rankers(result: StudyResult) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for ranker, orders in patch_orders(mixed(result)).items():
         means = mean_columns(orders)
         cells: dict[str, Cell] = {**means, "mrr": interval(orders, "mrr")}
@@ -186,7 +187,7 @@ def _rankers(result: StudyResult) -> Table:
         name="rankers",
         title="patches ranked: bugs with right and wrong patches, and a candidate test",
         columns=("ranker", "n", *COLUMNS),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
@@ -203,14 +204,14 @@ def _thresholds(result: StudyResult) -> Table:
         name="thresholds",
         title="patches selected from a threshold on: by EPR, by the weighted score",
         columns=("from", *(f"EPR {n}" for n in names), *(f"score {n}" for n in names)),
-        rows=tuple(rows) if bugs else (),
+        rows=rows if bugs else (),
     )
 
 
 def _extents(result: StudyResult) -> Table:
     of = dict(zip((name for name, _ in result.instances), result.extents, strict=True))
     bugs = [bug for bug in result.ranked if not bug.problem]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for extent in ("single-line", "multi-line", "multi-file"):
         some = [bug for bug in bugs if of[bug.instance] == extent]
         if some:
@@ -223,14 +224,14 @@ def _extents(result: StudyResult) -> Table:
         name="extents",
         title="patches by the extent of the true fix",
         columns=("true fix", "bugs", "patches", "bugs fixed", "plausible", "equal to the fix"),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
 def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
     """Return what the dialogues of one strategy did."""
     found = behaviour(runs)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for what, counts in (
         ("action", found.actions),
         ("two in a row", found.bigrams[:5]),
@@ -241,7 +242,7 @@ def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
         name=f"behaviour-{name}",
         title=f"what {found.runs} runs of {strategy} did",
         columns=("what", "name", "times", "share"),
-        rows=tuple(rows),
+        rows=rows,
         kind="share",
     )
 
@@ -249,10 +250,10 @@ def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
 def _endings(result: StudyResult) -> Table:
     """Return why runs ended, of LIBRO each sample (paper 001, table 5)."""
     acted: dict[str, Iterable[Acted]] = {
-        name: runs_of(done(result), name) for name in strategies_of(result)
+        name: runs_of(done(result), name) for name in result.settings.strategies
     }
-    acted |= {f"repair: {name}": tried(result, name) for name in repairers_of(result)}
-    rows: list[tuple[Cell, ...]] = []
+    acted |= {f"repair: {name}": tried(result, name) for name in result.repairers}
+    rows: list[Row] = []
     for name, runs in acted.items():
         found = behaviour(runs)
         ends = dict(found.endings)
@@ -262,50 +263,38 @@ def _endings(result: StudyResult) -> Table:
         name="endings",
         title="why runs ended (of a strategy without dialogues: samples)",
         columns=("strategy", "runs", *_ENDED.values()),
-        rows=tuple(rows),
+        rows=rows,
         kind="share",
     )
 
 
 def _cost(result: StudyResult) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    stages: dict[str, tuple[Studied, ...]] = {
-        "reproduce": result.reproduced,
-        "rank": result.ranked,
-        "repair": result.repaired,
-    }
-    for stage, bugs in stages.items():
+    rows: list[Row] = []
+    for stage, bugs in result.stages.items():
         some = [bug for bug in bugs if not bug.problem]
         parts = {
-            "the tool": [bug.seconds for bug in some],
-            "making the tree": [bug.setup for bug in some],
-            "judging": [bug.judging for bug in some],
+            "the tool, seconds": [bug.seconds for bug in some],
+            "making the tree, seconds": [bug.setup for bug in some],
+            "judging, seconds": [bug.judging for bug in some],
+            "tokens made": [float(bug.tokens) for bug in some],
         }
-        for part, seconds in parts.items():
-            if some:
-                figures = (fmean(seconds), median(seconds), max(seconds), sum(seconds))
-                rows.append((f"{stage}: {part}, seconds", len(some), *figures))
-        tokens = [float(_tokens(bug)) for bug in some]
-        if any(tokens):
-            figures = (fmean(tokens), median(tokens), max(tokens), sum(tokens))
-            rows.append((f"{stage}: tokens made", len(tokens), *figures))
+        for part, values in parts.items():
+            if some and (part != "tokens made" or any(values)):
+                figures = (fmean(values), median(values), max(values), sum(values))
+                rows.append((f"{stage}: {part}", len(some), *figures))
     return Table(
         name="cost",
         title="cost per bug",
         columns=("what", "n", "mean", "median", "most", "sum"),
-        rows=tuple(rows),
+        rows=rows,
     )
-
-
-def _tokens(bug: Studied) -> int:
-    return 0 if isinstance(bug, Ranked) else sum(run.cost.tokens for run in bug.runs)
 
 
 def per_bug(result: StudyResult) -> Table:
     """Return a row per bug and strategy, for other people's tools."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for bug in result.reproduced:
-        for strategy in strategies_of(result):
+        for strategy in result.settings.strategies:
             tests = of_strategy(bug, strategy)
             held = (int(holds(tests)) for holds in RATES.values())
             ran = next((one.share for one in coverage_of([bug], strategy)), None)
@@ -314,5 +303,5 @@ def per_bug(result: StudyResult) -> Table:
         name="per-bug",
         title="every bug",
         columns=("bug", "repository", "strategy", "candidates", *RATES, "coverage", "problem"),
-        rows=tuple(rows),
+        rows=rows,
     )

@@ -177,7 +177,13 @@ def hidden_files(instance: Instance, root: Path) -> tuple[tuple[FileChange, ...]
     Raises:
         SubjectProblem: there are none, or they cannot be applied.
     """
-    changes = _test_changes(instance, root)
+    changes: tuple[FileChange, ...] = ()
+    if instance.test_patch.strip():
+        try:
+            tests = patch_of(instance.test_patch, "tests")
+            changes = apply_patch(tests, root, whole=True).changes
+        except PatchProblem as problem:
+            raise SubjectProblem(f"the hidden tests do not apply: {problem}") from None
     named = (*instance.fail_to_pass, *instance.pass_to_pass)
     files = {name.partition("::")[0] for name in named if "::" in name}
     if not files:
@@ -186,16 +192,6 @@ def hidden_files(instance: Instance, root: Path) -> tuple[tuple[FileChange, ...]
     if not files:
         raise SubjectProblem("there are no hidden tests that could judge a patch")
     return changes, tuple(sorted(files))
-
-
-def _test_changes(instance: Instance, root: Path) -> tuple[FileChange, ...]:
-    if not instance.test_patch.strip():
-        return ()
-    try:
-        patch = patch_of(instance.test_patch, "tests")
-        return apply_patch(patch, root, whole=True).changes
-    except PatchProblem as problem:
-        raise SubjectProblem(f"the hidden tests do not apply: {problem}") from None
 
 
 def _names(given: Iterable[str], known: Iterable[Name]) -> set[Name]:

@@ -61,13 +61,7 @@ def read_study(folder: Path) -> StudyResult:
 
 
 def page_of(result: StudyResult, tables: Sequence[Table], plots: Mapping[str, bytes]) -> str:
-    """Return the page.
-
-    Args:
-        result: the study.
-        tables: its tables, in the order in which they are shown.
-        plots: files of its plots by their names; the SVG ones are shown.
-    """
+    """Return the page: facts, the plots that are SVG, and the tables in their order."""
     settings = result.settings
     facts = [
         f"pytest-brt {result.version}",
@@ -82,18 +76,6 @@ def page_of(result: StudyResult, tables: Sequence[Table], plots: Mapping[str, by
     template = Environment(autoescape=True, trim_blocks=True).from_string(
         _TEMPLATE.read_text(encoding="utf-8")
     )
-    shown_tables = [
-        {
-            "title": table.title,
-            "columns": table.columns,
-            "rows": [
-                [(shown(cell, table.kind), isinstance(cell, str)) for cell in row]
-                for row in table.rows
-            ],
-        }
-        for table in tables
-    ]
-    text = template.render(
-        title=f"Study of {result.dataset}", facts=facts, pictures=pictures, tables=shown_tables
-    )
+    title = f"Study of {result.dataset}"
+    text = template.render(title=title, facts=facts, pictures=pictures, tables=tables, shown=shown)
     return text + "\n"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,7 @@ from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
 from pytest_brt.evaluate.job import Kit, read_wording
-from pytest_brt.evaluate.record import (
-    Repaired,
-    RepairSettings,
-    Reproduced,
-    Settings,
-    Stage,
-    Studied,
-)
+from pytest_brt.evaluate.record import RepairSettings, Settings, Stage
 from pytest_brt.evaluate.remote import Remote, check_strategies
 from pytest_brt.evaluate.study import Carry, Ledger, Study, StudyPlan, carry_out, setting_of
 from pytest_brt.evaluate.written import write_study
@@ -73,21 +67,8 @@ class StageItem(OurItem):
         if result.problem:
             raise SubjectProblem(result.problem)
         self.seconds = result.setup + result.seconds + result.judging
-        missed = _missed(result)
-        if missed:
-            raise Missed(missed)
-
-
-def _missed(result: Studied) -> str:
-    """Return what a stage did not find, or ""."""
-    if isinstance(result, Repaired):
-        found = any(fix.kept for run in result.runs for fix in run.fixes)
-        return "" if found else "no patch passes the bug tests"
-    if result.tests:
-        return ""
-    if isinstance(result, Reproduced):
-        return "no bug test found"
-    return "no bug test to rank by"
+        if result.missed:
+            raise Missed(result.missed)
 
 
 class StudyFile(pytest.File):
@@ -239,24 +220,7 @@ def _repair_settings(options: Options) -> RepairSettings | None:
 def _settings(
     options: Options, strategies: tuple[str, ...], prompts: tuple[tuple[str, str], ...]
 ) -> Settings:
-    return Settings(
-        strategies=strategies,
-        model=options.model,
-        edit_model=options.edit_model,
-        context=options.context,
-        samples=options.samples,
-        steps=options.steps,
-        agree=options.agree,
-        seed=options.seed,
-        keep=options.keep,
-        repeat=options.repeat,
-        budget=options.budget,
-        timeout=options.timeout,
-        memory=options.memory,
-        sandbox=options.sandbox,
-        net=options.net,
-        guard=options.guard,
-        prompts=prompts,
-        given=options.given,
-        repairs=_repair_settings(options),
-    )
+    names = (field.name for field in fields(Settings))
+    given: dict[str, Any] = {name: getattr(options, name, None) for name in names}
+    ours = {"strategies": strategies, "prompts": prompts, "repairs": _repair_settings(options)}
+    return Settings(**given | ours)

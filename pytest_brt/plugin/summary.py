@@ -294,7 +294,7 @@ def _passing(ranks: tuple[Rank, ...], candidates: Iterable[JudgedTest]) -> Itera
     """Say for each bug test on which patches it passes."""
     for judged in candidates:
         names = [
-            rank.result.patch.name
+            rank.name
             for rank in ranks
             for cell in rank.result.cells
             if cell.test == judged.test.id and cell.verdict is Verdict.PASS

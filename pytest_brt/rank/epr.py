@@ -31,7 +31,7 @@ def rank_by_epr(
             if epr is None:
                 ordered.append(rank)
                 continue
-            others = tuple(other.result.patch.name for other in tied if other is not rank)
+            others = tuple(other.name for other in tied if other is not rank)
             ordered.append(
                 replace(rank, rank=position, tied_with=others, place=position, placed_with=others)
             )
@@ -53,7 +53,7 @@ def _unranked(result: PatchResult) -> Rank:
 
 def _order(rank: Rank) -> tuple[float, bool, str]:
     epr = -1.0 if rank.epr is None else rank.epr
-    return (-epr, not rank.result.applies, rank.result.patch.name)
+    return (-epr, not rank.result.applies, rank.name)
 
 
 def selected(

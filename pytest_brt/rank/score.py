@@ -72,7 +72,7 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
         result: its row; a test without a valid cell says nothing.
         tests: those that have a vote.
     """
-    verdicts = valid_cells(result)
+    verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
     alike = Counter(map(_failure, seen))
     votes = {j.test.id: j.judgement.confidence / alike[_failure(j)] for j in seen}
@@ -82,7 +82,7 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
     trust = [judged.judgement.confidence for judged in seen]
     return Facts(
         tests=max(trust, default=0.0) * (2 * share - 1),
-        breaks=breaks(result),
+        breaks=bool(result.regressions),
         length=_length(result),
         special=bool(result.special),
     )
@@ -106,16 +106,6 @@ def _failure(judged: JudgedTest) -> tuple[str, str]:
     return (raised.type, message) if raised and message else ("", judged.test.id)
 
 
-def breaks(result: PatchResult) -> bool:
-    """Say whether a patch makes existing tests fail that it should not."""
-    return result.guarded is not None and bool(result.guarded.regressions)
-
-
-def valid_cells(result: PatchResult) -> dict[str, Verdict]:
-    """Return what each test did on a patch; INVALID is our fault and says nothing."""
-    return {cell.test: cell.verdict for cell in result.cells if cell.verdict is not Verdict.INVALID}
-
-
 def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
     """Return the candidates that have a vote: a test that others contradict has none.
 
@@ -125,11 +115,11 @@ def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple
     """
     passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
     for result in results:
-        for test, verdict in valid_cells(result).items():
+        for test, verdict in result.verdicts.items():
             if verdict is Verdict.PASS and test in passing:
                 passing[test].add(result.patch.name)
-    breaking = {result.patch.name for result in results if breaks(result)}
-    careful = any(result.guarded and not breaks(result) for result in results)
+    breaking = {result.patch.name for result in results if result.regressions}
+    careful = any(result.guarded and not result.regressions for result in results)
     agreed = [
         judged
         for judged in tests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.rank.score import breaks, length_odds, logit, valid_cells
+from pytest_brt.rank.score import length_odds, logit
 from pytest_brt.types import JudgedTest, Rank, Standing, Verdict
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
@@ -36,11 +36,11 @@ def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> t
 
 def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> str:
     """Return why the leading patch does not lead clearly, whatever its odds; or ""."""
-    verdicts = valid_cells(leader.result)
+    verdicts = leader.result.verdicts
     believed = [judged.test.id for judged in tests if judged.judgement.reproduces]
     if not any(verdicts.get(test) is Verdict.PASS for test in believed):
         return "it passes no sure bug test"
-    if breaks(leader.result):
+    if leader.result.regressions:
         return "it breaks existing tests"
     guarded = leader.result.guarded
     # Where the user wants none to be run, the answer says so in the same sentence.
@@ -65,17 +65,13 @@ def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing | None:
         return None
     if rank is not leader:
         return _compare(rank, leader)
-    others = {
-        _compare(other, leader)
-        for other in rated[1:]
-        if other.result.patch.name not in leader.copies
-    }
+    others = {_compare(other, leader) for other in rated[1:] if other.name not in leader.copies}
     near = [standing for standing in (Standing.TIED, Standing.CLOSE) if standing in others]
     return near[0] if near else Standing.SEPARATED
 
 
 def _is_alone(leader: Rank, rated: list[Rank]) -> bool:
-    return all(rank is leader or rank.result.patch.name in leader.copies for rank in rated)
+    return all(rank is leader or rank.name in leader.copies for rank in rated)
 
 
 def _compare(rank: Rank, leader: Rank) -> Standing:

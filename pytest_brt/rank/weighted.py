@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.score import beta_interval, breaks, facts_of, sigmoid, valid_cells, voters
+from pytest_brt.rank.score import beta_interval, facts_of, sigmoid, voters
 from pytest_brt.rank.standing import with_standings
 from pytest_brt.types import JudgedTest, PatchResult, Rank, Standing, Verdict
 
@@ -22,7 +22,7 @@ def rank_by_weight(
     could be run) come last and have no score; without any candidate test the order is that of
     what existing tests say, and of agreement. See docs/ranking.md for the model.
     """
-    plain = {rank.result.patch.name: rank for rank in rank_by_epr(results, tests)}
+    plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
     rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
     candidates = [judged for judged in tests if judged.judgement.candidate]
     rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
@@ -62,8 +62,8 @@ def _scored(
 
 def is_at_fault(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
     """Say whether a patch fails a test that is believed, or makes existing tests fail."""
-    verdicts = valid_cells(result)
-    return breaks(result) or any(
+    verdicts = result.verdicts
+    return bool(result.regressions) or any(
         verdicts.get(judged.test.id, Verdict.PASS) is not Verdict.PASS
         for judged in tests
         if judged.judgement.reproduces
@@ -72,7 +72,7 @@ def is_at_fault(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
 
 def _votes(result: PatchResult, tests: Sequence[JudgedTest]) -> float:
     """Return how many observations a score rests on: tests by their confidence, and the guard."""
-    verdicts = valid_cells(result)
+    verdicts = result.verdicts
     trust = sum(judged.judgement.confidence for judged in tests if judged.test.id in verdicts)
     return trust + (result.guarded is not None and result.guarded.ran > 0)
 
@@ -85,16 +85,16 @@ def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[R
     """
     best: dict[int, tuple[bool, float]] = {}
     for rank in ranks:
-        at = keys[rank.result.patch.name]
+        at = keys[rank.name]
         best[rank.group] = min(best.get(rank.group, at), at)
-    ranks.sort(key=lambda r: (best[r.group], keys[r.result.patch.name], r.result.patch.name))
+    ranks.sort(key=lambda r: (best[r.group], keys[r.name], r.name))
     numbers: dict[int, int] = {}
     ordered: list[Rank] = []
     for _, group in groupby(ranks, key=lambda rank: best[rank.group]):
         tied = list(group)
         position = len(ordered) + 1
         for rank in tied:
-            others = tuple(other.result.patch.name for other in tied if other is not rank)
+            others = tuple(other.name for other in tied if other is not rank)
             number = numbers.setdefault(rank.group, len(numbers) + 1)
             ordered.append(replace(rank, place=position, placed_with=others, group=number))
     return ordered
@@ -108,31 +108,27 @@ def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
     results = [rank.result for rank in ranks]
     agreement = agreement_of(results)
     keys = {
-        result.patch.name: (not result.applies, _broken(result), -agreement[number])
+        result.patch.name: (not result.applies, len(result.regressions), -agreement[number])
         for number, result in enumerate(results)
     }
-    ordered = sorted(ranks, key=lambda rank: (keys[rank.result.patch.name], rank.result.patch.name))
+    ordered = sorted(ranks, key=lambda rank: (keys[rank.name], rank.name))
     copies = dict(zip((result.patch.name for result in results), copies_of(results), strict=True))
     placed: list[Rank] = []
-    for key, group in groupby(ordered, key=lambda rank: keys[rank.result.patch.name]):
+    for key, group in groupby(ordered, key=lambda rank: keys[rank.name]):
         tied = list(group)
         position = None if tested or key[0] else len(placed) + 1
-        names = [rank.result.patch.name for rank in tied] if position else []
+        names = [rank.name for rank in tied] if position else []
         placed += [
             replace(
                 rank,
                 place=position,
-                placed_with=tuple(name for name in names if name != rank.result.patch.name),
-                copies=copies[rank.result.patch.name],
+                placed_with=tuple(name for name in names if name != rank.name),
+                copies=copies[rank.name],
                 standing=Standing.NO_EVIDENCE,
             )
             for rank in tied
         ]
     return placed
-
-
-def _broken(result: PatchResult) -> int:
-    return len(result.guarded.regressions) if result.guarded else 0
 
 
 def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
@@ -178,18 +174,8 @@ def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
-    cells = tuple(
-        sorted(
-            (cell.test, cell.verdict is Verdict.PASS)
-            for cell in result.cells
-            if cell.verdict is not Verdict.INVALID
-        )
-    )
-    if not result.applies or not cells:
+    passing = tuple(sorted((test, v is Verdict.PASS) for test, v in result.verdicts.items()))
+    if not result.applies or not passing:
         return ()
-    broken = result.guarded.regressions if result.guarded else ()
-    return (
-        cells,
-        tuple(sorted(regression.test for regression in broken)),
-        bool(result.special),
-    )
+    broken = tuple(sorted(regression.test for regression in result.regressions))
+    return (passing, broken, bool(result.special))

@@ -198,7 +198,7 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
     failing = sum(cell.verdict is not Verdict.PASS for cell in cells)
     parts = [f"fails {failing} of {count(len(cells), 'bug test')}"] if failing else []
-    if result.guarded is not None and result.guarded.regressions:
+    if result.guarded is not None and result.regressions:
         parts.append(breaks(result.guarded))
     return " and ".join(parts)
 
@@ -247,7 +247,7 @@ def _undecided(tried: Sequence[Rank]) -> str:
     level = [
         rank
         for rank in tried
-        if rank.standing is leader.standing and rank.result.patch.name not in leader.copies
+        if rank.standing is leader.standing and rank.name not in leader.copies
     ]
     names = listed([_called(rank) for rank in level])
     tied = leader.standing is Standing.TIED
@@ -299,7 +299,7 @@ def _called(rank: Rank) -> str:
 
     notes, marks = rank.result.notes, (judges.REMARK, special.REMARK)
     odd = [mark for mark in marks if any(note.startswith(mark) for note in notes)]
-    return f"{rank.result.patch.name} ({odd[0]}: read it)" if odd else rank.result.patch.name
+    return f"{rank.name} ({odd[0]}: read it)" if odd else rank.name
 
 
 def listed(names: Sequence[str]) -> str:

@@ -155,10 +155,7 @@ def setting_of(
 
 def evidence_of(record: RunRecord, setting: Setting) -> Evidence:
     """Return what the candidates and patches of a run prove."""
-    made = [judged for attempt in record.attempts for judged in attempt.tests]
-    tests = {
-        judged.test.id: judged for judged in (*made, *record.given) if judged.judgement.candidate
-    }
+    tests = {judged.test.id: judged for judged in record.tests if judged.judgement.candidate}
     return Evidence(
         setting=setting,
         tests=tuple(_test(judged, setting) for judged in tests.values()),
@@ -170,13 +167,7 @@ def evidence_of(record: RunRecord, setting: Setting) -> Evidence:
 
 def files_of(evidence: Evidence, record: RunRecord, key: bytes | None) -> Iterator[FileChange]:
     """Yield the files of the folder; with `key`, a signature of the main one is the last."""
-    sources = {
-        judged.test.id: judged.test.source
-        for judged in (
-            *(judged for attempt in record.attempts for judged in attempt.tests),
-            *record.given,
-        )
-    }
+    sources = {judged.test.id: judged.test.source for judged in record.tests}
     for test in evidence.tests:
         source = sources[test.id]
         if test.file and source is not None:
@@ -235,7 +226,7 @@ def _patch(result: PatchResult, number: int, epr: float | None) -> ProvenPatch:
         reason=result.reason,
         epr=epr,
         cells=tuple(Proof(test=cell.test, after=_ran(cell)) for cell in result.cells),
-        regressions=result.guarded.regressions if result.guarded else (),
+        regressions=result.regressions,
     )
 
 

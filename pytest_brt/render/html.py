@@ -71,14 +71,14 @@ def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Pa
 
 def _broken(ranks: Sequence[Rank]) -> list[str]:
     """Return the existing tests that some patch breaks, as many as have room."""
-    guards = [rank.result.guarded for rank in ranks if rank.result.guarded]
-    return list(dict.fromkeys(b.test for guard in guards for b in guard.regressions))[:_COLUMNS]
+    broken = (regression.test for rank in ranks for regression in rank.result.regressions)
+    return list(dict.fromkeys(broken))[:_COLUMNS]
 
 
 def _leaders(ranks: Sequence[Rank]) -> list[Rank]:
     """Return the two patches at the top that are not the same patch; none where there is one."""
     tried = [rank for rank in ranks if rank.epr is not None]
-    others = [rank for rank in tried[1:] if rank.result.patch.name not in tried[0].copies]
+    others = [rank for rank in tried[1:] if rank.name not in tried[0].copies]
     return [tried[0], others[0]] if others else []
 
 
@@ -89,7 +89,7 @@ def _groups(ranks: Sequence[Rank]) -> list[Part]:
         if rank.group:
             groups.setdefault(rank.group, []).append(rank)
     return [
-        {"names": [rank.result.patch.name for rank in group], "does": does(group[0])}
+        {"names": [rank.name for rank in group], "does": does(group[0])}
         for group in groups.values()
         if len(group) > 1
     ]
@@ -122,7 +122,7 @@ def _patch(
 ) -> Part:
     result, guarded = rank.result, rank.result.guarded
     cells = {cell.test: cell for cell in result.cells}
-    breaks = {item.test: item.reason for item in guarded.regressions} if guarded else {}
+    breaks = {item.test: item.reason for item in result.regressions}
     low, high = rank.interval or (0.0, 0.0)
     return {
         "anchor": f"patch-{number + 1}-{result.patch.id}",
@@ -141,7 +141,7 @@ def _patch(
         "span": f"{low:.2f} to {high:.2f}" if rank.interval else "",
         "note": note(rank),
         "because": rank.because,
-        "regressions": guarded.regressions if guarded else (),
+        "regressions": result.regressions,
         "lines": [_line(line) for line in result.patch.text.splitlines()],
     }
 
@@ -176,10 +176,7 @@ def _line(line: str) -> tuple[str, str]:
 def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
     test = judged.test
     cells = [
-        (rank.result.patch.name, cell)
-        for rank in ranks
-        for cell in rank.result.cells
-        if cell.test == test.id
+        (rank.name, cell) for rank in ranks for cell in rank.result.cells if cell.test == test.id
     ]
     runs = judged.judgement.runs
     return {

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_brt.types import (
     Attempt,
-    Cell,
     Guarded,
     JudgedTest,
     Localised,
@@ -32,25 +31,15 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
             {"id": issue.id, "title": issue.title, "source": issue.source}
             for issue in record.issues
         ],
-        "tests": [_test_json(judged) for judged in _all_tests(record)],
-        "attempts": [
-            {
-                "issue": attempt.issue,
-                "strategy": attempt.strategy,
-                "index": attempt.index,
-                "seconds": round(attempt.seconds, 3),
-                "notes": list(attempt.notes),
-                **_spent_json(attempt),
-            }
-            for attempt in record.attempts
-        ],
+        "tests": [_test_json(judged) for judged in record.tests],
+        "attempts": [_attempt_json(attempt) for attempt in record.attempts],
         "patches": [_rank_json(rank) for rank in record.ranks],
         "not_run": [
             {"issue": missing.issue, "patches": list(missing.patches), "of": missing.of}
             for missing in record.not_run
         ],
         "selected": {
-            option: [{"issue": rank.result.issue, "patch": rank.result.patch.name} for rank in some]
+            option: [{"issue": rank.result.issue, "patch": rank.name} for rank in some]
             for option, some in (selected or {}).items()
         },
         "repairs": [repair_json(repair) for repair in record.repairs],
@@ -58,28 +47,19 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
     }
 
 
-def _all_tests(record: RunRecord) -> Iterator[JudgedTest]:
-    for attempt in record.attempts:
-        yield from attempt.tests
-    yield from record.given
-
-
 def attempt_json(attempt: Attempt) -> Json:
     """Return what one run of one strategy found out."""
+    return {**_attempt_json(attempt), "tests": [_test_json(judged) for judged in attempt.tests]}
+
+
+def _attempt_json(attempt: Attempt) -> Json:
+    """Return how an attempt went: what it cost, and how its dialogues with a model ended."""
     return {
         "issue": attempt.issue,
         "strategy": attempt.strategy,
         "index": attempt.index,
         "seconds": round(attempt.seconds, 3),
         "notes": list(attempt.notes),
-        "tests": [_test_json(judged) for judged in attempt.tests],
-        **_spent_json(attempt),
-    }
-
-
-def _spent_json(attempt: Attempt) -> Json:
-    """Return what an attempt cost, and how its dialogues with a model ended."""
-    return {
         "calls": attempt.cost.calls,
         "prompt_tokens": attempt.cost.prompt_tokens,
         "evaluated_tokens": attempt.cost.evaluated,
@@ -110,7 +90,10 @@ def result_json(result: PatchResult) -> Json:
         "size": result.size,
         "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
-        "cells": [_cell_json(cell) for cell in result.cells],
+        "cells": [
+            {"test": cell.test, "verdict": cell.verdict, "reason": cell.reason}
+            for cell in result.cells
+        ],
     }
 
 
@@ -240,7 +223,3 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
         "cut": guarded.cut,
         "seconds": round(guarded.seconds, 3),
     }
-
-
-def _cell_json(cell: Cell) -> Json:
-    return {"test": cell.test, "verdict": cell.verdict, "reason": cell.reason}

@@ -30,8 +30,7 @@ def sarif(record: RunRecord, version: str, below: str = "") -> Json:
         version: of pytest-brt.
         below: where the project lies in its repository, as in "packages/a"; "" for its root.
     """
-    made = [judged for attempt in record.attempts for judged in attempt.tests]
-    tests = [judged for judged in (*made, *record.given) if judged.judgement.candidate]
+    tests = [judged for judged in record.tests if judged.judgement.candidate]
     titles = {issue.id: issue.title for issue in record.issues}
     kinds = list(dict.fromkeys(judged.test.oracle.kind for judged in tests))
     suspects = [(found.issue, place) for found in record.localised for place in found.places]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.render.answer import breaks, what_it_does
+from pytest_brt.render.answer import breaks, count, what_it_does
 from pytest_brt.types import (
     FoundFix,
     Guarded,
@@ -61,7 +61,7 @@ def columns_of(
     guarded = any(rank.result.guarded is not None for rank in ranks)
     columns: list[tuple[str, Callable[[Rank], str]]] = [
         ("rank", lambda rank: place(rank, ranks)),
-        ("patch", lambda rank: rank.result.patch.name),
+        ("patch", lambda rank: rank.name),
         ("bug tests", lambda rank: f"{rank.passed}/{rank.total} pass" if rank.total else "-"),
     ]
     if guarded:
@@ -107,9 +107,8 @@ def note(rank: Rank) -> str:
         parts.append("too close to the first to call")
     if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")
-    broken = result.guarded.regressions if result.guarded else ()
-    if broken:
-        parts.append(f"breaks {broken[0].test}")
+    if result.regressions:
+        parts.append(f"breaks {result.regressions[0].test}")
     return "; ".join([*parts, *result.notes])
 
 
@@ -131,9 +130,9 @@ def existing(ranks: Sequence[Rank]) -> Iterator[str]:
 def broken_tests(ranks: Sequence[Rank]) -> Iterator[str]:
     """Yield each existing test that a patch breaks."""
     for rank in ranks:
-        for broken in rank.result.guarded.regressions if rank.result.guarded else ():
+        for broken in rank.result.regressions:
             why = f" ({shortened(broken.reason, 80)})" if broken.reason else ""
-            yield f"{rank.result.patch.name} breaks {broken.test}{why}"
+            yield f"{rank.name} breaks {broken.test}{why}"
 
 
 def pinned(ranks: Sequence[Rank]) -> Iterator[str]:
@@ -152,16 +151,14 @@ def reasons(ranks: Sequence[Rank]) -> Iterator[str]:
     """Yield what moved each score."""
     for rank in ranks:
         if rank.because:
-            yield f"{rank.result.patch.name}: {'; '.join(rank.because)}"
+            yield f"{rank.name}: {'; '.join(rank.because)}"
 
 
 def with_harm(rank: Rank) -> str:
     """Return a patch's name, and how many existing tests it breaks if it does."""
-    guarded = rank.result.guarded
-    if guarded is None or not guarded.regressions:
-        return rank.result.patch.name
-    broken = len(guarded.regressions)
-    return f"{rank.result.patch.name} (breaks {broken} existing test{'s' * (broken > 1)})"
+    broken = len(rank.result.regressions)
+    harm = f" (breaks {count(broken, 'existing test')})" if broken else ""
+    return f"{rank.name}{harm}"
 
 
 def shortened(text: str, cut: int | None) -> str:

@@ -67,7 +67,7 @@ def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...
 
     For all of them stands the last one that a model wrote as its own: it ended with that.
     """
-    by_name = {rank.result.patch.name: rank for rank in ranks}
+    by_name = {rank.name: rank for rank in ranks}
     found = list(distinct(repairs))
     unranked = len(ranks) + 1
     # Existing tests near it may break in a repair and not be among those that a ranking runs.

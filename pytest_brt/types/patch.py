@@ -106,3 +106,15 @@ class PatchResult:
     special: tuple[str, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """What each test did on it; INVALID is our fault and says nothing."""
+        return {
+            cell.test: cell.verdict for cell in self.cells if cell.verdict is not Verdict.INVALID
+        }
+
+    @property
+    def regressions(self) -> tuple[Regression, ...]:
+        """The existing tests that it makes fail, and should not."""
+        return self.guarded.regressions if self.guarded else ()

@@ -152,6 +152,11 @@ class Rank:
     #: What moved its score, strongest first, a few words each.
     because: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The patch's."""
+        return self.result.patch.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRun:
@@ -182,3 +187,8 @@ class RunRecord:
     localised: tuple[Localised, ...] = ()
     #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
     not_run: tuple[NotRun, ...] = ()
+
+    @property
+    def tests(self) -> tuple[JudgedTest, ...]:
+        """All tests that were considered, and those that were given."""
+        return (*(test for attempt in self.attempts for test in attempt.tests), *self.given)

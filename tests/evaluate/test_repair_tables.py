@@ -11,6 +11,7 @@ from pytest_brt.cli.main import main
 from pytest_brt.codec import to_json
 from pytest_brt.evaluate.compare import beside, comparison
 from pytest_brt.evaluate.metrics import Gap, ratio_interval
+from pytest_brt.evaluate.rates import REPAIR_RATES, Which, both_tried, gain, shares, steps_to_right
 from pytest_brt.evaluate.record import (
     FixOutcome,
     Repaired,
@@ -20,7 +21,6 @@ from pytest_brt.evaluate.record import (
     Settings,
     StudyResult,
 )
-from pytest_brt.evaluate.repair_rates import Which, difference, repair_shares
 from pytest_brt.evaluate.repair_tables import per_run
 from pytest_brt.evaluate.table import Cell, Table
 from pytest_brt.evaluate.tables import tables_of
@@ -99,24 +99,26 @@ def means(cells: tuple[Cell, ...]) -> list[object]:
 
 
 def test_bugs_are_repaired_with_and_without() -> None:
-    given = repair_shares(BUGS, Which(strategy="repairagent", given=True))
-    assert (given.n, given.rates["right"].mean, given.rates["same"].mean) == (2, 1.0, 0.5)
+    given = Which(strategy="repairagent", given=True).tried(BUGS)
+    rates = shares(REPAIR_RATES, given)
+    assert (len(given), rates["right"].mean, rates["same"].mean) == (2, 1.0, 0.5)
     # Steps 2, 4 and 9: a right fix that was not kept was written too.
-    assert given.steps == 4
-    alone = repair_shares(BUGS, Which(strategy="repairagent", given=False))
-    assert (alone.n, round(alone.rates["right"].mean, 3), alone.steps) == (3, 0.333, 5)
-    assert alone.rates["fix"].mean == pytest.approx(2 / 3)
-    assert alone.rates["own"].mean == 0
+    assert steps_to_right(given) == 4
+    alone = Which(strategy="repairagent", given=False).tried(BUGS)
+    rates = shares(REPAIR_RATES, alone)
+    assert (len(alone), round(rates["right"].mean, 3), steps_to_right(alone)) == (3, 0.333, 5)
+    assert rates["fix"].mean == pytest.approx(2 / 3)
+    assert rates["own"].mean == 0
 
 
 def test_the_difference_is_over_bugs_that_have_both() -> None:
     with_, without = (Which(strategy="repairagent", given=given) for given in (True, False))
-    found = difference((with_.runs(one), without.runs(one)) for one in BUGS)
-    assert (found.n, found.rates["right"].mean) == (2, 0.5)
+    both = both_tried((with_.runs(one), without.runs(one)) for one in BUGS)
+    assert len(both) == 2
     # One pair differs: it may as well have been the other way round.
-    assert found.p == 1.0
+    assert (gain(both)[0].mean, gain(both)[1]) == (0.5, 1.0)
     many = [(with_.runs(BUGS[0]), without.runs(BUGS[0]))] * 6
-    assert difference(many).p == 2 / 64
+    assert gain(many)[1] == 2 / 64
 
 
 def test_a_share_of_runs_is_drawn_by_bugs() -> None:

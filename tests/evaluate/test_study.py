@@ -18,7 +18,7 @@ from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
 from pytest_brt.evaluate.metrics import Gap
-from pytest_brt.evaluate.rates import behaviour, is_mixed, patch_order, runs_of, shares
+from pytest_brt.evaluate.rates import RATES, behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
     PatchOutcome,
     Ranked,
@@ -72,8 +72,8 @@ def test_the_shares_follow_their_definitions() -> None:
         Reproduced(instance="3", repo="r", tests=(fail,)),
         Reproduced(instance="4", repo="r", tests=(outcome(Verdict.PASS, "other"),)),
     ]
-    found = shares(bugs, "replay")
-    means = {name: gap.mean for name, gap in found.rates.items()}
+    tests = [[test for test in bug.tests if test.strategy == "replay"] for bug in bugs]
+    means = {name: gap.mean for name, gap in shares(RATES, tests).items()}
     assert means == {
         "candidate": 3 / 4,
         "plausible": 2 / 4,
@@ -81,7 +81,18 @@ def test_the_shares_follow_their_definitions() -> None:
         "swt": 1 / 4,  # and fails with the fix: X→F
         "valid": 1 / 4,
     }
-    assert (found.ratio.mean, found.ratio.n) == (2 / 3, 3)
+    result = StudyResult(
+        version="1",
+        dataset="d",
+        settings=Settings(strategies=("replay",)),
+        instances=(),
+        extents=(),
+        reproduced=tuple(bugs),
+    )
+    (table,) = [one for one in tables_of(result) if one.name == "rates-replay"]
+    ratio = table.rows[0][-1]
+    assert isinstance(ratio, Gap)
+    assert (ratio.mean, ratio.n) == (2 / 3, 3)
 
 
 def patch(name: str, right: bool | None) -> PatchOutcome:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.codec import from_json
+from pytest_brt.evaluate.rates import REPAIR_RATES, Which, mended, shares, steps_to_right
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.repair_rates import Which, mended, repair_shares
 from pytest_brt.evaluate.tables import tables_of
 from tests.acceptance.examples import EXAMPLES, unpack
 
@@ -177,16 +177,17 @@ def test_three_packages(pytester: pytest.Pytester) -> None:
     assert len(bugs_) == 3
     for strategy, step in (("repairagent", 2), ("passerine", 1)):
         given, alone = (
-            repair_shares(bugs_, Which(strategy=strategy, given=given)) for given in (True, False)
+            Which(strategy=strategy, given=given).tried(bugs_) for given in (True, False)
         )
-        assert (given.n, alone.n) == (3, 3)
+        assert (len(given), len(alone)) == (3, 3)
+        with_, without = (shares(REPAIR_RATES, runs) for runs in (given, alone))
         # Nobody mends humanize; without the failing test nobody mends sqlparse either.
-        assert given.rates["right"].mean == pytest.approx(2 / 3)
-        assert alone.rates["right"].mean == pytest.approx(1 / 3)
+        assert with_["right"].mean == pytest.approx(2 / 3)
+        assert without["right"].mean == pytest.approx(1 / 3)
         # What passes no failing test is not kept; what nobody can judge is.
-        assert given.rates["fix"].mean == pytest.approx(2 / 3)
-        assert alone.rates["fix"].mean == 1
-        assert given.steps == step
+        assert with_["fix"].mean == pytest.approx(2 / 3)
+        assert without["fix"].mean == 1
+        assert steps_to_right(given) == step
     runs = [run for bug in bugs_ for run in bug.runs]
     assert len(runs) == 15
     assert all(run.used is run.given for run in runs)
