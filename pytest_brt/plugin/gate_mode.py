@@ -77,22 +77,6 @@ class GateItem(OurItem):
             raise Missed(f"{proof}: {before.verdict}, {before.reason}")
 
 
-class GateFile(pytest.File):
-    """A test file of the change."""
-
-    def __init__(self, *, gate: Gate, tests: tuple[ChangedTest, ...], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.gate = gate
-        self.tests = tests
-
-    def collect(self) -> Iterator[GateItem]:
-        """Yield an item per changed test."""
-        for test in self.tests:
-            # '::' in a name is read as a node id of its own by --lf and by pytest 9.
-            name = test.node.replace("::", ".")
-            yield GateItem.from_parent(self, name=name, gate=self.gate, test=test)
-
-
 class GateSession(OurFiles):
     """The plugin of a run with --brt-gate."""
 
@@ -120,9 +104,12 @@ class GateSession(OurFiles):
         about = on_a_line(self.about)
         return [f"brt: gate {about}; {count} tests changed; sandbox {self.engine.level}"]
 
-    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> GateFile:
-        """Return what collects the changed tests of one file."""
-        return GateFile.from_parent(parent, gate=self.gate, tests=inside, **node)
+    def items(self, inside: Any, parent: pytest.File) -> Iterator[GateItem]:
+        """Yield an item per changed test of a file."""
+        for test in inside:
+            # '::' in a name is read as a node id of its own by --lf and by pytest 9.
+            name = test.node.replace("::", ".")
+            yield GateItem.from_parent(parent, name=name, gate=self.gate, test=test)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

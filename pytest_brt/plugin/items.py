@@ -18,7 +18,7 @@ from pytest_brt.render.json import attempt_json, localised_json, repair_json, re
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
 from pytest_brt.shown import show
-from pytest_brt.types import Attempt, Patch, Verdict
+from pytest_brt.types import Attempt, Localised, Patch, PatchResult, Repair
 
 T = TypeVar("T")
 
@@ -38,24 +38,27 @@ SIGN_OF_LIFE = 30.0
 class Work(OurItem):
     """An item that waits for a future and keeps what it found."""
 
-    def __init__(self, *, run: Run, **kwargs: Any) -> None:  # pytest's own arguments
+    def __init__(self, *, run: Run, case: Case, **kwargs: Any) -> None:  # pytest's own arguments
         super().__init__(**kwargs)
         self.work = run
+        self.case = case
+
+    @abstractmethod
+    def start(self) -> Future[Any]:
+        """Have the work done in the background, once, so that it is ready when its turn comes."""
+
+    @abstractmethod
+    def tell(self, result: Any) -> None:
+        """Record the result; raise Missed where the answer is no."""
 
     def runtest(self) -> None:
         """Wait for the result; raise Missed when there is none to speak of."""
         # A project's `-W error` is about its own code, not about ours.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.wait()
-
-    @abstractmethod
-    def start(self) -> None:
-        """Have the work done in the background, so that it is ready when its turn comes."""
-
-    @abstractmethod
-    def wait(self) -> None:
-        """Wait for the work and record it."""
+            result = result_of(self.start(), self.show)
+            self.seconds = result.seconds
+            self.tell(result)
 
     def show(self) -> None:
         """Show what the work has said since: all with ``-v``, else now and then the last."""
@@ -83,65 +86,53 @@ class AttemptItem(Work):
         self.key = key
         self.attempt: Attempt | None = None
 
-    def _shown(self) -> None:
-        # What takes a moment needs no account of it.
-        if self.work.plan.strategies[self.key.strategy].asks:
-            self.show()
-
-    def start(self) -> None:
+    def start(self) -> Future[Attempt]:
         """Start the attempt."""
-        self.work.attempt(self.key)
+        return self.work.attempt(self.key)
 
-    def wait(self) -> None:
-        """Wait for the attempt; the last one at a report says no when none reproduced it."""
-        self.attempt = result_of(self.work.attempt(self.key), self._shown)
-        self.seconds = self.attempt.seconds
-        self.keep(attempt_json(self.attempt))
-        sure, possible = bug_tests(self.attempt.tests)
+    def show(self) -> None:
+        """Show how far it is; what takes a moment needs no account of it."""
+        if self.work.plan.strategies[self.key.strategy].asks:
+            super().show()
+
+    def tell(self, result: Attempt) -> None:
+        """Keep the attempt; the last one at a report says no when none reproduced it."""
+        self.attempt = result
+        self.keep(attempt_json(result))
+        sure, possible = bug_tests(result.tests)
         if sure:
             self.status = REPRODUCED
             return
-        if self._is_a_means():
+        works = [item for item in self.session.items if isinstance(item, Work)]
+        alike = [item for item in works if item.case.issue_id == self.key.issue]
+        # A repair or a place is what was asked for then, and tests may have been given.
+        if any(isinstance(item, RepairItem | LocaliseItem) for item in alike):
             raise Missed("no bug test found")
-        others = [item for item in self.session.items if self._has_same_report(item)]
-        found = [item.attempt for item in others if isinstance(item, AttemptItem)]
+        found = [item.attempt for item in alike if isinstance(item, AttemptItem)]
         made = [attempt for attempt in found if attempt is not None]
         if len(made) < len(found) or any(bug_tests(attempt.tests)[0] for attempt in made):
             raise Missed("this run found no bug test; the report is judged by all of them")
         possible = bug_tests(test for attempt in made for test in attempt.tests)[1]
         raise Missed(of_report(made), POSSIBLE if possible else NOT_REPRODUCED)
 
-    def _has_same_report(self, item: pytest.Item) -> bool:
-        return isinstance(item, AttemptItem) and item.key.issue == self.key.issue
-
-    def _is_a_means(self) -> bool:
-        """Say whether a repair or a place is what was asked for: tests may have been given."""
-        return any(
-            isinstance(item, RepairItem | LocaliseItem) and item.case.issue_id == self.key.issue
-            for item in self.session.items
-        )
-
 
 class PatchItem(Work):
     """One row: all tests on one patch."""
 
-    def __init__(self, *, case: Case, patch: Patch, **kwargs: Any) -> None:
+    def __init__(self, *, patch: Patch, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.case = case
         self.patch = patch
 
-    def start(self) -> None:
+    def start(self) -> Future[PatchResult]:
         """Start the row, and the attempts that it needs."""
-        self.work.row(self.case, self.patch)
+        return self.work.row(self.case, self.patch)
 
-    def wait(self) -> None:
-        """Wait for the row; a patch that does not fix the bug says why."""
-        result = result_of(self.work.row(self.case, self.patch), self.show)
-        self.seconds = result.seconds
+    def tell(self, result: PatchResult) -> None:
+        """Keep the row; a patch that does not fix the bug says why."""
         self.keep(result_json(result))
         if not result.applies:
             raise Missed(result.reason, NOT_APPLIED)
-        if all(cell.verdict is Verdict.INVALID for cell in result.cells):
+        if not result.verdicts:
             raise Missed("no bug test could be run on it")
         tests = self.work.tests(self.case)
         trusted = {t.test.id: t.judgement.reproduces for t in tests if t.judgement.candidate}
@@ -154,85 +145,60 @@ class PatchItem(Work):
 class RepairItem(Work):
     """One run of one repair strategy on one issue, and the rows of the fixes that it found."""
 
-    def __init__(self, *, case: Case, key: AttemptKey, **kwargs: Any) -> None:
+    def __init__(self, *, key: AttemptKey, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.case = case
         self.key = key
 
-    def start(self) -> None:
+    def start(self) -> Future[Repair]:
         """Start the repair, and the attempts that it needs."""
-        self.work.repair(self.case, self.key)
+        return self.work.repair(self.case, self.key)
 
-    def wait(self) -> None:
-        """Wait for the repair and for its rows; a miss says why there is no fix."""
-        repair = result_of(self.work.repair(self.case, self.key), self.show)
-        self.seconds = repair.seconds
-        self.keep(repair_json(repair))
-        for row in self.work.rows_of(self.case, repair):
+    def tell(self, result: Repair) -> None:
+        """Keep the repair, and wait for its rows; a miss says why there is no fix."""
+        self.keep(repair_json(result))
+        for row in self.work.rows_of(self.case, result):
             result_of(row)
-        if all(fix.broken for fix in repair.fixes):
+        if all(fix.broken for fix in result.fixes):
             broken = "every fix that passes the bug tests breaks existing tests"
-            why = broken if repair.fixes else "; ".join(repair.notes) or "no patch was found"
+            why = broken if result.fixes else "; ".join(result.notes) or "no patch was found"
             raise Missed(why, NO_PATCH)
 
 
 class LocaliseItem(Work):
     """Where the bug of one issue may be."""
 
-    def __init__(self, *, case: Case, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.case = case
-
-    def start(self) -> None:
+    def start(self) -> Future[Localised]:
         """Start looking, and the attempts that it needs."""
-        self.work.localised(self.case)
+        return self.work.localised(self.case)
 
-    def wait(self) -> None:
-        """Wait for the places; none at all is a miss."""
-        found = result_of(self.work.localised(self.case))
-        self.seconds = found.seconds
-        self.keep(localised_json(found))
-        if not found.places:
-            raise Missed("; ".join(found.notes) or "nothing points to a place", NO_PLACE)
+    def tell(self, result: Localised) -> None:
+        """Keep the places; none at all is a miss."""
+        self.keep(localised_json(result))
+        if not result.places:
+            raise Missed("; ".join(result.notes) or "nothing points to a place", NO_PLACE)
 
 
-class IssueFile(pytest.File):
-    """A bug report: one item per attempt, per repair, and one for its places."""
-
-    def __init__(self, *, run: Run, case: Case, localise: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.work = run
-        self.case = case
-        self.localise = localise
-
-    def collect(self) -> Iterator[Work]:
-        """Yield ``replay``, or ``agent-00``, ``agent-01``, … where a strategy runs often."""
-        plan = self.work.plan
-        for key in plan.keys(self.case):
-            name = _name(key, plan.strategies[key.strategy].runs)
-            yield AttemptItem.from_parent(self, name=name, run=self.work, key=key)
-        for key in plan.repair_keys(self.case):
-            assert plan.repairs is not None, "it has keys"
-            name = _name(key, plan.repairs.strategies[key.strategy].runs)
-            yield RepairItem.from_parent(self, name=name, run=self.work, case=self.case, key=key)
-        if self.localise:
-            yield LocaliseItem.from_parent(self, name="places", run=self.work, case=self.case)
+def of_issue(parent: pytest.File, run: Run, case: Case, *, localise: bool) -> Iterator[Work]:
+    """Yield ``replay``, or ``agent-00``, ``agent-01``, … where it runs often, and then places."""
+    plan = run.plan
+    for key in plan.keys(case):
+        name = _name(key, plan.strategies[key.strategy].runs)
+        yield AttemptItem.from_parent(parent, name=name, run=run, case=case, key=key)
+    for key in plan.repair_keys(case):
+        assert plan.repairs is not None, "it has keys"
+        name = _name(key, plan.repairs.strategies[key.strategy].runs)
+        yield RepairItem.from_parent(parent, name=name, run=run, case=case, key=key)
+    if localise:
+        yield LocaliseItem.from_parent(parent, name="places", run=run, case=case)
 
 
-class PatchFile(pytest.File):
-    """A file of patches, nearly always one: an item per patch, its row."""
-
-    def __init__(self, *, run: Run, case: Case, patches: tuple[Patch, ...], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.work = run
-        self.case = case
-        self.patches = patches
-
-    def collect(self) -> Iterator[PatchItem]:
-        """Yield ``epr``, and ``epr-2``, … for further patches in a mailbox."""
-        for number, patch in enumerate(self.patches, start=1):
-            name = "epr" if number == 1 else f"epr-{number}"
-            yield PatchItem.from_parent(self, name=name, run=self.work, case=self.case, patch=patch)
+def of_patches(
+    parent: pytest.File, run: Run, case: Case, patches: tuple[Patch, ...]
+) -> Iterator[Work]:
+    """Yield ``epr``, and ``epr-2``, … for further patches in a mailbox."""
+    for number, patch in enumerate(patches, start=1):
+        name = "epr" if number == 1 else f"epr-{number}"
+        yield PatchItem.from_parent(parent, name=name, run=run, case=case, patch=patch)
 
 
 def _name(key: AttemptKey, runs: int) -> str:

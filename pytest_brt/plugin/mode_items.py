@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from traceback import StackSummary, TracebackException
 from typing import Any
@@ -143,6 +144,20 @@ def _defect(error: BaseException) -> str:
     return f"{head}\n\n{''.join(told.format())}"
 
 
+class OurFile(pytest.File):
+    """A file that we collect."""
+
+    def __init__(
+        self, *, items: Callable[[pytest.File], Iterator[pytest.Item]], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._items = items
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield its items."""
+        return self._items(self)
+
+
 class OurFiles(ABC):
     """The base of the plugin of a mode: collects its files, and nothing else from anywhere."""
 
@@ -152,8 +167,8 @@ class OurFiles(ABC):
         self.files = files
 
     @abstractmethod
-    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> pytest.Collector:
-        """Return what collects the items of one file: `inside` is what `files` has of it."""
+    def items(self, inside: Any, parent: pytest.File) -> Iterator[pytest.Item]:
+        """Yield the items of one file: `inside` is what `files` has of it."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
@@ -176,7 +191,7 @@ class OurFiles(ABC):
         elif not str(file_path).isprintable():
             # Reports of others write a node's name as it is, into terminals and into XML.
             node["nodeid"] = on_a_line(file_path.relative_to(self.config.rootpath).as_posix())
-        return [self.collector(inside, parent, **node)]
+        return [OurFile.from_parent(parent, items=partial(self.items, inside), **node)]
 
     def outside_name(self, path: Path) -> str:
         """Return how a file outside of the project is called in the names of its items."""

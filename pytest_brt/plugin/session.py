@@ -30,12 +30,12 @@ from pytest_brt.plugin.files import Files, plan_edits
 from pytest_brt.plugin.inputs import Inputs, cache_folder, read_inputs
 from pytest_brt.plugin.items import (
     AttemptItem,
-    IssueFile,
     LocaliseItem,
-    PatchFile,
     PatchItem,
     RepairItem,
     Work,
+    of_issue,
+    of_patches,
 )
 from pytest_brt.plugin.mode_items import OurFiles, usage_error
 from pytest_brt.plugin.option_table import Options
@@ -161,14 +161,14 @@ class Session(OurFiles):
             selected.append(f"{path}{separator}{node}")
         return selected
 
-    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> pytest.Collector:
-        """Return what collects the work on a report, or on the patches of a file."""
+    def items(self, inside: Any, parent: pytest.File) -> Iterator[Work]:
+        """Yield the work on a report, or on the patches of a file."""
         case, patches = inside
         if patches:
-            return PatchFile.from_parent(parent, run=self.run, case=case, patches=patches, **node)
+            return of_patches(parent, self.run, case, patches)
         wanted = self.options.localise
         localise = bool(wanted and case.issue and case.issue.source == wanted)
-        return IssueFile.from_parent(parent, run=self.run, case=case, localise=localise, **node)
+        return of_issue(parent, self.run, case, localise=localise)
 
     def outside_name(self, path: Path) -> str:
         """Return its path from the project, or its name where it was written for this run."""

@@ -71,24 +71,6 @@ class StageItem(OurItem):
             raise Missed(result.missed)
 
 
-class StudyFile(pytest.File):
-    """A data set, or the report of one bug in a folder of them."""
-
-    def __init__(self, *, study: Study, instances: tuple[Instance, ...], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.study = study
-        self.instances = instances
-
-    def collect(self) -> Iterator[StageItem]:
-        """Yield an item per bug and stage."""
-        for instance in self.instances:
-            for stage in self.study.plan.stages(instance):
-                name = f"{instance.id}-{stage}"
-                yield StageItem.from_parent(
-                    self, name=name, study=self.study, instance=instance, stage=stage
-                )
-
-
 class StudySession(OurFiles):
     """The plugin of a run with --brt-evaluate."""
 
@@ -138,9 +120,17 @@ class StudySession(OurFiles):
             *(f"brt: {note}" for note in self.options.notes),
         ]
 
-    def collector(self, inside: Any, parent: pytest.Collector, **node: Any) -> StudyFile:
-        """Return what collects the stages of the bugs in one file."""
-        return StudyFile.from_parent(parent, study=self.study, instances=inside, **node)
+    def items(self, inside: Any, parent: pytest.File) -> Iterator[StageItem]:
+        """Yield an item per stage of the bugs in a file."""
+        for instance in inside:
+            for stage in self.study.plan.stages(instance):
+                yield StageItem.from_parent(
+                    parent,
+                    name=f"{instance.id}-{stage}",
+                    study=self.study,
+                    instance=instance,
+                    stage=stage,
+                )
 
     def outside_name(self, path: Path) -> str:
         """Return the data set's own name."""
