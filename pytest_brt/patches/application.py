@@ -51,11 +51,11 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
     the patch applies, or nothing does. A rename is a deletion and an addition.
 
     The notes also say what was left out (tests, pytest's configuration, code that Python
-    starts by itself), what has no effect without a build, that nothing changes, and "syntax
-    error after applying: file:line: message" when a file that compiled before no longer does
-    under `python` (default: the running interpreter). The last is a note and not a problem:
-    the patch does apply, and the subject's interpreter has the last word. With `whole` nothing
-    is left out, as for a patch that adds tests.
+    starts by itself, binary files), what has no effect without a build, that nothing changes,
+    and "syntax error after applying: file:line: message" when a file that compiled before no
+    longer does under `python` (default: the running interpreter). The last is a note and not a
+    problem: the patch does apply, and the subject's interpreter has the last word. With `whole`
+    only binary files are left out, as for a patch that adds tests.
 
     Raises:
         PatchProblem: it cannot be read, is unsafe, or does not apply; one line says why.
@@ -66,7 +66,9 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
     except UnicodeEncodeError as error:
         raise PatchProblem("not a diff: the text has characters that no file can hold") from error
     diffs = scan_diff(patch.text)
-    targets = find_targets(diffs.files, root)
+    found = find_targets(diffs.files, root)
+    binary = [target.path for target in found if target.diff.is_binary_file]
+    targets = tuple(target for target in found if not target.diff.is_binary_file)
     paths = sorted({path for target in targets for path in _paths(target)})
     before = {path: file for path in paths if (file := _read(path, root)) is not None}
     with tempfile.TemporaryDirectory(prefix="brt-patch-") as folder:
@@ -79,7 +81,9 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
         after = {path: file for path in paths if (file := _read(path, tree)) is not None}
         kept, left_out = _divide(before, after, whole)
         notes += left_out
-        if not kept and not left_out:
+        if binary:
+            notes += (f"touches binary files: left out {_names(binary)}",)
+        if not kept and not left_out and not binary:
             notes += ("changes nothing",)
         built = tuple(change.path for change in kept if needs_build(change))
         if built:

@@ -23,7 +23,7 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
     """Return `changes` of the tree at `root` as ``git diff --binary --no-renames`` prints them.
 
     Two patches that change the same bytes have the same canonical diff, however they were
-    written. Applied to the tree it makes these changes again. "" when nothing changes; bytes
+    written. Applied to the tree it makes those of text again. "" when nothing changes; bytes
     that are not UTF-8 are kept as surrogate escapes. Only the changed files are read.
 
     Raises:

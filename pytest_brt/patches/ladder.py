@@ -19,7 +19,7 @@ from unidiff.patch import Hunk, Line, PatchedFile, PatchInfo
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.git import GitReply, run_git
 from pytest_brt.patches.names import encode, quote
-from pytest_brt.patches.scan import binary_data, is_copy, moved
+from pytest_brt.patches.scan import is_copy, moved
 from pytest_brt.patches.target import (
     Target,
     find_adrift,
@@ -177,8 +177,7 @@ def with_line_ends(targets: tuple[Target, ...], before: dict[str, bytes]) -> tup
 def _does_something(target: Target) -> bool:
     diff = target.diff
     return bool(
-        binary_data(diff)
-        or moved(diff)
+        moved(diff)
         or target.old is None
         or target.new is None
         or _changes_mode(diff)
@@ -193,16 +192,14 @@ def _changes_mode(diff: PatchedFile) -> bool:
 def _file(target: Target) -> PatchedFile:
     old = quote(f"a/{target.old if target.old is not None else target.new}")
     new = quote(f"b/{target.new if target.new is not None else target.old}")
-    data = binary_data(target.diff)
     lines = (f"diff --git {old} {new}", *_extended(target))
     file = PatchedFile(
-        PatchInfo([*(f"{line}\n" for line in lines), *data]),
+        PatchInfo([f"{line}\n" for line in lines]),
         source="/dev/null" if target.old is None else old,
         target="/dev/null" if target.new is None else new,
-        is_binary_file=bool(data),
     )
     # A hunk without a change says nothing, and git takes it for damage.
-    file.extend(hunk for hunk in target.hunks if is_change(hunk) and not data)
+    file.extend(hunk for hunk in target.hunks if is_change(hunk))
     return file
 
 

@@ -7,14 +7,12 @@ without a word. So each file is first written as git would write it, and then un
 
 from __future__ import annotations
 
-import base64
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchedFile, PatchInfo, PatchSet
+from unidiff.patch import PatchedFile, PatchSet
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.names import quote, read_name, split_pair
@@ -25,17 +23,11 @@ _EXTENDED = re.compile(
     r"|rename old|rename new|similarity index|dissimilarity index|index) (.*)"
 )
 _INDEX = re.compile(r"[0-9a-f]+\.\.[0-9a-f]+")
-_BLOCK = re.compile(r"(literal|delta) (\d{1,12})")
-#: Base 85 as git writes it: a length letter, then groups of five.
-_BASE85 = re.compile(r"[A-Za-z](?:[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5})+")
 #: The line that ends a mail of ``git format-patch``; the version of git follows.
 _SIGNATURE = "-- "
-#: Files that unpack to more than this are no source code, but an attack on memory.
-_LARGEST = 64 * 1024 * 1024
 #: What a line inside a hunk can begin with.
 _MARKS = (" ", "+", "-", "\\")
 _NO_NEWLINE = "\\ No newline at end of file"
-_DATA = "GIT binary patch\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +66,6 @@ def is_copy(file: PatchedFile) -> bool:
     return "copy from" in _fields(file)
 
 
-def binary_data(file: PatchedFile) -> tuple[str, ...]:
-    """Return the lines of its "GIT binary patch", which unidiff leaves aside, with "index …"."""
-    info = file.patch_info or ()
-    at = next((number for number, line in enumerate(info) if line == _DATA), len(info))
-    index = _fields(file).get("index")
-    return (f"index {index}\n" * bool(index), *info[at:]) if info[at:] else ()
-
-
 def _fields(file: PatchedFile) -> dict[str, str]:
     found = (_EXTENDED.fullmatch(line.rstrip("\n")) for line in file.patch_info or ())
     return {match[1]: match[2] for match in found if match}
@@ -114,8 +98,6 @@ class _Scanner:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._at = 0
-        #: Bytes of all binary data so far, unpacked.
-        self._unpacked = 0
         self.is_recounted = False
 
     def files(self) -> tuple[PatchedFile, ...]:
@@ -173,20 +155,20 @@ class _Scanner:
 
     def _rest_of_file(self, start: int, headers: _Headers) -> PatchedFile:
         fields = headers.fields
-        binary, lacks_data = self._binary()
+        is_binary = self._passes_binary()
         bodies = self._hunks(was_sent_with_cr=self._lines[start].endswith("\r"))
         old, new = self._names(start, headers)
         creates = old is None or "new file mode" in fields
         deletes = new is None or "deleted file mode" in fields
         modes = "old mode" in fields and "new mode" in fields
-        if not (bodies or binary or lacks_data or _moved(fields) or creates or deletes or modes):
+        if not (bodies or is_binary or _moved(fields) or creates or deletes or modes):
             self._fail(start, "the header is not followed by a change")
         self._check_modes(start, fields)
         if creates and deletes:
             self._fail(start, "it both creates and deletes the file")
         names = (quote(old or new or ""), quote(new or old or ""))
         head = [f"diff --git {names[0]} {names[1]}", *_extended(fields, creates, deletes)]
-        if lacks_data:
+        if is_binary:
             head.append(f"Binary files {names[0]} and {names[1]} differ")
         # A hunk without lines is no change, and unidiff would take the next line for its first.
         bodies = [body for body in bodies if body.lines]
@@ -198,10 +180,6 @@ class _Scanner:
         for hunk, body in zip(file, bodies, strict=True):
             for number, line in enumerate(hunk, start=body.at + 2):
                 line.diff_line_no = number
-        if binary:
-            file.is_binary_file = True
-            data = (f"{line}\n" for line in binary)
-            file.patch_info = PatchInfo([*(file.patch_info or ()), *data])
         return file
 
     def _check_modes(self, start: int, fields: dict[str, str]) -> None:
@@ -232,33 +210,14 @@ class _Scanner:
             self._fail(start, "both names are /dev/null")
         return old, new
 
-    def _binary(self) -> tuple[tuple[str, ...] | None, bool]:
+    def _passes_binary(self) -> bool:
+        """Pass over the line that says that a change is binary; its data are never looked at."""
         line = self._line(self._at)
-        if line.startswith(("Binary files ", "Files ")) and line.endswith(" differ"):
-            self._at += 1
-            return None, True
-        if line != "GIT binary patch":
-            return None, False
-        taken = [line]
-        self._at += 1
-        while match := _BLOCK.fullmatch(self._line(self._at)):
-            begin, first = self._at, len(taken) + 1
-            taken.append(match[0])
-            self._at += 1
-            while _BASE85.fullmatch(self._line(self._at)):
-                taken.append(self._line(self._at))
-                self._at += 1
-            size = int(match[2])
-            if match[1] == "delta":
-                size = max(size, delta_size(taken[first]) if len(taken) > first else 0)
-            self._unpacked += size
-            if self._unpacked > _LARGEST:
-                self._fail(begin, f"binary data of {self._unpacked} bytes (64 MiB at most)")
-            taken.append("")
-            self._at += not self._line(self._at)
-        if len(taken) == 1:
-            self._fail(self._at, "no data after 'GIT binary patch'")
-        return tuple(taken), False
+        is_binary = line == "GIT binary patch" or (
+            line.startswith(("Binary files ", "Files ")) and line.endswith(" differ")
+        )
+        self._at += is_binary
+        return is_binary
 
     def _hunks(self, *, was_sent_with_cr: bool) -> list[_Body]:
         hunks: list[_Body] = []
@@ -365,27 +324,3 @@ def _extended(fields: dict[str, str], creates: bool, deletes: bool) -> list[str]
         # Models make hashes up, and not always of hexadecimal digits.
         fields["index"] = f"{hashes if _INDEX.fullmatch(hashes) else '0..0'} {mode}".rstrip()
     return [f"{name} {value}" for name, value in fields.items()]
-
-
-def delta_size(line: str) -> int:
-    """Return how long the result of a binary delta is, from its first line of base 85.
-
-    A delta begins with the lengths of what it is made from and of what it makes; a few bytes
-    can make a file of any length. 0 where the line says neither: git then refuses it.
-    """
-    try:
-        packed = base64.b85decode(line[1:])
-        data = zlib.decompressobj().decompress(packed, 32)
-    except (ValueError, zlib.error):
-        return 0
-    numbers = [0]
-    shift = 0
-    for byte in data:
-        numbers[-1] |= (byte & 0x7F) << shift
-        shift += 7
-        if not byte & 0x80:
-            if len(numbers) == 2:
-                return numbers[1]
-            numbers.append(0)
-            shift = 0
-    return 0

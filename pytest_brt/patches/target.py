@@ -33,7 +33,7 @@ from pytest_brt.patches.names import (
     read_name,
     without_prefix,
 )
-from pytest_brt.patches.scan import binary_data, is_copy, moved
+from pytest_brt.patches.scan import is_copy, moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +58,8 @@ def find_targets(diffs: tuple[PatchedFile, ...], root: Path) -> tuple[Target, ..
     """Return what each of `diffs` means in the tree at `root`.
 
     Raises:
-        PatchProblem: a path or a mode is unsafe, a file to change is missing, one to create
-            exists, or binary data is left out.
+        PatchProblem: a path or a mode is unsafe, a file to change is missing, or one to create
+            exists.
     """
     targets = tuple(_target(diff, root) for diff in diffs)
     for target in targets:
@@ -67,11 +67,6 @@ def find_targets(diffs: tuple[PatchedFile, ...], root: Path) -> tuple[Target, ..
             check_path(path or "", root)
         for mode in (target.diff.source_mode, target.diff.target_mode):
             check_mode(target.path, mode or "")
-    for target in targets:
-        if target.diff.is_binary_file and not binary_data(target.diff):
-            raise PatchProblem(
-                f"binary without data: {target.path!r} (write the patch with 'git diff --binary')"
-            )
     _check_presence(targets, root)
     return targets
 

@@ -309,13 +309,19 @@ def test_an_ambiguous_hunk_that_moves_is_noted(apply: Apply) -> None:
     )
 
 
-def test_a_binary_file_with_data(tree: Path, apply: Apply) -> None:
-    text = (
-        "diff --git a/pkg/data.bin b/pkg/data.bin\nnew file mode 100644\n"
-        "index 0000000000000000000000000000000000000000..bdc955b7b2e610ad5a72302b139a2e6cb325519a\n"
-        "GIT binary patch\nliteral 2\nJcmZQz1ONa700IC2\n\nliteral 0\nHcmV?d00001\n\n"
-    ).replace("data.bin", "new.bin")
-    assert [change.content for change in apply(text).changes] == [b"\0\1"]
+@pytest.mark.parametrize(
+    "data",
+    [
+        "GIT binary patch\nliteral 2\nJcmZQz1ONa700IC2\n\nliteral 0\nHcmV?d00001\n\n",
+        "GIT binary patch\nliteral 99999999999\nJcmZQz1ONa700IC2\n\n",
+        "Binary files /dev/null and b/pkg/new.bin differ\n",
+    ],
+)
+def test_binary_files_are_left_out(apply: Apply, data: str) -> None:
+    head = "diff --git a/pkg/new.bin b/pkg/new.bin\nnew file mode 100644\nindex 0000000..bdc955b\n"
+    applied = apply(f"{head}{data}{GIT}")
+    assert applied.changes == apply(GIT).changes
+    assert applied.notes == ("touches binary files: left out 'pkg/new.bin'",)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_it_is_what_git_diff_says(tree: Path, tmp_path_factory: pytest.TempPathF
 def test_it_makes_the_changes_again(tree: Path) -> None:
     text = canonical_diff(CHANGES, tree)
     applied = apply_patch(Patch(id="0", name="x", text=text), tree)
-    assert sorted_changes(applied.changes) == sorted_changes(CHANGES)
+    texts = tuple(change for change in CHANGES if not change.path.endswith(".bin"))
+    assert sorted_changes(applied.changes) == sorted_changes(texts)
 
 
 def test_it_does_not_depend_on_how_a_patch_is_written(

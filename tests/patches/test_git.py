@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import PatchProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.environments import _check_out
 from pytest_brt.patches.git import find_repository, run_git
-from pytest_brt.patches.scan import delta_size, scan_diff
 from pytest_brt.revisions.history import History
 
 
@@ -109,34 +108,6 @@ def test_linked_worktrees_and_bare_repositories_are_read(
     _git(tmp_path, "clone", "-q", "--bare", str(root), str(tmp_path / "bare"))
     assert History(tmp_path / "bare").branches("*") == ("other",)
     assert find_repository(Path("/")) is None
-
-
-#: Copies of one kilobyte, again and again: a short delta with a long result.
-_LONG = """\
-diff --git a/a.bin b/a.bin
-index 1111111111111111111111111111111111111111..2222222222222222222222222222222222222222 100644
-GIT binary patch
-delta {length}
-{line}
-
-"""
-
-
-def test_a_short_delta_with_a_long_result_is_refused() -> None:
-    import base64
-    import zlib
-
-    size = 600 << 20
-    varint = bytearray()
-    while size > 0x7F:
-        varint.append(size & 0x7F | 0x80)
-        size >>= 7
-    varint.append(size)
-    packed = zlib.compress(bytes([1]) + bytes(varint) + b"\x91\x00\x01" * 20)
-    line = chr(ord("a") + len(packed) - 27) + base64.b85encode(packed, pad=True).decode()
-    assert delta_size(line) == 600 << 20
-    with pytest.raises(PatchProblem, match=r"binary data of 629145600 bytes \(64 MiB at most\)"):
-        scan_diff(_LONG.format(length=80, line=line))
 
 
 def test_git_may_not_fill_the_disk(tmp_path: Path) -> None:

@@ -110,18 +110,6 @@ def create(path: str, mode: str = "100644") -> str:
             id="two-names",
         ),
         pytest.param(
-            "diff --git a/pkg/data.bin b/pkg/data.bin\nindex 1111111..2222222 100644\n"
-            "Binary files a/pkg/data.bin and b/pkg/data.bin differ\n",
-            "binary without data: 'pkg/data.bin' (write the patch with 'git diff --binary')",
-            id="binary",
-        ),
-        pytest.param(
-            "diff --git a/x.bin b/x.bin\nnew file mode 100644\nindex 0000000..1111111\n"
-            "GIT binary patch\nliteral 99999999999\nJcmZQz1ONa700IC2\n\n",
-            "malformed diff at line 5: binary data of 99999999999 bytes (64 MiB at most)",
-            id="binary-bomb",
-        ),
-        pytest.param(
             create("pkg/passwd", "120000"),
             "unsafe path: 'pkg/passwd' is a symbolic link in the patch; only files may change",
             id="new-symlink",
