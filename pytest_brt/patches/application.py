@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.canonical import put
 from pytest_brt.patches.judges import left_out_reason, needs_build
 from pytest_brt.patches.ladder import climb
 from pytest_brt.patches.scan import scan_diff
@@ -126,10 +127,7 @@ def _read(path: str, root: Path) -> _File | None:
 
 def _write(files: dict[str, _File], folder: Path) -> None:
     for path, file in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file.content)
-        place.chmod(0o755 if file.executable else 0o644)
+        put(folder / path, file.content, file.executable)
 
 
 def _check_nothing_else(tree: Path, paths: list[str]) -> None:

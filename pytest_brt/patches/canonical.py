@@ -35,9 +35,9 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
             source = root / change.path
             if source.is_file():
                 is_executable = bool(source.stat().st_mode & 0o100)
-                _put(Path(folder, "a", change.path), source.read_bytes(), is_executable)
+                put(Path(folder, "a", change.path), source.read_bytes(), is_executable)
             if change.content is not None:
-                _put(Path(folder, "b", change.path), change.content, change.executable)
+                put(Path(folder, "b", change.path), change.content, change.executable)
         for side in ("a", "b"):
             Path(folder, side).mkdir(exist_ok=True)
         flags = ("--no-prefix", "--no-renames", "--binary", "--full-index", "--no-color")
@@ -88,7 +88,8 @@ def _touched(hunk: Hunk) -> set[int]:
     return touched
 
 
-def _put(place: Path, content: bytes, is_executable: bool) -> None:
+def put(place: Path, content: bytes, is_executable: bool) -> None:
+    """Write a file, and the folders that it lies in."""
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)
     place.chmod(0o755 if is_executable else 0o644)

@@ -100,9 +100,7 @@ _RUNS_TEXT = frozenset(("exec", "eval", "__doc__"))
 def named_testers(changes: Iterable[FileChange], root: Path) -> tuple[str, ...]:
     """Return what code of a product newly names, as in ("pytest", "always-true __eq__").
 
-    Args:
-        changes: what a patch makes of the tree at `root`.
-        root: the unpatched tree.
+    `changes` are what a patch makes of the tree at `root`.
     """
     found: dict[str, None] = {}
     for change in changes:

@@ -34,7 +34,7 @@ _LETTERS = {
 }
 _PLAIN = re.compile(r"[A-Za-z0-9_./+@,=~-]+")
 #: Prefixes that ``diff.mnemonicPrefix`` writes besides a/ and b/.
-_MNEMONIC = ("c/", "i/", "o/", "w/", "1/", "2/")
+MNEMONIC = ("c/", "i/", "o/", "w/", "1/", "2/")
 
 
 def encode(text: str) -> bytes:
@@ -133,11 +133,6 @@ def is_prefixed(old: str | None, new: str | None) -> bool:
     return False
 
 
-def has_mnemonic(name: str) -> bool:
-    """Whether `name` begins as ``diff.mnemonicPrefix`` lets names begin."""
-    return name.startswith(_MNEMONIC)
-
-
 #: Names that Windows gives to devices, whatever their suffix.
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -190,11 +185,6 @@ def check_new_path(path: str, root: Path, *, removed: frozenset[str] = frozenset
                     )
             return
         folder /= part
-
-
-def exists(path: str, root: Path) -> bool:
-    """Whether the tree has a file `path`, links not followed."""
-    return os.path.lexists(root / path)
 
 
 def is_clash(one: str, other: str) -> bool:

@@ -25,10 +25,8 @@ def singled_out(
     Such a one asks whether something equals a fixed value that its file did not hold before: a
     value that a bug test holds, or a text that the value has when it is printed.
 
-    Args:
-        changes: what the patch makes of the tree at `root`.
-        root: the unpatched tree.
-        tests: the candidates, and others that were made from the report.
+    `changes` are what the patch makes of the tree at `root`, and `tests` the candidates and others
+    that were made from the report.
     """
     found: dict[str, None] = {}
     reported = _Reported(tests)

@@ -13,6 +13,7 @@ skipped and nothing is guessed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -22,12 +23,11 @@ from unidiff.patch import Hunk, PatchedFile
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.names import (
+    MNEMONIC,
     check_mode,
     check_new_path,
     check_path,
     decode,
-    exists,
-    has_mnemonic,
     is_clash,
     is_prefixed,
     read_name,
@@ -90,7 +90,7 @@ def _places(diff: PatchedFile, root: Path) -> tuple[str | None, str | None]:
     elif not _is_there(old, new, root):
         known = [name for name in (old, new) if name is not None]
         if any(_is_in_tree(_cut(name) or "", root) for name in known) or (
-            old is None and new is not None and has_mnemonic(new)
+            old is None and new is not None and new.startswith(MNEMONIC)
         ):
             old, new = _cut(old), _cut(new)
     # "rename from" and "copy to" never have a prefix.
@@ -125,7 +125,7 @@ def _is_there(old: str | None, new: str | None, root: Path) -> bool:
 def _is_in_tree(name: str, root: Path) -> bool:
     # Unsafe names are refused later; here they must only not be looked up.
     is_odd = "\0" in name or len(name) > 1024 or name.startswith("/") or ".." in name.split("/")
-    return not is_odd and bool(name) and exists(name, root)
+    return not is_odd and bool(name) and os.path.lexists(root / name)
 
 
 def _without_dot(name: str | None) -> str | None:
@@ -165,15 +165,23 @@ def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
     )
     present: dict[str, bool] = {}
     created: list[str] = []
+
+    def is_there(path: str) -> bool:
+        return present.get(path, os.path.lexists(root / path))
+
     for target in targets:
         old, new = target.old, target.new
-        if old is not None and not present.get(old, exists(old, root)) and old not in created:
+        if (
+            old is not None
+            and not present.get(old, os.path.lexists(root / old))
+            and old not in created
+        ):
             raise PatchProblem(f"file missing: {old!r} is not in the tree")
         if old is not None and old in removed:
             present[old] = False
         if new is None or new == old:
             continue
-        if present.get(new, exists(new, root)) and new not in removed:
+        if is_there(new) and new not in removed:
             raise PatchProblem(f"file exists: {new!r} is in the tree and the patch creates it")
         check_new_path(new, root, removed=removed)
         for other in created:

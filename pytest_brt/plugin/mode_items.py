@@ -93,14 +93,10 @@ class Status:
 
 
 class Missed(Exception):
-    """The work was done and the answer is no, or there was nothing to do.
-
-    Args:
-        text: why, in one line.
-        status: how it is shown; None for a skipped item.
-    """
+    """The work was done and the answer is no, or there was nothing to do."""
 
     def __init__(self, text: str, status: Status | None = None) -> None:
+        """Say why in one line, and how it is shown: None skips the item."""
         super().__init__(text)
         self.status = status
 

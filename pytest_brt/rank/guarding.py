@@ -24,13 +24,7 @@ _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr",
 
 
 def seconds_each(total: float | None, patches: int) -> float:
-    """Return the seconds of existing tests with each patch.
-
-    Args:
-        total: seconds for all patches and for the search on the unpatched tree; None for what is
-            usual.
-        patches: how many there are.
-    """
+    """Return the seconds of existing tests with each patch: `total` is for the search too."""
     return EACH if total is None else total / (patches + LOOKING)
 
 
@@ -40,14 +34,10 @@ def open_guarding(
     total: float | None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Guarding:
-    """Return the guard of the patches of one issue.
+    """Return the guard of all patches of one issue: the unpatched tree is run once for them.
 
-    Args:
-        guard: of their project.
-        patches: all of them, so that the unpatched tree is run once for what they change.
-        total: seconds for all of them, and for the search on the unpatched tree; None for what
-            is usual.
-        say: told how far long work is.
+    `total` is the seconds for them, and for the search on the unpatched tree; None for what is
+    usual. `say` is told how far long work is.
     """
     guard.watch(path for patch in patches for path in _CHANGED.findall(patch.text))
     return Guarding(guard=guard, seconds=seconds_each(total, len(patches)), say=say)
@@ -65,13 +55,7 @@ class Guarding:
     _lock: Lock = field(default_factory=Lock, init=False)
 
     def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Chosen:
-        """Return the existing tests to be run with a patch that is ranked by `tests`.
-
-        Args:
-            name: of the patch, for saying what is run with it where that takes long.
-            touched: what it changes.
-            tests: the candidates.
-        """
+        """Return the existing tests to be run with the patch `name`, ranked by `tests`."""
         chosen = self.guard.choose(
             touched, allowance=self.seconds, hints=hints_of(tests), say=self.say
         )

@@ -66,12 +66,7 @@ class Facts:
 
 
 def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
-    """Return what is known of a patch.
-
-    Args:
-        result: its row; a test without a valid cell says nothing.
-        tests: those that have a vote.
-    """
+    """Return what is known of a patch; `tests` are those that have a vote."""
     verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
     alike = Counter(map(_failure, seen))
@@ -156,13 +151,9 @@ def sigmoid(value: float) -> float:
 def beta_interval(mean: float, votes: float, mass: float = 0.8) -> tuple[float, float]:
     """Return where a share with this estimate lies with probability `mass`, equal tails.
 
-    Args:
-        mean: the estimate, in 0..1.
-        votes: how many independent observations it rests on; 0 gives the widest interval.
-        mass: in 0..1.
-
-    The distribution is Beta(mean·n, (1 - mean)·n) with n = votes + 2, two being the weight of
-    knowing nothing (Laplace's rule).
+    It rests on `votes` independent observations; 0 gives the widest interval. The distribution is
+    Beta(mean·n, (1 - mean)·n) with n = votes + 2, two being the weight of knowing nothing
+    (Laplace's rule).
     """
     strength = votes + 2.0
     a = max(mean * strength, 0.05)

@@ -18,10 +18,7 @@ def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> t
     Patches that behave like the leading one are tied with it, whatever ordered them; a copy of
     the leading patch is the same patch and ties nothing. When no test passes on any patch, there
     is no evidence for one either. A patch that nothing could be compared with has no standing.
-
-    Args:
-        ranks: of one issue.
-        tests: the candidate tests that have a vote.
+    `tests` are the candidates that have a vote.
     """
     rated = [rank for rank in ranks if rank.score is not None]
     if not any(rank.passed for rank in rated):

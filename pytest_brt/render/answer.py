@@ -187,10 +187,8 @@ def _is_test(frame: Frame) -> bool:
 def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     """Return why a patch does not fix the bug, "" when everything that ran says that it does.
 
-    Args:
-        result: what ran on the patch.
-        trusted: ids of the failing tests, and whether each surely is a bug test. Where some
-            are sure, only those count.
+    `trusted` has the ids of the failing tests, and whether each surely is a bug test. Where some
+    are sure, only those count.
     """
     if not result.applies:
         return result.reason
@@ -206,9 +204,7 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
 def of_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
     """Return a ranking's answer in one or two sentences.
 
-    Args:
-        ranks: best first, with their standings.
-        not_run: the patches that it lacks, None for none: there is no answer without them.
+    Without the patches that it lacks, `not_run`, there is no answer.
     """
     if not_run is not None:
         were = "was" if len(not_run.patches) == 1 else "were"

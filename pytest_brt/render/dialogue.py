@@ -78,34 +78,10 @@ def as_page(dialogues: Sequence[Told]) -> str:
     """Return one HTML page with all of them: no script, and nothing loaded from elsewhere."""
     from jinja2 import Environment
 
-    parts = [
-        {
-            "name": told.name,
-            "issue": told.issue,
-            "ended": told.ended,
-            "cost": cost(told.cost),
-            "steps": [
-                {
-                    "number": step.number,
-                    "heading": heading(step),
-                    "thought": step.thought,
-                    "reply": step.reply,
-                    "observation": step.observation,
-                    "mended": "; ".join(step.mended),
-                    "seconds": f"{step.cost.seconds + step.seconds:.1f} s",
-                    "tokens": f"{step.cost.tokens} tokens",
-                    "bad": bool(step.problem),
-                    "fails": step.verdict == "FAIL",
-                }
-                for step in told.steps
-            ],
-        }
-        for told in dialogues
-    ]
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         _TEMPLATE.read_text(encoding="utf-8")
     )
-    page = template.render(parts=parts)
+    page = template.render(parts=dialogues, cost=cost, heading=heading)
     return plain(page.encode("utf-8", "replace").decode("utf-8"))
 
 

@@ -26,12 +26,7 @@ _COLUMNS = 12
 
 
 def html(record: RunRecord, *, facts: Sequence[str]) -> str:
-    """Return the page.
-
-    Args:
-        record: what a run found out.
-        facts: what the run was made with, a few words each.
-    """
+    """Return the page; `facts` says what the run was made with, a few words each."""
     ranks = {key: tuple(group) for key, group in groupby(record.ranks, lambda r: r.result.issue)}
     issues: list[Issue | None] = list(record.issues) or [None]
     parts = [_part(record, issue, ranks.get(issue.id if issue else "", ())) for issue in issues]

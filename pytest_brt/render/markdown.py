@@ -15,16 +15,10 @@ from pytest_brt.types import JudgedTest, Rank, RunRecord
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
 
 
-def markdown(
-    record: RunRecord,
-    *,
-    facts: Sequence[str],
-) -> str:
+def markdown(record: RunRecord, *, facts: Sequence[str]) -> str:
     """Return the answers, the best bug test of each report, and the tables of patches.
 
-    Args:
-        record: what a run found out.
-        facts: what the run was made with, a few words each.
+    `facts` says what the run was made with, a few words each.
     """
     lines: list[str] = []
     groups = {key: tuple(ranks) for key, ranks in groupby(record.ranks, lambda r: r.result.issue)}

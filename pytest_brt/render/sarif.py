@@ -25,10 +25,8 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def sarif(record: RunRecord, version: str, below: str = "") -> Json:
     """Return a SARIF log with every candidate of `record`, and every place where a bug may be.
 
-    Args:
-        record: what a run found out.
-        version: of pytest-brt.
-        below: where the project lies in its repository, as in "packages/a"; "" for its root.
+    `version` is that of pytest-brt, and `below` where the project lies in its repository, as in
+    "packages/a"; "" for its root.
     """
     tests = [judged for judged in record.tests if judged.judgement.candidate]
     titles = {issue.id: issue.title for issue in record.issues}

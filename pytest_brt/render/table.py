@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -35,9 +36,7 @@ class Line:
 def table(ranks: Sequence[Rank], *, whole: bool = False) -> Iterator[Line]:
     """Yield the table of one issue's patches, best first.
 
-    Args:
-        ranks: in the order of the ranking.
-        whole: with all patches, figures and notes; else with what a reader needs first.
+    It is `whole` with all patches, figures and notes; else it has what a reader needs first.
     """
     columns = columns_of(ranks, whole=whole)
     shown = list(ranks) if whole else list(ranks[:MOST])
@@ -188,9 +187,7 @@ _NAMED = 4
 
 def repairs(record: RunRecord) -> Iterator[Line]:
     """Yield a line per run of a repair, and below it one per fix that it found."""
-    counts: dict[str, int] = {}
-    for repair in record.repairs:
-        counts[repair.strategy] = counts.get(repair.strategy, 0) + 1
+    counts = Counter(repair.strategy for repair in record.repairs)
     for repair in record.repairs:
         several = counts[repair.strategy] > 1
         name = f"{repair.strategy}-{repair.index:02}" if several else repair.strategy

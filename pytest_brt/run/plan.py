@@ -12,6 +12,7 @@ from pytest_brt.types import CandidateTest, Issue, JudgedTest, Judgement, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
     from pytest_brt.rank.epr import Ranker
+    from pytest_brt.repair.strategy import RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 
 #: Says whether a candidate is accepted; None when there is no opinion.
@@ -61,20 +62,18 @@ class Plan:
     def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the repairs of `case`, in order."""
         plan = self.repairs
-        if plan is None or case.issue_id not in plan.issues:
-            return ()
-        return tuple(
-            AttemptKey(issue=case.issue_id, strategy=name, index=index)
-            for name, strategy in plan.strategies.items()
-            for index in range(strategy.runs)
-        )
+        return _runs(case, plan.strategies) if plan and case.issue_id in plan.issues else ()
 
     def keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the attempts at `case`, in order."""
-        if case.issue is None:
-            return ()
-        return tuple(
-            AttemptKey(issue=case.issue.id, strategy=name, index=index)
-            for name, strategy in self.strategies.items()
-            for index in range(strategy.runs)
-        )
+        return _runs(case, self.strategies) if case.issue else ()
+
+
+def _runs(
+    case: Case, strategies: Mapping[str, Strategy] | Mapping[str, RepairStrategy]
+) -> tuple[AttemptKey, ...]:
+    return tuple(
+        AttemptKey(issue=case.issue_id, strategy=name, index=index)
+        for name, strategy in strategies.items()
+        for index in range(strategy.runs)
+    )

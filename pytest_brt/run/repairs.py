@@ -82,15 +82,7 @@ class Repairing:
         given: Sequence[JudgedTest],
         deadline: float = math.inf,
     ) -> Repair:
-        """Carry out one run of one strategy.
-
-        Args:
-            issue: what is to be repaired.
-            strategy: its name in the plan.
-            index: 0-based number of the run.
-            attempts: what the strategies made of the issue.
-            given: tests that a person gave.
-            deadline: when models are not asked any more, as `time.monotonic` counts.
+        """Carry out the run `index` of one strategy; no model is asked after `deadline`.
 
         Raises:
             ModelProblem: the model could not be asked even once.
