@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NoReturn
 
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchedFile, PatchSet
@@ -71,15 +72,8 @@ def _fields(file: PatchedFile) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match}
 
 
-@dataclass(slots=True)
-class _Headers:
-    """The lines between 'diff --git' and the first hunk, as they are read."""
-
-    pair: tuple[str, str] | None = None
-    fields: dict[str, str] = field(default_factory=dict)
-    #: Names of '---' and '+++'; None inside means /dev/null.
-    minus: tuple[str | None] | None = None
-    plus: tuple[str | None] | None = None
+#: Both names of a file; None is /dev/null.
+_Pair = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +98,8 @@ class _Scanner:
         found: list[PatchedFile] = []
         while self._at < len(self._lines):
             line = self._line(self._at)
-            if line.startswith("diff --git "):
-                found.append(self._git_file())
-            elif self._is_pair(self._at):
-                found.append(self._plain_file())
+            if line.startswith("diff --git ") or self._is_pair(self._at):
+                found.append(self._file())
             elif line.startswith("@@ -"):
                 self._fail(self._at, "a hunk without the file's '---' and '+++' lines")
             else:
@@ -123,41 +115,43 @@ class _Scanner:
         """Return a line without the carriage return that some way of sending added."""
         return self._lines[at].removesuffix("\r") if at < len(self._lines) else ""
 
-    def _fail(self, at: int, why: str) -> None:
+    def _fail(self, at: int, why: str) -> NoReturn:
         raise PatchProblem(f"malformed diff at line {at + 1}: {why}")
 
     def _is_pair(self, at: int) -> bool:
         return self._line(at).startswith("--- ") and self._line(at + 1).startswith("+++ ")
 
-    def _git_file(self) -> PatchedFile:
+    def _file(self) -> PatchedFile:
         start = self._at
-        headers = _Headers(pair=split_pair(self._line(start)[len("diff --git ") :]))
-        self._at += 1
-        while match := _EXTENDED.fullmatch(self._line(self._at)):
-            headers.fields[match[1]] = match[2]
+        pair: _Pair | None = None
+        fields: dict[str, str] = {}
+        first = self._line(start)
+        if first.startswith("diff --git "):
+            pair = split_pair(first.removeprefix("diff --git "))
             self._at += 1
+            while match := _EXTENDED.fullmatch(self._line(self._at)):
+                fields[match[1]] = match[2]
+                self._at += 1
+            pair = pair or _moved(fields)
         if self._is_pair(self._at):
-            self._read_pair(headers)
-        return self._rest_of_file(start, headers)
+            pair = self._read_pair()
+        return self._rest_of_file(start, pair, fields)
 
-    def _plain_file(self) -> PatchedFile:
-        start = self._at
-        headers = _Headers()
-        self._read_pair(headers)
-        return self._rest_of_file(start, headers)
-
-    def _read_pair(self, headers: _Headers) -> None:
-        headers.minus = (read_name(self._line(self._at)[4:]),)
-        headers.plus = (read_name(self._line(self._at + 1)[4:]),)
+    def _read_pair(self) -> _Pair:
+        names = (read_name(self._line(self._at)[4:]), read_name(self._line(self._at + 1)[4:]))
         if not self._line(self._at + 2).startswith("@@"):
             self._fail(self._at, "no hunk after the file's '---' and '+++' lines")
         self._at += 2
+        return names
 
-    def _rest_of_file(self, start: int, headers: _Headers) -> PatchedFile:
-        fields = headers.fields
+    def _rest_of_file(self, start: int, pair: _Pair | None, fields: dict[str, str]) -> PatchedFile:
         is_binary = self._passes_binary()
         bodies = self._hunks(was_sent_with_cr=self._lines[start].endswith("\r"))
-        old, new = self._names(start, headers)
+        if pair is None:
+            self._fail(start, "the line names no file")
+        old, new = pair
+        if old is None and new is None:
+            self._fail(start, "both names are /dev/null")
         creates = old is None or "new file mode" in fields
         deletes = new is None or "deleted file mode" in fields
         modes = "old mode" in fields and "new mode" in fields
@@ -197,18 +191,6 @@ class _Scanner:
             raise PatchProblem(f"malformed diff at line {start + 1}: {error}") from error
         file.diff_line_no = start + 1
         return file
-
-    def _names(self, start: int, headers: _Headers) -> tuple[str | None, str | None]:
-        """Return both names as written; None for /dev/null."""
-        if headers.minus and headers.plus:
-            old, new = headers.minus[0], headers.plus[0]
-        elif pair := headers.pair or _moved(headers.fields):
-            old, new = pair
-        else:
-            self._fail(start, "the line names no file")
-        if old is None and new is None:
-            self._fail(start, "both names are /dev/null")
-        return old, new
 
     def _passes_binary(self) -> bool:
         """Pass over the line that says that a change is binary; its data are never looked at."""

@@ -171,11 +171,7 @@ def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
 
     for target in targets:
         old, new = target.old, target.new
-        if (
-            old is not None
-            and not present.get(old, os.path.lexists(root / old))
-            and old not in created
-        ):
+        if old is not None and not is_there(old) and old not in created:
             raise PatchProblem(f"file missing: {old!r} is not in the tree")
         if old is not None and old in removed:
             present[old] = False

@@ -83,19 +83,19 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if not _is_ours(config.option):
         return
+    from pytest_brt.plugin.mode_items import opened
     from pytest_brt.plugin.options import Mode, mode_of
 
     mode = mode_of(config.option)
     if mode is Mode.GATE:
-        from pytest_brt.plugin.gate_mode import open_gate
+        from pytest_brt.plugin.gate_mode import GateSession
 
-        config.pluginmanager.register(open_gate(config), "brt-gate")
-        return
-    if mode is Mode.EVALUATE:
-        from pytest_brt.plugin.study_mode import open_study
+        config.pluginmanager.register(opened(config, GateSession), "brt-gate")
+    elif mode is Mode.EVALUATE:
+        from pytest_brt.plugin.study_mode import StudySession
 
-        config.pluginmanager.register(open_study(config), "brt-study")
-        return
-    from pytest_brt.plugin.session import open_session
+        config.pluginmanager.register(opened(config, StudySession), "brt-study")
+    else:
+        from pytest_brt.plugin.session import open_session
 
-    config.pluginmanager.register(open_session(config), "brt-session")
+        config.pluginmanager.register(open_session(config), "brt-session")

@@ -224,35 +224,30 @@ class Files:
         )
 
     def _report(self, kind: str, path: Path, record: RunRecord) -> str:
-        write = {
-            "html": self._html, "md": self._markdown, "json": self._json, "sarif": self._sarif
-        }  # fmt: skip
-        write_text(path, write[kind](record))
-        names = {"html": "HTML", "md": "Markdown", "json": "JSON", "sarif": "SARIF"}
-        return f"{names[kind]} report: {path}"
+        name, text = self._rendered(kind, record)
+        write_text(path, text)
+        return f"{name} report: {path}"
 
-    def _json(self, record: RunRecord) -> str:
-        from pytest_brt.rank.epr import selected
-        from pytest_brt.render.json import record_json
+    def _rendered(self, kind: str, record: RunRecord) -> tuple[str, str]:
+        """Return a report's name and text; what another kind needs is not imported."""
+        if kind == "json":
+            from pytest_brt.rank.epr import selected
+            from pytest_brt.render.json import record_json
 
-        chosen = selected(record.ranks, self._options.top, self._options.threshold)
-        return to_json(record_json(record, chosen), indent=2) + "\n"
+            chosen = selected(record.ranks, self._options.top, self._options.threshold)
+            return "JSON", to_json(record_json(record, chosen), indent=2) + "\n"
+        if kind == "sarif":
+            from pytest_brt.render.sarif import sarif
 
-    def _sarif(self, record: RunRecord) -> str:
-        from pytest_brt.render.sarif import sarif
+            below = place_in_repository(Path(self._engine.subject.root))
+            return "SARIF", to_json(sarif(record, __version__, below), indent=2) + "\n"
+        if kind == "html":
+            from pytest_brt.render.html import html
 
-        below = place_in_repository(Path(self._engine.subject.root))
-        return to_json(sarif(record, __version__, below), indent=2) + "\n"
-
-    def _html(self, record: RunRecord) -> str:
-        from pytest_brt.render.html import html  # jinja2 is slow to import
-
-        return html(record, facts=self._facts(record))
-
-    def _markdown(self, record: RunRecord) -> str:
+            return "HTML", html(record, facts=self._facts(record))
         from pytest_brt.render.markdown import markdown
 
-        return markdown(record, facts=self._facts(record))
+        return "Markdown", markdown(record, facts=self._facts(record))
 
     def _facts(self, record: RunRecord) -> tuple[str, ...]:
         """Return what the run was made with, a few words each."""

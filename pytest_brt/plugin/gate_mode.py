@@ -12,43 +12,13 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.errors import BrtError
-from pytest_brt.execute.engine import Engine
+from pytest_brt.errors import BrtError, UsageProblem
 from pytest_brt.plugin.inputs import open_project
-from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem, usage_error
-from pytest_brt.plugin.options import read_options
+from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
+from pytest_brt.plugin.option_table import Options
 from pytest_brt.revisions.gate import ChangedTest, Gate, Gated, Proof, changed_tests, split_range
 from pytest_brt.revisions.history import History
 from pytest_brt.shown import on_a_line, show
-
-
-def open_gate(config: pytest.Config) -> GateSession:
-    """Read the range and return the plugin that runs it.
-
-    Raises:
-        pytest.UsageError: the range, or the project, cannot be used.
-    """
-    options = read_options(config)
-    if options.reports or options.record:
-        raise pytest.UsageError(
-            "--brt-gate writes no report (use pytest's --junitxml; -rs shows reasons)"
-        )
-    try:
-        history = History(config.rootpath)
-        base, head = (history.revision(name) for name in split_range(options.gate))
-        base = history.fork(base, head)
-        tests = changed_tests(history, base, head)
-        missing = [test.path for test in tests if not (config.rootpath / test.path).exists()]
-        if missing:
-            raise pytest.UsageError(
-                f"--brt-gate: no such file in the working tree: {missing[0]!r} "
-                f"(check out {split_range(options.gate)[1]} first)"
-            )
-        engine = open_project(config, options)
-        gate = Gate(history, engine, base, head, repeat=options.repeat)
-    except BrtError as error:
-        raise usage_error(error) from None
-    return GateSession(config, gate, engine, tests, f"{base.short}..{head.short}")
 
 
 class NotGreen(Exception):
@@ -80,22 +50,32 @@ class GateItem(OurItem):
 class GateSession(OurFiles):
     """The plugin of a run with --brt-gate."""
 
-    def __init__(
-        self,
-        config: pytest.Config,
-        gate: Gate,
-        engine: Engine,
-        tests: tuple[ChangedTest, ...],
-        about: str,
-    ) -> None:
+    def __init__(self, config: pytest.Config, options: Options) -> None:
+        """Read the range.
+
+        Raises:
+            BrtError: the range, or the project, cannot be used.
+        """
+        if options.reports or options.record:
+            raise UsageProblem(
+                "--brt-gate writes no report (use pytest's --junitxml; -rs shows reasons)"
+            )
+        history = History(config.rootpath)
+        base, head = (history.revision(name) for name in split_range(options.gate))
+        base = history.fork(base, head)
         files: dict[Path, tuple[ChangedTest, ...]] = {}
-        for test in tests:
+        for test in changed_tests(history, base, head):
             path = config.rootpath / test.path
+            if not path.exists():
+                raise UsageProblem(
+                    f"--brt-gate: no such file in the working tree: {test.path!r} "
+                    f"(check out {split_range(options.gate)[1]} first)"
+                )
             files[path] = (*files.get(path, ()), test)
         super().__init__(config, files)
-        self.gate = gate
-        self.engine = engine
-        self.about = about
+        self.engine = open_project(config, options)
+        self.gate = Gate(history, self.engine, base, head, repeat=options.repeat)
+        self.about = f"{base.short}..{head.short}"
         self.proofs: list[Proof] = []
 
     def pytest_report_header(self) -> list[str]:

@@ -20,8 +20,9 @@ import pytest
 from _pytest.config.findpaths import determine_setup
 
 from pytest_brt.errors import BrtError
+from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED
-from pytest_brt.plugin.options import pytest_settings
+from pytest_brt.plugin.options import pytest_settings, read_options
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax import PARSING
 
@@ -31,6 +32,20 @@ _LOG = logging.getLogger("pytest_brt")
 def usage_error(error: BrtError) -> pytest.UsageError:
     """Return what pytest shows after "ERROR: ", where names of files may be a stranger's."""
     return pytest.UsageError(in_a_log(on_a_line(str(error))))
+
+
+def opened(
+    config: pytest.Config, session: Callable[[pytest.Config, Options], OurFiles]
+) -> OurFiles:
+    """Return the plugin of a mode.
+
+    Raises:
+        pytest.UsageError: an input cannot be used, with what to do about it.
+    """
+    try:
+        return session(config, read_options(config))
+    except BrtError as error:
+        raise usage_error(error) from None
 
 
 class Progress:

@@ -22,32 +22,26 @@ from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
 from pytest_brt.evaluate.job import Kit, read_wording
 from pytest_brt.evaluate.record import RepairSettings, Settings, Stage
-from pytest_brt.evaluate.remote import Remote, check_strategies
-from pytest_brt.evaluate.study import Carry, Ledger, Study, StudyPlan, carry_out, setting_of
+from pytest_brt.evaluate.study import (
+    Carry,
+    Ledger,
+    Remote,
+    Study,
+    StudyPlan,
+    carry_out,
+    check_strategies,
+    setting_of,
+)
 from pytest_brt.evaluate.written import write_study
 from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
-from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress, usage_error
+from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress
 from pytest_brt.plugin.option_table import Options
-from pytest_brt.plugin.options import read_options
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.shown import show
-
-
-def open_study(config: pytest.Config) -> StudySession:
-    """Read the data set and return the plugin that studies it.
-
-    Raises:
-        pytest.UsageError: an input cannot be used, with what to do about it.
-    """
-    options = read_options(config)
-    try:
-        return StudySession(config, options)
-    except BrtError as error:
-        raise usage_error(error) from None
 
 
 class StageItem(OurItem):

@@ -159,11 +159,9 @@ class Run:
                 yield attempt
 
     def _repair(self, case: Case, key: AttemptKey, attempts: tuple[Future[Attempt], ...]) -> Repair:
-        wait(attempts)
+        made, given = self._finished(attempts)
         issue = case.issue
         assert issue is not None, "keys are made from cases that have an issue"
-        made = tuple(_results(attempts))
-        given = self._given.result() if self._given is not None else ()
         names = ("repair", key.issue, key.strategy, str(key.index))
         return self._once(
             Repair,
@@ -174,14 +172,19 @@ class Run:
         )
 
     def _localise(self, case: Case, attempts: tuple[Future[Attempt], ...]) -> Localised:
-        wait(attempts)
+        made, given = self._finished(attempts)
         issue = case.issue
         assert issue is not None, "only issues are localised"
-        given = self._given.result() if self._given is not None else ()
-        made = tuple(_results(attempts))
         return self._once(
             Localised, lambda: self._workshop().localise(issue, made, given), "place", issue.id
         )
+
+    def _finished(
+        self, attempts: tuple[Future[Attempt], ...]
+    ) -> tuple[tuple[Attempt, ...], tuple[JudgedTest, ...]]:
+        """Wait for attempts; return those that did not break, and the tests that were given."""
+        wait(attempts)
+        return tuple(_results(attempts)), self._given.result() if self._given is not None else ()
 
     def _workshop(self) -> Repairing:
         """Return what repairs and localises; most runs do neither, and import none of it."""
@@ -225,12 +228,9 @@ class Run:
         return self._once(Attempt, lambda: self._attempting.attempt(key, self._last()), *names)
 
     def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
-        wait(attempts)
+        made, given = self._finished(attempts)
         # An attempt that broke is reported as such; the others still rank the patches.
-        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
-        given = self._given
-        if given is not None:
-            tests += given.result()
+        tests = (*(judged for attempt in agreed(made) for judged in attempt.tests), *given)
         names = ("row", case.issue_id, patch.name, patch.id)
         tried = tuple(judged.test.id for judged in tests if judged.judgement.candidate)
         return self._once(PatchResult, lambda: self._row(case, patch, tests), *names, *tried)

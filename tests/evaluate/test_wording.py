@@ -13,7 +13,7 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job, prompts_of, read_wording
 from pytest_brt.evaluate.record import Reproduced, Settings, Stage
-from pytest_brt.evaluate.remote import run_job
+from pytest_brt.evaluate.study import run_job
 from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_study import TEST_PATCH, fix, make_bugs
 
