@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -14,9 +13,8 @@ from pathlib import Path
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.conversation import CellOrder
-from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.launch import climb
-from pytest_brt.execute.process import Deadlines, Ended, run_process, scrubbed
+from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
@@ -84,14 +82,9 @@ def _asked(subject: Subject, *, may_import: bool) -> Answer:
     env = scrubbed(dict(subject.env))
     env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
     with tempfile.TemporaryDirectory(prefix="brt-ask-") as folder:
-        place = Path(folder, "spec.json")
-
-        def command(writer: int) -> list[str]:
-            spec = {**_spec(subject, may_import=may_import), "fd": writer}
-            place.write_text(json.dumps(spec), encoding="utf-8")
-            return [subject.python, "-B", str(INSIDE / "ask.py"), str(place)]
-
-        ended = run_process(command, env=env, cwd=folder, deadlines=_DEADLINES)
+        command = [subject.python, "-B", str(INSIDE / "ask.py")]
+        spec = _spec(subject, may_import=may_import)
+        ended = run_script(command, spec, Path(folder), env=env, cwd=folder, deadlines=_DEADLINES)
     return _answer(subject, ended)
 
 
@@ -101,7 +94,6 @@ def _asked_inside(subject: Subject, sandbox: str) -> Answer:
     level = sandbox if sandbox in ("ns", "landlock") else "auto"
     engine = climb(seen, sandbox=level, net="none", limits=Limits(), jobs=1)
     try:
-        assert isinstance(engine, ForkEngine), "this is Linux"
         script = str(INSIDE / "ask.py")
         spec = _spec(subject, may_import=True)
         ended = engine.start(CellOrder(deadlines=_DEADLINES, script=script, spec=spec))

@@ -11,8 +11,7 @@ from pytest_brt.errors import SandboxProblem, SubjectProblem, UsageProblem
 from pytest_brt.execute.cgroup import can_group
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.events import Event
-from pytest_brt.execute.forked import ForkEngine
-from pytest_brt.execute.plain import PlainEngine
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import Sandbox, can_keep_signals_in, drop_to
 from pytest_brt.execute.subject import Subject
@@ -33,9 +32,7 @@ _SWITCHES = {
 _CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "/lxc/")
 
 
-def climb(
-    subject: Subject, *, sandbox: str, net: str, limits: Limits, jobs: int
-) -> ForkEngine | PlainEngine:
+def climb(subject: Subject, *, sandbox: str, net: str, limits: Limits, jobs: int) -> LocalEngine:
     """Return an engine at the level wanted, or at the strongest that works here.
 
     Raises:
@@ -66,16 +63,17 @@ def climb(
 
 def _low(
     subject: Subject, level: str, net: str, limits: Limits, jobs: int, *, remark: str
-) -> ForkEngine | PlainEngine:
+) -> LocalEngine:
     if sys.platform == "win32":
         raise SandboxProblem(
             "tests are run on POSIX systems only, and this is Windows"
             " (use the Windows Subsystem for Linux)"
         )
     if level == "none" or sys.platform != "linux":
-        return PlainEngine(subject, level=level, limits=limits, jobs=jobs, remark=remark)
-    sandbox = Sandbox(level=level, net=net, uid=drop_to(), processes=MORE_PROCESSES)
-    return ForkEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
+        sandbox = Sandbox(level=level, forks=False)
+    else:
+        sandbox = Sandbox(level=level, net=net, uid=drop_to(), processes=MORE_PROCESSES)
+    return LocalEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
 
 
 def _reason(error: Exception, subject: Subject) -> str:
@@ -97,7 +95,7 @@ def _text(path: str) -> str:
 
 def _try(
     subject: Subject, level: str, net: str, limits: Limits, jobs: int, *, remark: str
-) -> ForkEngine:
+) -> LocalEngine:
     """Return an engine that has shown to keep code in.
 
     Raises:
@@ -108,7 +106,7 @@ def _try(
     scope = can_keep_signals_in()
     processes = OWN_PROCESSES if level == "ns" else MORE_PROCESSES
     sandbox = Sandbox(level=level, net=net, uid=drop_to(), scope=scope, processes=processes)
-    engine = ForkEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
+    engine = LocalEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
     try:
         _judge(engine.check(), _RULES[level], net)
     except BaseException:
@@ -188,6 +186,7 @@ def open_engine(
 
 def weaknesses(engine: Engine) -> tuple[str, ...]:
     """Return why the level is not the strongest, and what is not limited as it should be."""
-    remark = engine.remark if isinstance(engine, ForkEngine | PlainEngine) else ""
-    alone = isinstance(engine, ForkEngine) and not can_group()
-    return tuple(filter(None, (remark, "memory is limited per process only" if alone else "")))
+    if not isinstance(engine, LocalEngine):
+        return ()
+    alone = engine.forks and not can_group()
+    return tuple(filter(None, (engine.remark, "memory is limited per process only" * alone)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import select
 import socket
 import struct
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from pytest_brt.codec import from_json
+from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.events import Event, read_event
 
@@ -34,7 +33,6 @@ class Reply:
     event: str
     text: str = ""
     status: int = 0
-    code: int = 0
     tail: str = ""
     seconds: float = 0.0
     timed_out: bool = False
@@ -42,8 +40,6 @@ class Reply:
     in_tree: bool = False
     threads: int = 1
     shielded: bool = False
-    count: int = 0
-    pid: int = 0
 
 
 class Line:
@@ -76,7 +72,7 @@ class Line:
         Raises:
             WorkerGone: nobody is there to take it.
         """
-        data = json.dumps(message).encode("ascii") + b"\n"
+        data = to_json(message).encode("utf-8") + b"\n"
         try:
             self._socket.settimeout(seconds)
             if passed is not None:

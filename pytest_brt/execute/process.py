@@ -7,10 +7,11 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_brt.codec import to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.events import Event, read_event
 
@@ -40,45 +41,6 @@ def scrubbed(extra: Mapping[str, str]) -> dict[str, str]:
     return env
 
 
-def inner_environment(
-    *,
-    tree: str,
-    source_roots: Sequence[str],
-    python: str,
-    home: str,
-    scratch: str,
-    hash_seed: int,
-    extra: Mapping[str, str],
-) -> dict[str, str]:
-    """Return the environment of a process that runs code of the subject.
-
-    Args:
-        tree: the private view of the project.
-        source_roots: folders of the import path, relative to the tree.
-        python: the interpreter; its folder comes first on PATH, so that the tests'
-            own subprocesses find the same one.
-        home: private HOME.
-        scratch: private TMPDIR.
-        hash_seed: PYTHONHASHSEED.
-        extra: the user's `--brt-env`; its PYTHONPATH is added after the source roots.
-    """
-    env = scrubbed(extra)
-    entries = [os.path.normpath(f"{tree}/{root}") for root in source_roots]
-    entries += [part for part in extra.get("PYTHONPATH", "").split(os.pathsep) if part]
-    env["PYTHONPATH"] = os.pathsep.join(entries)
-    env["PATH"] = os.pathsep.join([str(Path(python).parent), env["PATH"]])
-    env["PYTHONHASHSEED"] = str(hash_seed)
-    env["PYTHONDONTWRITEBYTECODE"] = "1"
-    env["PYTEST_BRT_INNER"] = "1"
-    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    env.setdefault("HOME", home)
-    env.setdefault("USER", "nobody")
-    env.setdefault("LOGNAME", env["USER"])
-    for name in ("TMPDIR", "TEMP", "TMP"):
-        env.setdefault(name, scratch)
-    return env
-
-
 #: Bytes of output that are kept: the end of it.
 TAIL = 16_384
 #: Bytes of events that are read before a process is held to be running wild.
@@ -97,11 +59,7 @@ class Deadlines:
     #: For all of it, whatever the events say.
     total: float
     #: After each event of these names, until the next.
-    events: tuple[tuple[str, float], ...] = ()
-
-    def plain(self) -> dict[str, object]:
-        """Return what `inside/row.py` takes."""
-        return {"start": self.start, "total": self.total, "events": dict(self.events)}
+    events: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,17 +94,22 @@ def manner_of(status: int) -> str:
         return f"killed by signal {-status}"
 
 
-def run_process(
-    command: Callable[[int], Sequence[str]],
+def run_script(
+    command: Sequence[str],
+    spec: Mapping[str, object],
+    folder: Path,
     *,
     env: Mapping[str, str],
     cwd: str,
     deadlines: Deadlines,
 ) -> Ended:
-    """Run a process of the subject to its end or its deadline, and kill what is left of it.
+    """Run a script of `inside/` to its end or its deadline, and kill what is left of it.
 
     Args:
-        command: gives the argument vector for the descriptor on which it tells events.
+        command: the interpreter, its options and the script.
+        spec: what the script is given, in a file that is put into `folder`; the descriptor on
+            which it tells events is added.
+        folder: one that the process may read.
         env: the whole environment.
         cwd: working directory.
         deadlines: how long it may take.
@@ -157,11 +120,12 @@ def run_process(
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     begin = time.monotonic()
+    place = folder / "spec.json"
     try:
-        argv = command(writer)
+        place.write_text(to_json({**spec, "fd": writer}), encoding="utf-8")
         try:
             child = subprocess.Popen(
-                argv,
+                [*command, str(place)],
                 env=dict(env),
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
@@ -172,7 +136,7 @@ def run_process(
             )
         except OSError as error:
             raise SubjectProblem(
-                f"cannot start {argv[0]!r}: {error.strerror} (choose another: --brt-python)"
+                f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
             ) from error
         finally:
             os.close(writer)
@@ -207,7 +171,7 @@ class _Watch:
 
     def __init__(self, child: subprocess.Popen[bytes], reader: int, deadlines: Deadlines) -> None:
         self.child = child
-        self.after = dict(deadlines.events)
+        self.after = deadlines.events
         self.last = time.monotonic() + deadlines.total
         self.deadline = min(self.last, time.monotonic() + deadlines.start)
         self.events: list[Event] = []

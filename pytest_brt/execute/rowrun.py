@@ -8,17 +8,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
+from pytest_brt.execute.conversation import (
+    CellOrder,
+    RowDied,
+    RowNotReady,
+    RowOrder,
+    Setting,
+    Talk,
+    test_deadlines,
+)
 from pytest_brt.execute.line import WorkerGone, WorkerSilent
 from pytest_brt.execute.outcome import Scene
-from pytest_brt.execute.plain import test_deadlines
 from pytest_brt.execute.row import Row, TestTarget, limits_of, merge
 from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import missing_nodes, verdicts
-from pytest_brt.execute.views import View
-from pytest_brt.execute.worker import Worker
 from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 
@@ -52,7 +57,7 @@ class RowRun:
         #: The targets whose row was being started then.
         self.starting: list[int] = []
 
-    def go_on(self, worker: Worker, view: View, *, forkable: bool) -> None:
+    def go_on(self, talk: Talk) -> None:
         """Run what is not done yet, forked from one process where that can be.
 
         Raises:
@@ -60,9 +65,8 @@ class RowRun:
         """
         groups = [list(range(len(self.row.targets)))]
         while groups:
-            group, fork = groups.pop(0), forkable
+            group, fork = groups.pop(0), talk.forkable
             while left := [number for number in group if number not in self.done]:
-                talk = Conversation(worker, view, self.setting)
                 self.starting = left
                 if fork and not self._begin_forked(talk, left):
                     parts = self._by_folder(left)
@@ -72,7 +76,7 @@ class RowRun:
                     fork = False
                     continue
                 if not fork:
-                    talk.expect(talk.begin(kind="exec", changes=self.row.changes))
+                    talk.begin(RowOrder(changes=self.row.changes))
                 try:
                     self._targets(talk, left, fork)
                 except RowDied as death:
@@ -135,7 +139,7 @@ class RowRun:
             folders.setdefault(_folder(self.row.targets[number]), []).append(number)
         return list(folders.values())
 
-    def _begin_forked(self, talk: Conversation, group: Sequence[int]) -> bool:
+    def _begin_forked(self, talk: Talk, group: Sequence[int]) -> bool:
         """Start a row that has imported the project and configured pytest, if it can be."""
         targets = [self.row.targets[number] for number in group]
         folders = dict.fromkeys(_folder(target) for target in targets)
@@ -143,17 +147,19 @@ class RowRun:
         contents = {(target.path, self._content(target)) for target in written}
         files = [FileChange(path=path, content=content) for path, content in contents]
         for imports in (self._imports(targets), ()):
-            reply = talk.begin(
+            order = RowOrder(
                 kind="fork",
                 changes=self.row.changes,
                 imports=imports,
                 touched=self.watched,
                 mapping=bool(self.row.watch),
                 args=[*folders, *pytest_options(self.setting.subject, talk.view.tree)],
-                tests=files,
             )
+            reply = talk.begin(order, files)
             if reply.event == "row_ready":
-                self.modules |= dict.fromkeys(talk.modules)
+                # What a patch says of libraries is not to decide anything for others.
+                if not self.row.changes:
+                    self.modules |= dict.fromkeys(reply.modules)
                 return True
             if reply.event != "not_importable" or not imports:
                 why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event
@@ -181,7 +187,7 @@ class RowRun:
         path = Path(self.setting.subject.root, target.path)
         return path.read_bytes() if path.is_file() else b""
 
-    def _targets(self, talk: Conversation, numbers: Sequence[int], fork: bool) -> None:
+    def _targets(self, talk: Talk, numbers: Sequence[int], fork: bool) -> None:
         for number in numbers:
             if time.monotonic() > self.last:
                 seconds = self.setting.limits.row_seconds
@@ -191,7 +197,7 @@ class RowRun:
             self.done[number] = self._target(talk, self.row.targets[number], fork)
         self.current = None
 
-    def _target(self, talk: Conversation, target: TestTarget, fork: bool) -> tuple[TestRun, ...]:
+    def _target(self, talk: Talk, target: TestTarget, fork: bool) -> tuple[TestRun, ...]:
         """Run one target, going on with the rest of a file after a test that ended all."""
         scene = Scene(
             target=target,
@@ -214,9 +220,7 @@ class RowRun:
             return (merge(runs, target),)
         return tuple(runs)
 
-    def _order(
-        self, talk: Conversation, target: TestTarget, skip: Sequence[str], fork: bool
-    ) -> CellOrder:
+    def _order(self, talk: Talk, target: TestTarget, skip: Sequence[str], fork: bool) -> CellOrder:
         deadlines = test_deadlines(self.limits)
         left = max(1.0, self.last - time.monotonic())
         order = CellOrder(
@@ -232,7 +236,7 @@ class RowRun:
             "packages": self.setting.subject.packages,
             "target": target.path,
             "root": talk.view.tree,
-            "touched": [file.plain() for file in self.watched],
+            "touched": self.watched,
             "mapping": bool(self.row.watch),
         }
         return replace(order, script=str(INSIDE / "run_tests.py"), spec=spec)

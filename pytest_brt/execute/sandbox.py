@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ REHEARSAL = [
     "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--tb=short", "-q",
     "-c", str(INSIDE / "empty.ini"),
 ]  # fmt: skip
+#: Oldest pytest whose collection can be forked; below it each test gets a new process.
+FORKABLE = (6, 2)
 #: The user that root's rows run as: nobody.
 NOBODY = 65534
 #: Where the level `ns` puts its scratch file system: below a folder that is hidden anyway.
@@ -40,45 +42,31 @@ class Sandbox:
     #: its user has anyway; None for no limit.
     processes: int | None = None
 
-    def configuration(self, subject: Subject, *, tree: str, fork: bool) -> dict[str, object]:
-        """Return what `inside/zygote.py` takes."""
-        return {
-            "level": self.level,
-            "scope": self.scope,
-            "outer_pid_ns": os.readlink("/proc/self/ns/pid"),
-            "fork": fork,
-            "rehearse": REHEARSAL,
-            "python": subject.python,
-            "root": tree,
-            "packages": list(subject.packages),
-            "libraries": library_folders(subject),
-            "scratch": SCRATCH,
-            "needed": needed_paths(subject, tree),
-            "covered": covered_paths(subject),
-            "size": PRIVATE_BYTES,
-        }
+    #: Rows are forked from a zygote in it; else each test is a process of ours.
+    forks: bool = True
 
     def specification(
-        self,
-        subject: Subject,
-        *,
-        tree: str,
-        writable: list[str],
-        env: dict[str, str],
+        self, subject: Subject, *, tree: str, writable: Sequence[str], env: dict[str, str]
     ) -> dict[str, object]:
-        """Return what the launcher takes, its `Specification`."""
+        """Return what the launcher takes, its `Specification`, and `inside/zygote.py` after it."""
         needed = needed_paths(subject, tree)
         private = private_folders(needed) if self.uid is not None else set()
-        hidden = sorted({*hidden_folders(), *private})
+        # What the project's folders hold must not be run while the interpreter starts.
+        path = env.pop("PYTHONPATH")
+        if outer := dict(subject.env).get("PYTHONPATH"):
+            env["PYTHONPATH"] = outer
         return {
             "level": self.level,
             "python": subject.python,
             "script": str(INSIDE / "zygote.py"),
             "env": env,
+            "path": path,
             "cwd": "/",
             "root": tree,
+            "packages": subject.packages,
+            "libraries": library_folders(subject),
             "needed": needed,
-            "hidden": hidden,
+            "hidden": sorted({*hidden_folders(), *private}),
             "writable": writable,
             "scratch": SCRATCH,
             "covered": covered_paths(subject),
@@ -88,6 +76,9 @@ class Sandbox:
             "group": "",
             "scope": self.scope,
             "size": PRIVATE_BYTES,
+            "outer_pid_ns": os.readlink("/proc/self/ns/pid"),
+            "fork": subject.pytest_version >= FORKABLE,
+            "rehearse": REHEARSAL,
         }
 
 

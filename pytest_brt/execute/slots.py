@@ -11,17 +11,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
-from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, Setting
+from pytest_brt.execute.conversation import (
+    Alone,
+    CellOrder,
+    Conversation,
+    RowDied,
+    RowOrder,
+    Setting,
+    Talk,
+)
 from pytest_brt.execute.line import WorkerGone
-from pytest_brt.execute.process import Deadlines, inner_environment
-from pytest_brt.execute.sandbox import INSIDE, SCRATCH, Sandbox
-from pytest_brt.execute.scratch import ROOM, Scratch
+from pytest_brt.execute.process import Deadlines
+from pytest_brt.execute.sandbox import INSIDE
+from pytest_brt.execute.scratch import ROOM
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.views import CopiedView, MountedView, View
+from pytest_brt.execute.views import CopiedView, View
 from pytest_brt.execute.worker import Worker
 
-#: Oldest pytest whose collection can be forked; below it each test gets a new process.
-FORKABLE = (6, 2)
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
 WARM_SECONDS = 300.0
@@ -45,15 +51,15 @@ class Slot:
 class Slots:
     """Lends a place to each row that runs, and keeps its zygotes for the next."""
 
-    def __init__(self, sandbox: Sandbox, setting: Setting, scratch: Scratch, *, jobs: int) -> None:
+    def __init__(self, setting: Setting, *, jobs: int) -> None:
         """Start nothing yet; `jobs` rows may run at a time."""
         self.slots: list[Slot] = []
         #: What zygotes are told to load: modules that the unpatched project was seen to import.
         self.modules: tuple[str, ...] = ()
-        self._sandbox = sandbox
         self._setting = setting
+        self._sandbox = setting.sandbox
         self._subject = setting.subject
-        self._scratch = scratch
+        self._scratch = setting.scratch
         self._room = threading.BoundedSemaphore(max(1, jobs))
         self._lock = threading.Lock()
         self._free: list[Slot] = []
@@ -88,15 +94,17 @@ class Slots:
                 with self._lock:
                     self._free.append(slot)
 
-    def is_forkable(self, worker: Worker) -> bool:
-        """Return whether rows can be forked: pytest can, and is not the subject itself."""
-        ready = worker.ready
-        return self._may_fork() and not ready.in_tree and ready.threads == 1
+    def talk(self, slot: Slot, seed: int) -> Talk:
+        """Return the way to have rows run in a slot, with this hash seed.
 
-    def _may_fork(self) -> bool:
-        return self._subject.pytest_version >= FORKABLE
+        Raises:
+            WorkerGone: the zygote ended.
+        """
+        if not self._sandbox.forks:
+            return Alone(slot.view, self._setting, seed)
+        return Conversation(self._worker(slot, seed), slot.view, self._setting)
 
-    def worker(self, slot: Slot, seed: int) -> Worker:
+    def _worker(self, slot: Slot, seed: int) -> Worker:
         """Return the slot's zygote for a hash seed, started if need be."""
         worker = slot.workers.pop(seed, None)
         if worker is None:
@@ -127,38 +135,19 @@ class Slots:
     def _start(self, slot: Slot, seed: int) -> Worker:
         if self._closed:
             raise SubjectProblem("the run is over")
-        tree = slot.view.tree
-        mounted = self._sandbox.level == "ns"
-        env = inner_environment(
-            tree=tree,
-            source_roots=self._subject.source_roots,
-            python=self._subject.python,
-            home=f"{SCRATCH}/tmp" if mounted else slot.view.row_folders.home,
-            scratch=f"{SCRATCH}/tmp" if mounted else slot.view.row_folders.tmp,
-            hash_seed=seed,
-            extra=dict(self._subject.env),
-        )
-        env.update(self._scratch.environment())
+        view = slot.view
+        env = self._setting.environment(view.tree, view.first_folders, seed)
         for name in ONE_THREAD:
             env.setdefault(name, "1")
         specification = self._sandbox.specification(
-            self._subject,
-            tree=tree,
-            writable=list(slot.view.writable),
-            env=env,
+            self._subject, tree=view.tree, writable=view.writable, env=env
         )
-        config = self._sandbox.configuration(self._subject, tree=tree, fork=self._may_fork())
-        # What the project's folders hold must not be run while the interpreter starts.
-        config["path"] = env.pop("PYTHONPATH")
-        outer = dict(self._subject.env).get("PYTHONPATH")
-        if outer:
-            env["PYTHONPATH"] = outer
         memory = self._setting.limits.memory_mb
         try:
-            worker = Worker(specification, config, slot.log, memory)
+            worker = Worker(specification, slot.log, memory)
         except WorkerGone:  # once may be chance, as when memory ran out
             try:
-                worker = Worker(specification, config, slot.log, memory)
+                worker = Worker(specification, slot.log, memory)
             except WorkerGone as error:
                 raise SubjectProblem(
                     f"{self._subject.python!r} ended before it was ready: {error}"
@@ -180,9 +169,8 @@ class Slots:
 
     def _make(self) -> Slot:
         folder = self._scratch.path / f"slot-{next(self._numbers)}"
-        view: View
         if self._sandbox.level == "ns":
-            view = MountedView(self._subject.root)
+            view = View(self._subject.root)
         else:
             view = CopiedView(Path(self._subject.root), folder, self._sandbox.uid)
         slot = Slot(log=folder.with_suffix(".log"), view=view)
@@ -195,7 +183,6 @@ class Slots:
         """Compile the project's modules once, where they are not compiled yet; run none."""
         if not lacks_bytecode(self._subject):
             return
-        talk = Conversation(self.worker(slot, 0), slot.view, self._setting)
         order = CellOrder(
             deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
             script=str(INSIDE / "warm.py"),
@@ -210,7 +197,8 @@ class Slots:
             keep=True,
         )
         try:
-            talk.expect(talk.begin(kind="exec", changes=(), keep=True))
+            talk = self.talk(slot, 0)
+            talk.begin(RowOrder(keep=True))
             talk.cell(order)
             talk.end()
             slot.view.keep()

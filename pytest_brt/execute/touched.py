@@ -28,10 +28,6 @@ class TouchedFile:
     #: 1-based lines of the new content whose execution shows that the change was reached.
     lines: tuple[int, ...]
 
-    def plain(self) -> list[object]:
-        """Return what `inside/touched.py` takes."""
-        return [self.path, self.names, self.digest, self.lines]
-
 
 def touched_files(
     root: Path, source_roots: Sequence[str], changes: Iterable[FileChange], *, lines: bool

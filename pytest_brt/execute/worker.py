@@ -7,25 +7,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.cgroup import make_group
 from pytest_brt.execute.events import Event
 from pytest_brt.execute.line import Line, Reply, WorkerGone, wait
-from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended
-from pytest_brt.execute.views import Sent
+from pytest_brt.types import FileChange
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
 START_SECONDS = 120.0
 #: Seconds that a worker gets to end by itself.
 END_SECONDS = 5.0
-#: What the process of a row may say of itself.
-ROW_SAYS = frozenset(
-    {"row_ready", "not_importable", "row_error", "returned", "cell_end", "no_process"}
-)
 
 
 class Worker:
@@ -34,7 +29,6 @@ class Worker:
     def __init__(
         self,
         specification: Mapping[str, object],
-        config: Mapping[str, object],
         log: Path,
         memory_mb: int,
     ) -> None:
@@ -68,7 +62,7 @@ class Worker:
         os.close(life_reader)
         try:
             self.send({**specification, "group": joining})
-            self.send(config)
+            self.send(specification)  # the launcher leaves the second one to the zygote
             self.ready = self.reply(START_SECONDS)
         except WorkerGone as error:
             self.close()
@@ -86,7 +80,7 @@ class Worker:
         """
         self._line.send(message)
 
-    def fork(self, tests: Sent) -> Line:
+    def fork(self, tests: Sequence[FileChange]) -> Line:
         """Have a row forked that is to run, among others, these `tests`; return its connection.
 
         Raises:
@@ -174,74 +168,3 @@ class Worker:
             os.killpg(self.process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             return
-
-
-class RowLine:
-    """The connection of one row, and the news of its end from the zygote that forked it.
-
-    The row's process runs code of the project, so nothing of it but what a row may say is
-    listened to; that it is over, the zygote says.
-    """
-
-    def __init__(self, worker: Worker, tests: Sent) -> None:
-        """Have a row forked that is to run, among others, these `tests`.
-
-        Raises:
-            WorkerGone: nobody is there to do it.
-        """
-        self._worker = worker
-        self._line = worker.fork(tests)
-        self._over: Reply | None = None
-
-    def send(self, message: Mapping[str, object]) -> None:
-        """Send one request; one that has ended says so when it is listened to."""
-        try:
-            self._line.send(message)
-        except WorkerGone:
-            return
-
-    def follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
-        """Return what a test told until the row said something of itself, and that.
-
-        Raises:
-            WorkerGone: that took more than `seconds`, or a process ended.
-        """
-        events: list[Event] = []
-        # A row ends a test that tells too much; twice as much comes of a row that does not.
-        most = self._line.received + 2 * EVENTS_LIMIT
-        last = time.monotonic() + seconds
-        while True:
-            said = self._line.take()
-            if isinstance(said, Event):
-                events.append(said)
-            elif said is not None:
-                if said.event not in ROW_SAYS:
-                    raise WorkerGone(f"said what is not its own: {said.event!r}")
-                return tuple(events), said
-            elif not self._line.receive():
-                if self._over is not None:
-                    return tuple(events), self._over
-                self._over = self._worker.await_any(self._line, last)
-            elif self._line.received > most or len(events) > 2 * EVENTS_MOST:
-                raise WorkerGone("told more than can be kept")
-
-    def end(self, seconds: float) -> None:
-        """Have the row end, and wait for the news of it.
-
-        Raises:
-            WorkerGone: that took more than `seconds`.
-        """
-        self._line.close()
-        if self._over is None:
-            self._over = self._worker.reply(seconds)
-
-
-def ended(events: tuple[Event, ...], reply: Reply) -> Ended:
-    """Return how a cell went, from what it told and what its row said."""
-    return Ended(
-        events=events,
-        status=reply.status,
-        timed_out=reply.timed_out,
-        tail=reply.tail,
-        seconds=reply.seconds,
-    )

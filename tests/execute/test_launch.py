@@ -9,8 +9,8 @@ import pytest
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.execute import launch
-from pytest_brt.execute.forked import ForkEngine
 from pytest_brt.execute.launch import open_engine, weaknesses
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import Sandbox, drop_to
 from pytest_brt.execute.subject import Subject, find_subject
@@ -91,7 +91,7 @@ def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyP
 def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: str) -> None:
     """Without Landlock's scope: a process namespace for each test, or a search for children."""
     sandbox = Sandbox(level=level, uid=drop_to(), scope=False)
-    engine = ForkEngine(subject, sandbox, limits=Limits(seconds=5), jobs=1)
+    engine = LocalEngine(subject, sandbox, limits=Limits(seconds=5), jobs=1)
     try:
         if level == "ns":
             assert run_one(engine, KILLS).verdict is Verdict.FAIL  # nobody is there to be killed

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_brt.execute import conversation
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.forked import ForkEngine
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks rows")
 def engine(tmp_path: Path) -> Iterator[Engine]:
     tmp_path.chmod(0o755)
     engine = open_on(make_project(tmp_path / "project"), seconds=3)
-    assert isinstance(engine, ForkEngine)
+    assert isinstance(engine, LocalEngine)
     yield engine
     engine.close()
 
@@ -38,7 +38,7 @@ def _core(text: str) -> tuple[FileChange, ...]:
 
 
 def test_a_patch_that_hangs_while_imported_is_a_timeout(
-    engine: ForkEngine, monkeypatch: pytest.MonkeyPatch
+    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
     limits = replace(engine._setting.limits, start_seconds=2.0)
@@ -106,7 +106,7 @@ def test_only_what_all_tests_import_is_loaded_before_they_part(engine: Engine) -
     assert "has no attribute 'extra'" in runs["lacks"].reason
 
 
-def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: ForkEngine) -> None:
+def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: LocalEngine) -> None:
     slow = "import time\ndef test_a(): time.sleep(1.5)\n"
     (worker,) = [worker for slot in engine._slots.slots for worker in slot.workers.values()]
     launcher = worker.process.pid
@@ -121,7 +121,7 @@ def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: ForkEngine) -> 
 
 def test_a_row_has_a_deadline_of_its_own(tmp_path: Path) -> None:
     engine = open_on(make_project(tmp_path / "p"), seconds=3)
-    assert isinstance(engine, ForkEngine)
+    assert isinstance(engine, LocalEngine)
     try:
         setting = engine._setting
         engine._setting = replace(setting, limits=replace(setting.limits, row_seconds=2.0))

@@ -121,8 +121,11 @@ class Rewritten:
         self.codes = {}
 
     def learn(self, tests):
-        """Rewrite what is new of [path in the tree, source in base64, is executable]."""
-        named = [(os.path.join(self.root, path), base64.b64decode(text)) for path, text, _ in tests]
+        """Rewrite what is new of `tests`: path in the tree and source in base64 of each."""
+        named = [
+            (os.path.join(self.root, test["path"]), base64.b64decode(test["content"]))
+            for test in tests
+        ]
         new = [key for key in dict.fromkeys(named) if key not in self.codes]
         if not new:
             return

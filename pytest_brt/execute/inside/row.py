@@ -113,7 +113,7 @@ class Row:
             return True
         os.close(writer)
         os.close(status_writer)
-        watch = cell.Watch(self, pid, reader, request["allow"])
+        watch = cell.Watch(self, pid, reader, request["deadlines"])
         try:
             watch.follow()
         finally:

@@ -13,14 +13,14 @@ class Touched:
     """The files that a patch changed: their modules' origin and content, their lines run."""
 
     def __init__(self, root, files, mapping=False):
-        """Take `files`: [path, candidate module names, sha256 or None if deleted, lines].
+        """Take `files`: path, candidate names, digest (None if deleted) and lines of each.
 
         With `mapping`, which lines of them each test executes is noted whatever that costs.
         """
         self.root = os.path.realpath(root)
         self.files = files
         # Asked before anything of the subject runs: a test may well write to the file later.
-        self.intact = {path: _has_content(self.at(path), digest) for path, _, digest, _ in files}
+        self.intact = {f["path"]: _has_content(self.at(f["path"]), f["digest"]) for f in files}
         self.wanted = {}
         self.seen = {}
         self.watching = False
@@ -36,7 +36,7 @@ class Touched:
     def watch(self):
         """Start noting which changed lines are executed, where Python can do it cheaply."""
         monitoring = getattr(sys, "monitoring", None)
-        wanted = {self.at(path): frozenset(lines) for path, _, _, lines in self.files}
+        wanted = {self.at(file["path"]): frozenset(file["lines"]) for file in self.files}
         if monitoring is None and self.mapping and wanted and sys.gettrace() is None:
             self.wanted, self.seen = wanted, {path: set() for path in wanted}
             self.watching = True
@@ -100,10 +100,10 @@ class Touched:
         if not (self.watching and self.mapping):
             return []
         found = []
-        for path, _, _, _ in self.files:
-            lines = self.seen[self.at(path)]
+        for file in self.files:
+            lines = self.seen[self.at(file["path"])]
             if lines:
-                found.append([path, "%x" % sum(1 << line for line in lines)])
+                found.append([file["path"], "%x" % sum(1 << line for line in lines)])
         return found
 
     def _any(self):
@@ -115,7 +115,7 @@ class Touched:
         States: "patched", "other" (another file, or other content, was imported),
         "missing" (not imported). The second value is None when lines were not watched.
         """
-        states = [self._state(path, names) for path, names, _, _ in self.files]
+        states = [self._state(file["path"], file["names"]) for file in self.files]
         if not self.watching:
             return states, None
         return states, self.ever or self._any()

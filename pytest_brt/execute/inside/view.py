@@ -122,9 +122,9 @@ def _is_below(path, folder):
 
 
 def write_files(root, files):
-    """Write or delete files: [path, content in base64 or None, is executable]."""
-    for name, content, executable in files:
-        path = os.path.join(root, name)
+    """Write or delete files: path, content in base64 or None, whether executable, of each."""
+    for file in files:
+        path, content = os.path.join(root, file["path"]), file["content"]
         drop_bytecode(path)
         if content is None:
             if os.path.lexists(path):
@@ -137,7 +137,7 @@ def write_files(root, files):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as stream:
             stream.write(base64.b64decode(content))
-        os.chmod(path, 0o755 if executable else 0o644)
+        os.chmod(path, 0o755 if file["executable"] else 0o644)
         later = max(time.time_ns(), before + 2000000000)
         os.utime(path, ns=(later, later))
 

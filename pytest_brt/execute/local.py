@@ -1,4 +1,4 @@
-"""The engine: rows forked from a zygote that has pytest loaded, tests forked from rows."""
+"""The engine: rows run on this machine, in the sandbox that was chosen."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.canary import Canary
-from pytest_brt.execute.conversation import CellOrder, Conversation, RowDied, RowNotReady, Setting
-from pytest_brt.execute.engine import Observation, Program
-from pytest_brt.execute.events import Event
+from pytest_brt.execute.conversation import CellOrder, RowDied, RowNotReady, RowOrder, Setting
+from pytest_brt.execute.engine import Caught, Observation, Observed, Program, Value
+from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.line import WorkerGone
-from pytest_brt.execute.plain import STARTUP, observation, statement_deadlines
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import RowRun
@@ -25,9 +24,11 @@ from pytest_brt.types import FileChange, Verdict
 
 #: Workers that a row gets, one after the other.
 ATTEMPTS = 3
+#: Seconds for starting Python and importing the project, at least.
+STARTUP = 60.0
 
 
-class ForkEngine:
+class LocalEngine:
     """Runs rows in sandboxes; see `Engine`."""
 
     def __init__(
@@ -36,10 +37,13 @@ class ForkEngine:
         """Start nothing yet; `remark` is for the header."""
         self.subject = subject
         self.level = sandbox.level
+        self.forks = sandbox.forks
         self.remark = remark
-        self._setting = Setting(subject=subject, limits=limits, sandbox=sandbox)
         self._scratch = Scratch()
-        self._slots = Slots(sandbox, self._setting, self._scratch, jobs=jobs)
+        self._setting = Setting(
+            subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch
+        )
+        self._slots = Slots(self._setting, jobs=jobs)
         self._canary = Canary(subject)
 
     def run(self, row: Row) -> RowResult:
@@ -59,8 +63,7 @@ class ForkEngine:
         run = RowRun(self._setting, row)
         for attempt in range(ATTEMPTS):
             try:
-                worker = self._slots.worker(slot, row.hash_seed)
-                run.go_on(worker, slot.view, forkable=self._slots.is_forkable(worker))
+                run.go_on(self._slots.talk(slot, row.hash_seed))
             except WorkerGone as error:
                 self._slots.drop(slot, row.hash_seed)
                 run.lose(error)
@@ -75,8 +78,13 @@ class ForkEngine:
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
+        seconds = program.statement_seconds
         order = CellOrder(
-            deadlines=statement_deadlines(program),
+            deadlines=Deadlines(
+                start=STARTUP,
+                total=program.total_seconds,
+                events={"statement": seconds, "observed": seconds, "evaluable": seconds},
+            ),
             work=program.files,
             script=str(INSIDE / "observe.py"),
             spec={"statements": program.statements, "packages": self.subject.packages},
@@ -84,7 +92,7 @@ class ForkEngine:
         )
         with self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
-            return observation(program, ended, self._setting.places(slot.view.tree))
+            return _observation(program, ended, self._setting.places(slot.view.tree))
 
     def close(self) -> None:
         """End every zygote and remove what was written."""
@@ -101,8 +109,8 @@ class ForkEngine:
         """
         for attempt in range(2):
             try:
-                talk = Conversation(self._slots.worker(slot, 0), slot.view, self._setting)
-                talk.expect(talk.begin(kind="exec", changes=changes))
+                talk = self._slots.talk(slot, 0)
+                talk.begin(RowOrder(changes=changes))
                 ended = talk.cell(order)
                 talk.end()
                 return ended
@@ -159,3 +167,44 @@ class ForkEngine:
             if event.event == "checked":
                 return event
         raise SandboxProblem(f"a first trial failed: {ended.tail.strip() or ended.manner()}")
+
+
+def _observation(program: Program, ended: Ended, places: Places) -> Observation:
+    """Return what the statements of a program did, from what its process told."""
+    evaluable = {event.index for event in ended.events if event.event == "evaluable"}
+    observed = [
+        _observed(event, event.index in evaluable, places)
+        for event in ended.events
+        if event.event == "observed"
+    ]
+    if len(observed) == len(program.statements):
+        how = ""
+    elif ended.timed_out:
+        spent = program.statement_seconds
+        total = ended.seconds >= program.total_seconds
+        how = f"timed out after {program.total_seconds if total else spent:g} s"
+    else:
+        how = ended.manner()
+    return Observation(observed=tuple(observed), ended=how)
+
+
+def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
+    value = event.value
+    return Observed(
+        index=event.index,
+        value=None
+        if value is None
+        else Value(
+            type=value.type,
+            repr=places.text(value.repr),
+            str=places.text(value.text),
+            evaluable=evaluable,
+            is_none=value.is_none,
+        ),
+        stdout=places.text(event.stdout),
+        stderr=places.text(event.stderr),
+        warnings=tuple(Caught(type=kind, message=text) for kind, text in event.warnings),
+        raised=None if event.raised is None else places.raised(event.raised),
+        database=event.database,
+        seconds=event.seconds,
+    )
