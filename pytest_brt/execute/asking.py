@@ -16,7 +16,6 @@ from pytest_brt.execute.conversation import CellOrder
 from pytest_brt.execute.launch import climb
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.row import Limits
-from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -82,9 +81,15 @@ def _asked(subject: Subject, *, may_import: bool) -> Answer:
     env = scrubbed(dict(subject.env))
     env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
     with tempfile.TemporaryDirectory(prefix="brt-ask-") as folder:
-        command = [subject.python, "-B", str(INSIDE / "ask.py")]
-        spec = _spec(subject, may_import=may_import)
-        ended = run_script(command, spec, Path(folder), env=env, cwd=folder, deadlines=_DEADLINES)
+        ended = run_script(
+            [subject.python, "-B"],
+            "ask",
+            _spec(subject, may_import=may_import),
+            Path(folder),
+            env=env,
+            cwd=folder,
+            deadlines=_DEADLINES,
+        )
     return _answer(subject, ended)
 
 
@@ -94,9 +99,8 @@ def _asked_inside(subject: Subject, sandbox: str) -> Answer:
     level = sandbox if sandbox in ("ns", "landlock") else "auto"
     engine = climb(seen, sandbox=level, net="none", limits=Limits(), jobs=1)
     try:
-        script = str(INSIDE / "ask.py")
         spec = _spec(subject, may_import=True)
-        ended = engine.start(CellOrder(deadlines=_DEADLINES, script=script, spec=spec))
+        ended = engine.start(CellOrder(deadlines=_DEADLINES, script="ask", spec=spec))
     finally:
         engine.close()
     return _answer(subject, ended)

@@ -138,7 +138,7 @@ class CellOrder:
     #: The file of tests, relative to the tree.
     target: str = ""
     deselect: Sequence[str] = ()
-    #: For a new interpreter, in a row that was not.
+    #: For a new interpreter, in a row that was not: a script of `inside/`, by its name.
     script: str = ""
     #: Its interpreter's own options.
     flags: Sequence[str] = ()
@@ -328,7 +328,8 @@ class Alone:
         try:
             with self.view.cell(order.files, order.work) as folders:
                 return run_script(
-                    [setting.subject.python, *order.flags, order.script],
+                    [setting.subject.python, *order.flags],
+                    order.script,
                     {**(order.spec or {}), "limits": setting.rlimits()},
                     Path(folders.tmp),
                     env=setting.environment(tree, folders, self._seed),

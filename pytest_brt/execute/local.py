@@ -16,7 +16,7 @@ from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import RowRun
-from pytest_brt.execute.sandbox import INSIDE, Sandbox
+from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
@@ -40,10 +40,8 @@ class LocalEngine:
         self.forks = sandbox.forks
         self.remark = remark
         self._scratch = Scratch()
-        self._setting = Setting(
-            subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch
-        )
-        self._slots = Slots(self._setting, jobs=jobs)
+        setting = Setting(subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch)
+        self._slots = Slots(setting, jobs=jobs)
         self._canary = Canary(subject)
 
     def run(self, row: Row) -> RowResult:
@@ -60,7 +58,7 @@ class LocalEngine:
 
     def _run(self, slot: Slot, row: Row) -> RowRun:
         """Run a row, on another worker if the first one goes."""
-        run = RowRun(self._setting, row)
+        run = RowRun(self._slots.setting, row)
         for attempt in range(ATTEMPTS):
             try:
                 run.go_on(self._slots.talk(slot, row.hash_seed))
@@ -86,13 +84,13 @@ class LocalEngine:
                 events={"statement": seconds, "observed": seconds, "evaluable": seconds},
             ),
             work=program.files,
-            script=str(INSIDE / "observe.py"),
+            script="observe",
             spec={"statements": program.statements, "packages": self.subject.packages},
             in_work=True,
         )
         with self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
-            return _observation(program, ended, self._setting.places(slot.view.tree))
+            return _observation(program, ended, self._slots.setting.places(slot.view.tree))
 
     def close(self) -> None:
         """End every zygote and remove what was written."""
@@ -153,7 +151,7 @@ class LocalEngine:
             tree = Path(slot.view.tree)
             order = CellOrder(
                 deadlines=Deadlines(start=STARTUP, total=STARTUP),
-                script=str(INSIDE / "check.py"),
+                script="check",
                 spec={
                     "outside": str(outside / "x"),
                     "folders": [str(tree / at) for at in self._places() if (root / at).is_dir()],

@@ -15,6 +15,8 @@ from pytest_brt.codec import to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.events import Event, read_event
 
+#: The scripts that run in the subject.
+INSIDE = Path(__file__).parent / "inside"
 #: What is passed on as it is; everything else (tokens, keys, sockets) is not.
 PASSED_ON = (
     "PATH",
@@ -96,6 +98,7 @@ def manner_of(status: int) -> str:
 
 def run_script(
     command: Sequence[str],
+    script: str,
     spec: Mapping[str, object],
     folder: Path,
     *,
@@ -106,8 +109,9 @@ def run_script(
     """Run a script of `inside/` to its end or its deadline, and kill what is left of it.
 
     Args:
-        command: the interpreter, its options and the script.
-        spec: what the script is given, in a file that is put into `folder`; the descriptor on
+        command: the interpreter and its options.
+        script: the name of the script.
+        spec: what it is given, in a file that is put into `folder`; the descriptor on
             which it tells events is added.
         folder: one that the process may read.
         env: the whole environment.
@@ -125,7 +129,7 @@ def run_script(
         place.write_text(to_json({**spec, "fd": writer}), encoding="utf-8")
         try:
             child = subprocess.Popen(
-                [*command, str(place)],
+                [*command, str(INSIDE / "start.py"), script, str(place)],
                 env=dict(env),
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,

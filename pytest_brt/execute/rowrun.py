@@ -19,8 +19,8 @@ from pytest_brt.execute.conversation import (
 )
 from pytest_brt.execute.line import WorkerGone, WorkerSilent
 from pytest_brt.execute.outcome import Scene
+from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.row import Row, TestTarget, limits_of, merge
-from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import missing_nodes, verdicts
@@ -239,7 +239,7 @@ class RowRun:
             "touched": self.watched,
             "mapping": bool(self.row.watch),
         }
-        return replace(order, script=str(INSIDE / "run_tests.py"), spec=spec)
+        return replace(order, script="run_tests", spec=spec)
 
 
 def _folder(target: TestTarget) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.subject import Subject
 
-INSIDE = Path(__file__).parent / "inside"
 #: pytest's options when it is run on tests of our own, before it is forked.
 REHEARSAL = [
     "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--tb=short", "-q",
@@ -58,7 +58,7 @@ class Sandbox:
         return {
             "level": self.level,
             "python": subject.python,
-            "script": str(INSIDE / "zygote.py"),
+            "script": str(INSIDE / "start.py"),
             "env": env,
             "path": path,
             "cwd": "/",

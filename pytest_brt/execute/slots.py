@@ -22,7 +22,6 @@ from pytest_brt.execute.conversation import (
 )
 from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.process import Deadlines
-from pytest_brt.execute.sandbox import INSIDE
 from pytest_brt.execute.scratch import ROOM
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.views import CopiedView, View
@@ -56,7 +55,7 @@ class Slots:
         self.slots: list[Slot] = []
         #: What zygotes are told to load: modules that the unpatched project was seen to import.
         self.modules: tuple[str, ...] = ()
-        self._setting = setting
+        self.setting = setting
         self._sandbox = setting.sandbox
         self._subject = setting.subject
         self._scratch = setting.scratch
@@ -82,7 +81,7 @@ class Slots:
             StoreProblem: there is no room for its files.
         """
         # Namespaces keep what tests write in memory.
-        least = 0 if self._setting.sandbox.level == "ns" else ROOM
+        least = 0 if self.setting.sandbox.level == "ns" else ROOM
         with self._room, self._scratch.room(least):
             with self._lock:
                 slot = self._free.pop() if self._free else None
@@ -101,8 +100,8 @@ class Slots:
             WorkerGone: the zygote ended.
         """
         if not self._sandbox.forks:
-            return Alone(slot.view, self._setting, seed)
-        return Conversation(self._worker(slot, seed), slot.view, self._setting)
+            return Alone(slot.view, self.setting, seed)
+        return Conversation(self._worker(slot, seed), slot.view, self.setting)
 
     def _worker(self, slot: Slot, seed: int) -> Worker:
         """Return the slot's zygote for a hash seed, started if need be."""
@@ -136,13 +135,13 @@ class Slots:
         if self._closed:
             raise SubjectProblem("the run is over")
         view = slot.view
-        env = self._setting.environment(view.tree, view.first_folders, seed)
+        env = self.setting.environment(view.tree, view.first_folders, seed)
         for name in ONE_THREAD:
             env.setdefault(name, "1")
         specification = self._sandbox.specification(
             self._subject, tree=view.tree, writable=view.writable, env=env
         )
-        memory = self._setting.limits.memory_mb
+        memory = self.setting.limits.memory_mb
         try:
             worker = Worker(specification, slot.log, memory)
         except WorkerGone:  # once may be chance, as when memory ran out
@@ -185,7 +184,7 @@ class Slots:
             return
         order = CellOrder(
             deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
-            script=str(INSIDE / "warm.py"),
+            script="warm",
             flags=("-I", "-S"),
             spec={
                 "packages": self._subject.packages,

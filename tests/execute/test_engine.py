@@ -301,9 +301,9 @@ def test_tests_of_a_row_are_forked_and_not_started_anew(engine: Engine) -> None:
     assert result.notes == ()
     said = {run.reason for run in result.runs}
     if engine.level == "none":
-        assert any("run_tests.py" in reason for reason in said), said
+        assert any("start.py run_tests" in reason for reason in said), said
     else:
-        assert all("zygote.py" in reason for reason in said), said
+        assert all("start.py zygote" in reason for reason in said), said
 
 
 PARENT = """\

@@ -41,8 +41,9 @@ def test_a_patch_that_hangs_while_imported_is_a_timeout(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
-    limits = replace(engine._setting.limits, start_seconds=2.0)
-    monkeypatch.setattr(engine, "_setting", replace(engine._setting, limits=limits))
+    limits = replace(engine._slots.setting.limits, start_seconds=2.0)
+    setting = replace(engine._slots.setting, limits=limits)
+    monkeypatch.setattr(engine._slots, "setting", setting)
     monkeypatch.setattr(conversation, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
@@ -123,8 +124,8 @@ def test_a_row_has_a_deadline_of_its_own(tmp_path: Path) -> None:
     engine = open_on(make_project(tmp_path / "p"), seconds=3)
     assert isinstance(engine, LocalEngine)
     try:
-        setting = engine._setting
-        engine._setting = replace(setting, limits=replace(setting.limits, row_seconds=2.0))
+        setting = engine._slots.setting
+        engine._slots.setting = replace(setting, limits=replace(setting.limits, row_seconds=2.0))
         source = "import time\ndef test_a(): time.sleep(1.2)\n"
         targets = tuple(
             TestTarget(id=str(n), path="tests/test_s.py", source=source, node="test_a")

@@ -25,7 +25,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 TIMES = rounds(50, least=12)
 #: Which process of a run is killed, by a word of its command line.
-VICTIMS = ("chaos_run", "launcher/__main__.py", "zygote.py")
+VICTIMS = ("chaos_run", "launcher/__main__.py", "inside/start.py")
 
 
 def _marked(mark: str) -> list[int]:

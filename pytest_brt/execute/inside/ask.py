@@ -1,4 +1,4 @@
-"""Tells what an interpreter is: ``python ask.py SPEC.json``. Python 3.6+."""
+"""Tells what an interpreter is. Runs in the subject: Python 3.6+."""
 
 import json
 import os
@@ -52,12 +52,8 @@ def pytest_version(roots, may_import):
         return "", "%s: %s" % (type(error).__name__, error)
 
 
-def main():
+def main(spec):
     """Tell it as one event."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    with open(sys.argv[1], encoding="utf-8") as stream:
-        spec = json.load(stream)
     answer = {
         "executable": sys.executable,
         "version": list(sys.version_info[:2]),
@@ -66,10 +62,4 @@ def main():
         "user_base": site.getuserbase() if site.ENABLE_USER_SITE else "",
     }
     answer["pytest"], answer["problem"] = pytest_version(spec["roots"], spec["import"])
-    event = {"event": "asked", "pid": os.getpid(), "text": json.dumps(answer)}
-    with os.fdopen(spec["fd"], "wb") as stream:
-        stream.write(json.dumps(event).encode("ascii") + b"\n")
-
-
-if __name__ == "__main__":
-    main()
+    sys.modules["_brt_start"].Wire(spec["fd"]).send("asked", text=json.dumps(answer))

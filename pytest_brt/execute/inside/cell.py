@@ -7,6 +7,11 @@ import signal
 import sys
 import time
 
+start = sys.modules["_brt_start"]
+calls = start.load("syscalls")
+view = start.load("view")
+seccomp = start.load("seccomp")
+
 
 class Cell:
     """The process of one target."""
@@ -26,14 +31,13 @@ class Cell:
             self._shut_in(parent)
         except BaseException as error:  # then there must be no test, and no verdict about it
             text = "%s: %s" % (type(error).__name__, error)
-            self.row.load("wire").Wire(self.writer).send("sandbox_error", text=text)
+            start.Wire(self.writer).send("sandbox_error", text=text)
             os._exit(1)
 
     def _shut_in(self, parent):
-        calls = self.row.load("syscalls")
         calls.die_with_parent(parent)
         if self.config["level"] == "ns":
-            self._enter_namespaces(calls)
+            self._enter_namespaces()
         if self.config["scope"]:
             calls.keep_signals_in()
         os.close(self.status_writer)
@@ -45,22 +49,22 @@ class Cell:
         os.environ.update(self.request["env"])
         self._write_files()
         os.chdir(self.request["cwd"])
-        self.row.load("limits").apply_limits(self.request["limits"])
+        start.apply_limits(self.request["limits"])
 
-    def _enter_namespaces(self, calls):
+    def _enter_namespaces(self):
         uid, gid = os.getuid(), os.getgid()
         apart = not self.config["scope"]
         flags = calls.CLONE_NEWUSER | calls.CLONE_NEWNS
         calls.unshare(flags | (calls.CLONE_NEWPID if apart else 0))
         calls.map_own_ids(uid, gid)
-        self.row.load("view").mount_cell(self.config, self.request["keep"])
+        view.mount_cell(self.config, self.request["keep"])
         if apart:
-            self._become_apart(calls)
-        self.row.load("seccomp").close_up()
+            self._become_apart()
+        seccomp.close_up()
         calls.set_capabilities(())
         calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
 
-    def _become_apart(self, calls):
+    def _become_apart(self):
         """Go on as the child of a first process of a new process namespace.
 
         For kernels whose Landlock cannot keep signals in. The first process ignores
@@ -89,9 +93,8 @@ class Cell:
         import importlib
 
         if self.config["level"] == "ns":
-            write_files = self.row.load("view").write_files
-            write_files(self.config["root"], self.request["files"])
-            write_files(self.folders["work"], self.request["work"])
+            view.write_files(self.config["root"], self.request["files"])
+            view.write_files(self.folders["work"], self.request["work"])
         importlib.invalidate_caches()
 
     def adopt(self, session):
@@ -114,7 +117,7 @@ class Cell:
         config.args[:] = args[1:] if config.option.doctestmodules else args
         if self.request["deselect"]:
             config.option.deselect = list(self.request["deselect"])
-        self.wire = self.row.load("wire").Wire(self.writer)
+        self.wire = start.Wire(self.writer)
         self.row.probe.wire = self.wire
         self.row.probe.target = os.path.join(self.config["root"], self.request["target"])
         self.wire.send("start", python=list(sys.version_info[:3]))
@@ -124,9 +127,7 @@ class Cell:
         import atexit
         import threading
 
-        if touched.files:
-            states, lines = touched.report()
-            self.wire.send("touched", states=states, lines=lines)
+        touched.tell(self.wire)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         self.wire.send("finish", code=code)
@@ -141,8 +142,9 @@ class Cell:
         with open(path, "w", encoding="utf-8") as stream:
             json.dump(spec, stream)
         os.set_inheritable(self.writer, True)
-        argv = [self.config["python"], *self.request["flags"], self.request["script"], path]
-        os.execve(argv[0], argv, dict(os.environ))
+        python, script = self.config["python"], self.request["script"]
+        argv = [python, *self.request["flags"], start.__file__, script, path]
+        os.execve(python, argv, dict(os.environ))
 
 
 #: Bytes of events; a test that tells more is ended.
@@ -176,7 +178,7 @@ class Watch:
         """Take in events until the process ends or the deadline passes."""
         poll = select.poll()
         poll.register(self.reader, select.POLLIN)
-        ending = self.row.load("syscalls").pidfd_open(self.pid)
+        ending = calls.pidfd_open(self.pid)
         poll.register(ending, select.POLLIN)
         try:
             while True:

@@ -1,6 +1,5 @@
-"""Tries what a sandbox is to forbid: ``python check.py SPEC.json``. Python 3.8+."""
+"""Tries what a sandbox is to forbid. Runs in the subject: Python 3.8+."""
 
-import json
 import os
 import sys
 
@@ -45,25 +44,15 @@ def interfaces():
         return []
 
 
-def main():
+def main(spec):
     """Tell what could be done."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    with open(sys.argv[1], encoding="utf-8") as stream:
-        spec = json.load(stream)
-    answer = {
-        "event": "checked",
-        "pid": os.getpid(),
-        "outside": is_written(spec["outside"]),
-        "inside": all(is_written(os.path.join(folder, "brt-check")) for folder in spec["folders"])
+    sys.modules["_brt_start"].Wire(spec["fd"]).send(
+        "checked",
+        outside=is_written(spec["outside"]),
+        inside=all(is_written(os.path.join(folder, "brt-check")) for folder in spec["folders"])
         and all(is_changed(path) for path in spec["files"]),
-        "signal": can_signal(spec["signal"]),
-        "visible": [path for path in spec["hidden"] if os.path.exists(path)],
-        "interfaces": interfaces(),
-    }
-    os.write(spec["fd"], json.dumps(answer).encode("ascii") + b"\n")
+        signal=can_signal(spec["signal"]),
+        visible=[path for path in spec["hidden"] if os.path.exists(path)],
+        interfaces=interfaces(),
+    )
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,7 @@
-"""Runs statements one by one: ``python observe.py SPEC.json``. Runs in the subject: Python 3.8+."""
+"""Runs statements one by one. Runs in the subject: Python 3.8+."""
 
 import ast
 import io
-import json
 import linecache
 import os
 import sys
@@ -10,6 +9,9 @@ import tempfile
 import time
 import types
 import warnings
+
+start = sys.modules["_brt_start"]
+tell = start.load("describe")
 
 REPR_LIMIT = 20000
 OUTPUT_LIMIT = 20000
@@ -83,11 +85,10 @@ class Database:
 class Session:
     """One namespace, and the statements that run in it."""
 
-    def __init__(self, wire, describe, packages, own_files):
+    def __init__(self, wire, packages):
         self.wire = wire
-        self.tell = describe
         self.packages = frozenset(packages)
-        self.own_files = own_files
+        self.own_files = start.own_files()
         self.flags = 0
         self.caught = []
         self.loop = None
@@ -110,7 +111,7 @@ class Session:
 
     def show_warning(self, message, category, filename, lineno, file=None, line=None):
         """Keep a warning instead of printing it."""
-        self.caught.append([self.tell.type_name(category), str(message)])
+        self.caught.append([tell.type_name(category), str(message)])
 
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
@@ -125,7 +126,7 @@ class Session:
             if has_value and value is not None:
                 self.space["_"] = value
         except BaseException as error:
-            raised = self.tell.describe(error, self.packages, self.own_files)
+            raised = tell.describe(error, self.packages, self.own_files)
         shown = self.show(value) if has_value and raised is None else None
         stdout, stderr = self.capture.take()
         self.wire.send(
@@ -172,7 +173,7 @@ class Session:
     def show(self, value):
         """Return a value as text."""
         return {
-            "type": self.tell.type_name(type(value)),
+            "type": tell.type_name(type(value)),
             "repr": self.text(value, repr),
             "text": self.text(value, str),
             "is_none": value is None,
@@ -197,30 +198,15 @@ class Session:
             return False
 
 
-def main():
+def main(spec):
     """Run what the specification says, telling about each statement as it ends."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    import importlib.util
-
-    loader = importlib.util.spec_from_file_location("_brt_load", os.path.join(here, "load.py"))
-    load_module = importlib.util.module_from_spec(loader)
-    sys.modules["_brt_load"] = load_module
-    loader.loader.exec_module(load_module)
-    load = load_module.load
-    with open(sys.argv[1], encoding="utf-8") as stream:
-        spec = json.load(stream)
-    wire = load("wire").Wire(spec["fd"])
-    load("limits").apply_limits(spec["limits"])
+    wire = start.Wire(spec["fd"])
+    start.apply_limits(spec["limits"])
     wire.send("start", python=list(sys.version_info[:3]))
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    session = Session(wire, load("describe"), spec["packages"], load_module.own_files())
+    session = Session(wire, spec["packages"])
     for index, source in enumerate(spec["statements"]):
         session.run(index, source)
     wire.send("finish", code=0)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

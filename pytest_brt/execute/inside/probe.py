@@ -12,6 +12,9 @@ import threading
 import pytest
 from _pytest import hookspec
 
+start = sys.modules["_brt_start"]
+describe = start.load("describe").describe
+
 #: What the hook calls the path it is asked about: the name has changed before pytest 7.0,
 #: and more than once while that was being written, so that no version number tells.
 PATH_NAMES = inspect.signature(hookspec.pytest_ignore_collect).parameters
@@ -77,13 +80,12 @@ def _cpu():
 class Probe:
     """Tells the tool what pytest does, as it happens."""
 
-    def __init__(self, wire, describe, packages, own_files=()):
+    def __init__(self, wire, packages):
         self.wire = wire
         #: The one file that is to be collected, "" for whatever pytest finds.
         self.target = ""
-        self.describe = describe
         self.packages = frozenset(packages)
-        self.own_files = own_files
+        self.own_files = start.own_files()
         #: What sees whether the patched code ran, where there is a patch.
         self.touched = None
         #: Whether the body of the running test ran code of the project; None when not known.
@@ -124,7 +126,7 @@ class Probe:
 
     def about(self, error):
         """Return the exception as plain data, or None."""
-        return None if error is None else self.describe(error, self.packages, self.own_files)
+        return None if error is None else describe(error, self.packages, self.own_files)
 
     def pytest_collection_finish(self, session):
         """Tell which items were found."""

@@ -11,6 +11,13 @@ import sys
 import time
 import warnings
 
+start = sys.modules["_brt_start"]
+cells = start.load("cell")
+processes = start.load("processes")
+syscalls = start.load("syscalls")
+view = start.load("view")
+touches = start.load("touched")
+
 #: Bytes of the end of what was printed.
 TAIL = 16384
 
@@ -20,7 +27,6 @@ class Row:
 
     def __init__(self, zygote, connection):
         self.zygote = zygote
-        self.load = zygote.load
         self.config = zygote.config
         self.control = connection
         self.request = connection.read()
@@ -33,10 +39,9 @@ class Row:
 
     def set_up(self):
         """Get a private view of the tree, make the changes, and give up every privilege."""
-        syscalls = self.load("syscalls")
         if self.config["level"] == "ns":
-            self.load("view").mount_row(self.config, self.request["keep"])
-            self.load("view").write_files(self.root, self.request["changes"])
+            view.mount_row(self.config, self.request["keep"])
+            view.write_files(self.root, self.request["changes"])
             syscalls.set_capabilities(())
         syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
@@ -47,7 +52,7 @@ class Row:
         self.output = _unnamed_file()
         for number in (1, 2):
             os.dup2(self.output, number)
-        self.load("limits").apply_limits(self.request["limits"])
+        start.apply_limits(self.request["limits"])
 
     def import_project(self):
         """Import what the tests will; return whether that went without any remark.
@@ -93,27 +98,26 @@ class Row:
 
     def run_cell(self, request):
         """Fork one cell and watch it; return True in the cell itself."""
-        cell = self.load("cell")
         reader, writer = os.pipe()
         status_reader, status_writer = os.pipe()
         output = _unnamed_file()
         me = os.getpid()
         begin = time.monotonic()
         try:
-            pid = self.load("processes").fork()
-        except self.load("processes").NoProcess as error:
+            pid = processes.fork()
+        except processes.NoProcess as error:
             self.control.send("no_process", text=str(error))
             os._exit(1)
         if pid == 0:
             self.control.close()
             for descriptor in (reader, status_reader, self.output):
                 os.close(descriptor)
-            self.cell = cell.Cell(self, request, writer, status_writer, output)
+            self.cell = cells.Cell(self, request, writer, status_writer, output)
             self.cell.enter(me)
             return True
         os.close(writer)
         os.close(status_writer)
-        watch = cell.Watch(self, pid, reader, request["deadlines"])
+        watch = cells.Watch(self, pid, reader, request["deadlines"])
         try:
             watch.follow()
         finally:
@@ -134,7 +138,6 @@ class Row:
 
     def kill_rest(self):
         """End whatever a cell left running."""
-        processes = self.load("processes")
         if self.config["scope"] and self.zygote.shielded:
             processes.kill_children(processes.kill_reachable)
         else:
@@ -156,14 +159,13 @@ def make_server(row):
 
 def run_row(zygote, connection, parent):
     """Be the process of a row, asked over `connection`, to its end; return its exit status."""
-    syscalls = zygote.load("syscalls")
     syscalls.die_with_parent(parent)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     before = set(sys.modules)
     row = Row(zygote, connection)
     row.set_up()
     request = row.request
-    touched = zygote.load("touched").Touched(row.root, request["touched"], request["mapping"])
+    touched = touches.Touched(row.root, request["touched"], request["mapping"])
     if row.request["kind"] == "exec":
         row.serve()
         row.cell.replace_process()
@@ -180,9 +182,7 @@ def run_pytest(row, touched):
     """Run pytest up to its collection, and in the cells to its end."""
     import pytest
 
-    describe = row.load("describe")
-    own_files = row.load("load").own_files()
-    probe = row.load("probe").Probe(None, describe.describe, row.config["packages"], own_files)
+    probe = start.load("probe").Probe(None, row.config["packages"])
     args = row.request["args"]
     sys.argv[:] = ["pytest"] + args
     probe.touched = touched

@@ -109,16 +109,16 @@ class Touched:
     def _any(self):
         return any(self.seen[path] & self.wanted[path] for path in self.wanted)
 
-    def report(self):
-        """Return [path, state, origin] for each file, and whether a changed line ran.
+    def tell(self, wire):
+        """Tell [path, state, origin] of each file, if any, and whether a changed line ran.
 
         States: "patched", "other" (another file, or other content, was imported),
         "missing" (not imported). The second value is None when lines were not watched.
         """
-        states = [self._state(file["path"], file["names"]) for file in self.files]
-        if not self.watching:
-            return states, None
-        return states, self.ever or self._any()
+        if self.files:
+            states = [self._state(file["path"], file["names"]) for file in self.files]
+            lines = self.ever or self._any() if self.watching else None
+            wire.send("touched", states=states, lines=lines)
 
     def _state(self, path, names):
         expected = self.at(path)

@@ -9,19 +9,16 @@ import os
 import sys
 import time
 
-
-def _syscalls():
-    return sys.modules["_brt_load"].load("syscalls")
+calls = sys.modules["_brt_start"].load("syscalls")
 
 
 def _overlay(target, lower, upper, work):
     data = "lowerdir=%s,upperdir=%s,workdir=%s,userxattr" % (":".join(lower), upper, work)
-    _syscalls().mount("overlay", target, "overlay", 0, data)
+    calls.mount("overlay", target, "overlay", 0, data)
 
 
 def _private(place, size):
     """Mount a new, empty file system at `place`, with the folders an overlay needs."""
-    calls = _syscalls()
     data = "mode=700,size=%d" % size
     calls.mount("tmpfs", place, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, data)
     for name in ("upper", "work"):
@@ -42,7 +39,6 @@ def mount_row(config, keep):
     All else of the scratch file system is read-only from then on. With `keep`, for a row in
     which no code of the project runs, what is written is what later rows start from.
     """
-    calls = _syscalls()
     calls.unshare(calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
     scratch = config["scratch"]
     place = os.path.join(scratch, "warm" if keep else "row")
@@ -66,7 +62,6 @@ def mount_cell(config, keep):
     The process must have left for its own user and mount namespaces. What the row and the
     scratch file system hold is covered: a test sees its own folders in their place.
     """
-    calls = _syscalls()
     scratch, root = config["scratch"], config["root"]
     place = os.path.join(scratch, "cell")
     _private(place, config["size"])
@@ -104,7 +99,7 @@ def _rebind(config):
     for number, path in enumerate(config["covered"]):
         source = os.path.join(config["scratch"], "needed", str(number))
         if os.path.isdir(path):
-            _syscalls().bind(source, path)
+            calls.bind(source, path)
 
 
 def _make_place(path, descriptor):

@@ -1,12 +1,10 @@
-"""Compiles what importing the project would: ``python -I -S warm.py SPEC.json``. Python 3.8+.
+"""Compiles what importing the project would. Runs in the subject: Python 3.8+.
 
 No code of the project runs: what is written here is what all rows start from. Imports are read
 from the compiled modules instead.
 """
 
-import json
 import os
-import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 from modulefinder import ModuleFinder
 
@@ -60,13 +58,7 @@ def compile_all(names, roots):
         pending += imported(code, name, loader.is_package(name))
 
 
-def main():
+def main(spec):
     """Compile what the specification names."""
-    with open(sys.argv[1], encoding="utf-8") as stream:
-        spec = json.load(stream)
     compile_all(spec["packages"], spec["roots"])
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

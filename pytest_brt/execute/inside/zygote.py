@@ -1,4 +1,4 @@
-"""Waits, with pytest loaded, to be forked: ``python zygote.py CONTROL``. Python 3.8+.
+"""Waits, with pytest loaded, to be forked. Runs in the subject: Python 3.8+.
 
 The process never runs code of the project. For each row it forks one that does (`row`),
 waits for its end, and sees to it that nothing of it is left. It alone holds the connection on
@@ -11,6 +11,12 @@ import os
 import socket
 import struct
 import sys
+
+start = sys.modules["_brt_start"]
+beforehand = start.load("beforehand")
+processes = start.load("processes")
+rows = start.load("row")
+syscalls = start.load("syscalls")
 
 
 class Connection:
@@ -49,28 +55,16 @@ class Connection:
 
     def write(self, data):
         """Pass on lines that are marked already."""
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self.socket.fileno(), view) :]
-
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-#: What rows and cells use, loaded once for all of them.
-FOR_ROWS = (
-    "describe", "row", "cell", "touched", "wire", "limits", "syscalls", "seccomp", "view",
-)  # fmt: skip
+        start.write_all(self.socket.fileno(), data)
 
 
 class Zygote:
     """Forks rows on demand."""
 
-    def __init__(self, control, load, config):
+    def __init__(self, control, config):
         self.control = control
-        self.load = load
         self.config = config
-        self.row = load("row")
-        self.processes = load("processes")
-        self.rewritten = load("beforehand").Rewritten(config["root"])
+        self.rewritten = beforehand.Rewritten(config["root"])
         self.shielded = self.is_shielded()
 
     def is_shielded(self):
@@ -88,7 +82,7 @@ class Zygote:
     def is_in_tree(self):
         """Return whether loading pytest has loaded modules of the project."""
         modules = list(sys.modules.values())
-        return any(self.row.is_of_project(module, self.config) for module in modules)
+        return any(rows.is_of_project(module, self.config) for module in modules)
 
     def serve(self):
         """Answer requests until the tool goes away."""
@@ -108,8 +102,8 @@ class Zygote:
         self.rewritten.learn(request["tests"])
         me = os.getpid()
         try:
-            pid = self.processes.fork()
-        except self.processes.NoProcess as error:
+            pid = processes.fork()
+        except processes.NoProcess as error:
             os.close(descriptor)
             self.control.send("no_process", text=str(error))
             return
@@ -118,7 +112,7 @@ class Zygote:
             try:
                 self.control.close()
                 connection = Connection(descriptor)
-                code = self.row.run_row(self, connection, me)
+                code = rows.run_row(self, connection, me)
             except BaseException as error:  # ours, or what the project did to us: tell it
                 connection.send("row_error", text="%s: %s" % (type(error).__name__, error))
             finally:
@@ -133,12 +127,12 @@ class Zygote:
         """
         names = [name for name in names if name not in sys.modules]
         path = list(sys.path)
-        sys.path[:] = [one for one in path if not self.row.is_in_project(one, self.config)]
+        sys.path[:] = [one for one in path if not rows.is_in_project(one, self.config)]
         try:
             if not names or not self.try_preload(names):
                 return 0
             for name in names:
-                self.row.try_import(name)
+                rows.try_import(name)
         finally:
             sys.path[:] = path
         gc.collect()
@@ -156,8 +150,8 @@ class Zygote:
                 import warnings
 
                 warnings.simplefilter("error")
-                good = all(self.row.try_import(name) for name in names)
-                good = good and not self.is_in_tree() and self.row.threads() == 1
+                good = all(rows.try_import(name) for name in names)
+                good = good and not self.is_in_tree() and rows.threads() == 1
             finally:
                 os._exit(0 if good else 1)
         return self.await_end(pid, me) == 0
@@ -166,14 +160,14 @@ class Zygote:
         """Wait for the end of a child, end all that it left, and return its status."""
         _, status = os.waitpid(pid, 0)
         if self.shielded:
-            self.processes.kill_reachable()
+            processes.kill_reachable()
         else:
-            self.processes.kill_descendants(me)
-        self.processes.reap()
+            processes.kill_descendants(me)
+        processes.reap()
         return status
 
 
-def rehearse(load, config):
+def rehearse(config):
     """Run pytest once on tests of our own, in silence."""
     import resource  # noqa: F401  (loaded now, and not by every test)
 
@@ -182,10 +176,8 @@ def rehearse(load, config):
     try:
         for number in (1, 2):
             os.dup2(quiet, number)
-        wire = load("wire").Wire(quiet)
-        files = load("load").own_files()
-        probe = load("probe").Probe(wire, load("describe").describe, config["packages"], files)
-        load("beforehand").rehearse(config["rehearse"], probe)
+        probe = start.load("probe").Probe(start.Wire(quiet), config["packages"])
+        beforehand.rehearse(config["rehearse"], probe)
     finally:
         for number, descriptor in zip((1, 2), saved):
             os.dup2(descriptor, number)
@@ -193,17 +185,9 @@ def rehearse(load, config):
         os.close(quiet)
 
 
-def main():
-    """Load pytest, say so, and serve."""
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("_brt_load", os.path.join(HERE, "load.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_brt_load"] = module
-    spec.loader.exec_module(module)
-    load = module.load
-    control = Connection(int(sys.argv[1]))
+def main(descriptor):
+    """Load pytest, say so over the connection, and serve."""
+    control = Connection(descriptor)
     config = control.read()
     sys.argv[:] = ["pytest"]
     if config is None:
@@ -214,25 +198,17 @@ def main():
     sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
     os.environ["PYTHONPATH"] = config["path"]
     if config["fork"]:
-        import pytest  # noqa: F401
-
-        for name in FOR_ROWS:
-            load(name)
-        rehearse(load, config)
-    zygote = Zygote(control, load, config)
+        rehearse(config)
+    zygote = Zygote(control, config)
     gc.collect()
     gc.freeze()
     # Nobody but root may look into this process, or change what it does.
-    load("syscalls").prctl(load("syscalls").PR_SET_DUMPABLE, 0)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     control.send(
         "ready",
         pid=os.getpid(),
         in_tree=zygote.is_in_tree(),
-        threads=zygote.row.threads(),
+        threads=rows.threads(),
         shielded=zygote.shielded,
     )
     zygote.serve()
-
-
-if __name__ == "__main__":
-    main()

@@ -15,6 +15,7 @@ class Specification(TypedDict):
 
     level: str
     python: str
+    #: What begins the zygote.
     script: str
     env: dict[str, str]
     cwd: str

@@ -132,7 +132,7 @@ class Launcher:
     def _exec(self) -> None:
         os.set_inheritable(self.control, True)
         os.chdir(self.spec["cwd"])
-        argv = [self.spec["python"], "-u", self.spec["script"], str(self.control)]
+        argv = [self.spec["python"], "-u", self.spec["script"], "zygote", str(self.control)]
         os.execve(argv[0], argv, self.spec["env"])
 
 
