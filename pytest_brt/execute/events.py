@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem
+from pytest_brt.execute.engine import Caught, Value
 from pytest_brt.types import Frame, Raised
 
 
@@ -28,16 +29,6 @@ class Told:
     denied: str = ""
     #: A TypeError or AttributeError about a name of the project.
     about_project: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldValue:
-    """A value as the subject's process describes it."""
-
-    type: str
-    repr: str
-    text: str
-    is_none: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +53,10 @@ class Event:
     reason: str = ""
     code: int = 0
     index: int = -1
-    value: ToldValue | None = None
+    value: Value | None = None
     stdout: str = ""
     stderr: str = ""
-    warnings: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[Caught, ...] = ()
     database: bool = False
     seconds: float = 0.0
     #: Path, state and origin of each file that the patch changed (`inside/touched.py`).

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.conversation import CellOrder, RowDied, RowNotReady, RowOrder, Setting
-from pytest_brt.execute.engine import Caught, Observation, Observed, Program, Value
+from pytest_brt.execute.engine import Observation, Observed, Program
 from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.process import Deadlines, Ended
@@ -188,20 +189,15 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
 
 def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
     value = event.value
+    if value is not None:
+        text, shown = places.text(value.repr), places.text(value.str)
+        value = replace(value, repr=text, str=shown, evaluable=evaluable)
     return Observed(
         index=event.index,
-        value=None
-        if value is None
-        else Value(
-            type=value.type,
-            repr=places.text(value.repr),
-            str=places.text(value.text),
-            evaluable=evaluable,
-            is_none=value.is_none,
-        ),
+        value=value,
         stdout=places.text(event.stdout),
         stderr=places.text(event.stderr),
-        warnings=tuple(Caught(type=kind, message=text) for kind, text in event.warnings),
+        warnings=event.warnings,
         raised=None if event.raised is None else places.raised(event.raised),
         database=event.database,
         seconds=event.seconds,

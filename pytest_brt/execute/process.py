@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import selectors
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +50,8 @@ EVENTS_LIMIT = 64 * 1024 * 1024
 #: Events of one process.
 EVENTS_MOST = 100_000
 CHUNK = 65_536
+#: Seconds between two looks at a process.
+PAUSE = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,42 +123,41 @@ def run_script(
     Raises:
         SubjectProblem: it cannot be started.
     """
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
     begin = time.monotonic()
     place = folder / "spec.json"
+    reader, writer = os.pipe()
     try:
-        place.write_text(to_json({**spec, "fd": writer}), encoding="utf-8")
-        try:
-            child = subprocess.Popen(
-                [*command, str(INSIDE / "start.py"), script, str(place)],
-                env=dict(env),
-                cwd=cwd,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(writer,),
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise SubjectProblem(
-                f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
-            ) from error
-        finally:
-            os.close(writer)
-        with child:
-            watch = _Watch(child, reader, deadlines)
+        with tempfile.TemporaryFile() as output:
+            place.write_text(to_json({**spec, "fd": writer}), encoding="utf-8")
             try:
-                watch.follow()
+                child = subprocess.Popen(
+                    [*command, str(INSIDE / "start.py"), script, str(place)],
+                    env=dict(env),
+                    cwd=cwd,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    pass_fds=(writer,),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise SubjectProblem(
+                    f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
+                ) from error
+            finally:
+                os.close(writer)
+            try:
+                events, timed_out = _follow(child, reader, deadlines)
             finally:
                 end_group(child)
-        return Ended(
-            events=tuple(watch.events),
-            status=child.returncode,
-            timed_out=watch.timed_out,
-            tail=watch.tail.decode("utf-8", "replace"),
-            seconds=time.monotonic() - begin,
-        )
+            output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL))
+            return Ended(
+                events=events,
+                status=child.returncode,
+                timed_out=timed_out,
+                tail=output.read(TAIL).decode("utf-8", "replace"),
+                seconds=time.monotonic() - begin,
+            )
     finally:
         os.close(reader)
 
@@ -170,86 +171,35 @@ def end_group(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-class _Watch:
-    """Reads what a process tells and prints until it ends or its deadline passes."""
-
-    def __init__(self, child: subprocess.Popen[bytes], reader: int, deadlines: Deadlines) -> None:
-        self.child = child
-        self.after = deadlines.events
-        self.last = time.monotonic() + deadlines.total
-        self.deadline = min(self.last, time.monotonic() + deadlines.start)
-        self.events: list[Event] = []
-        self.tail = b""
-        self.timed_out = False
-        self.pending = bytearray()
-        self.received = 0
-        self.reader = reader
-
-    def follow(self) -> None:
-        assert self.child.stdout is not None
-        output = self.child.stdout.fileno()
-        os.set_blocking(output, False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.reader, selectors.EVENT_READ)
-            selector.register(output, selectors.EVENT_READ)
-            while selector.get_map():
-                if self.child.poll() is not None:
-                    self.drain(output)
-                    return
-                wait = min(self.deadline - time.monotonic(), 0.05 if self.quiet else 1.0)
-                if wait <= 0:
-                    self.timed_out = True
-                    return
-                for key, _ in selector.select(wait):
-                    if not self.read(key.fd):
-                        selector.unregister(key.fd)
-            self.await_exit()
-
-    @property
-    def quiet(self) -> bool:
-        """Whether the process said that it is done: it ends at any moment."""
-        return bool(self.events) and self.events[-1].event == "finish"
-
-    def await_exit(self) -> None:
-        """Wait for the end of a process that has closed its pipes."""
+def _follow(
+    child: subprocess.Popen[bytes], reader: int, deadlines: Deadlines
+) -> tuple[tuple[Event, ...], bool]:
+    """Return what a process tells until its end or its deadline, and whether that passed."""
+    os.set_blocking(reader, False)
+    last = time.monotonic() + deadlines.total
+    deadline = min(last, time.monotonic() + deadlines.start)
+    events: list[Event] = []
+    pending, received = bytearray(), 0
+    while received <= EVENTS_LIMIT and len(events) <= EVENTS_MOST:
+        is_over = child.poll() is not None  # asked first: what it told is there then
         try:
-            self.child.wait(max(0.0, self.deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            self.timed_out = True
-
-    def drain(self, output: int) -> None:
-        """Read what an ended process has left in its pipes."""
-        for descriptor in (self.reader, output):
-            while self.read(descriptor):
-                pass
-
-    def read(self, descriptor: int) -> bool:
-        """Read once; return whether there may be more."""
-        try:
-            data = os.read(descriptor, CHUNK)
+            data = os.read(reader, CHUNK)
         except BlockingIOError:
-            return self.child.poll() is None
-        if not data:
-            return False
-        if descriptor != self.reader:
-            self.tail = (self.tail + data)[-TAIL:]
-            return True
-        self.received += len(data)
-        if self.received > EVENTS_LIMIT or len(self.events) > EVENTS_MOST:
-            self.deadline = 0.0
-            return False
-        self.pending += data
-        if b"\n" not in data:
-            return True
-        *lines, rest = bytes(self.pending).split(b"\n")
-        self.pending = bytearray(rest)
-        for line in lines:
-            event = read_event(line)
-            self.events.append(event)
-            self.extend(event)
-        return True
-
-    def extend(self, event: Event) -> None:
-        seconds = self.after.get(event.event)
-        if seconds is not None:
-            self.deadline = min(self.last, time.monotonic() + seconds)
+            data = b""
+        if data:
+            received += len(data)
+            pending += data
+        elif is_over:
+            return tuple(events), False
+        elif time.monotonic() >= deadline:
+            break
+        else:
+            time.sleep(PAUSE)
+        if b"\n" in data:
+            *lines, rest = bytes(pending).split(b"\n")
+            pending = bytearray(rest)
+            for event in map(read_event, lines):
+                events.append(event)
+                if event.event in deadlines.events:
+                    deadline = min(last, time.monotonic() + deadlines.events[event.event])
+    return tuple(events), True

@@ -102,19 +102,21 @@ class RowRun:
             return
         seconds = test_deadlines(self.limits).start
         for number in self.starting if self.current is None else (self.current,):
-            target = self.row.targets[number]
             what = "project was not loaded" if self.current is None else "test did not end"
-            reason = f"the {what} within {seconds:g} s"
-            run = TestRun(test=target.id, node=target.node, verdict=Verdict.TIMEOUT, reason=reason)
-            self.done[number] = (run,)
+            self._close(number, Verdict.TIMEOUT, f"the {what} within {seconds:g} s")
         self.current = None
 
     def give_up(self, why: str, verdict: Verdict = Verdict.CRASH) -> None:
         """Report what is not done as lost."""
-        for number, target in enumerate(self.row.targets):
+        for number in range(len(self.row.targets)):
             if number not in self.done:
-                run = TestRun(test=target.id, node=target.node, verdict=verdict, reason=why)
-                self.done[number] = (run,)
+                self._close(number, verdict, why)
+
+    def _close(self, number: int, verdict: Verdict, why: str) -> None:
+        """Report a target of which no more is to be learnt."""
+        target = self.row.targets[number]
+        run = TestRun(test=target.id, node=target.node, verdict=verdict, reason=why)
+        self.done[number] = (run,)
 
     def runs(self) -> tuple[TestRun, ...]:
         """Return all runs in the order of the targets."""
@@ -126,10 +128,7 @@ class RowRun:
         if number is None:
             return
         if number in self.blamed:
-            target = self.row.targets[number]
-            reason = f"ended the process of its row ({why})"
-            run = TestRun(test=target.id, node=target.node, verdict=Verdict.CRASH, reason=reason)
-            self.done[number] = (run,)
+            self._close(number, Verdict.CRASH, f"ended the process of its row ({why})")
         self.blamed.add(number)
 
     def _by_folder(self, numbers: Iterable[int]) -> list[list[int]]:

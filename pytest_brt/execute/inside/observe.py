@@ -111,7 +111,7 @@ class Session:
 
     def show_warning(self, message, category, filename, lineno, file=None, line=None):
         """Keep a warning instead of printing it."""
-        self.caught.append([tell.type_name(category), str(message)])
+        self.caught.append({"type": tell.type_name(category), "message": str(message)})
 
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
@@ -175,7 +175,7 @@ class Session:
         return {
             "type": tell.type_name(type(value)),
             "repr": self.text(value, repr),
-            "text": self.text(value, str),
+            "str": self.text(value, str),
             "is_none": value is None,
         }
 
