@@ -254,22 +254,37 @@ class Held:
         #: Another run has it, and goes on: the file is not one that an interrupted run left.
         self.busy = False
         self._descriptor: int | None = None
-        if sys.platform == "win32":
-            return
-        import fcntl
-
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._descriptor = hold(path)
         except BlockingIOError:
             self.busy = True
-            self.close()
         except OSError:
-            self.close()  # a file that cannot be held: two runs at once may do the same work
+            return  # a file that cannot be held: two runs at once may do the same work
 
     def close(self) -> None:
         """Give it back; safe to call twice."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def hold(path: Path) -> int | None:
+    """Return a descriptor that holds the lock of a file, None where there are no such locks.
+
+    Raises:
+        BlockingIOError: another process holds it.
+        OSError: there can be no such file.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Protocol
 
 from pytest_brt.execute.events import Event, Places
-from pytest_brt.execute.line import Line, Reply, WorkerGone
 from pytest_brt.execute.process import (
     EVENTS_LIMIT,
     EVENTS_MOST,
@@ -25,7 +24,7 @@ from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
 from pytest_brt.execute.views import Folders, TreeSpoilt, View
-from pytest_brt.execute.worker import Worker
+from pytest_brt.execute.worker import Line, Reply, Worker, WorkerGone
 from pytest_brt.types import FileChange
 
 #: Seconds past a test's own deadlines after which its row is held to be dead.

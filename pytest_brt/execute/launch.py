@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem, UsageProblem
 from pytest_brt.execute.cgroup import can_group
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.events import Event
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import Sandbox, can_keep_signals_in, drop_to
@@ -40,40 +38,40 @@ def climb(subject: Subject, *, sandbox: str, net: str, limits: Limits, jobs: int
             this is not a container, so that the user must say that it is all right.
         SubjectProblem: the subject's interpreter cannot be started at any level.
     """
-    if sandbox in ("process", "none"):
-        return _low(subject, sandbox, net, limits, jobs, remark="")
-    troubles: list[str] = []
-    for level in ("ns", "landlock"):
-        if sandbox not in ("auto", level):
-            continue
-        try:
-            return _try(subject, level, net, limits, jobs, remark="; ".join(troubles))
-        except (SandboxProblem, SubjectProblem) as error:
-            troubles.append(f"no {level}: {_reason(error, subject)}")
-    why = "; ".join(troubles)
-    if sandbox != "auto":
-        raise SandboxProblem(f"--brt-sandbox: {sandbox!r} cannot be had here ({why})")
-    if not in_container():
-        raise SandboxProblem(
-            f"no isolation of files can be had here ({why}); add --brt-sandbox process to run"
-            " the tests as ordinary processes that can change your files"
-        )
-    return _low(subject, "process", net, limits, jobs, remark=f"inside a container; {why}")
-
-
-def _low(
-    subject: Subject, level: str, net: str, limits: Limits, jobs: int, *, remark: str
-) -> LocalEngine:
     if sys.platform == "win32":
         raise SandboxProblem(
             "tests are run on POSIX systems only, and this is Windows"
             " (use the Windows Subsystem for Linux)"
         )
+    troubles: list[str] = []
+    for level in ("ns", "landlock"):
+        if sandbox not in ("auto", level):
+            continue
+        try:
+            chosen = _strong(level, net)
+            engine = LocalEngine(
+                subject, chosen, limits=limits, jobs=jobs, remark="; ".join(troubles)
+            )
+            _try(engine, net)
+        except (SandboxProblem, SubjectProblem) as error:
+            troubles.append(f"no {level}: {_reason(error, subject)}")
+        else:
+            return engine
+    why = "; ".join(troubles)
+    if sandbox in ("ns", "landlock"):
+        raise SandboxProblem(f"--brt-sandbox: {sandbox!r} cannot be had here ({why})")
+    if sandbox == "auto" and not in_container():
+        raise SandboxProblem(
+            f"no isolation of files can be had here ({why}); add --brt-sandbox process to run"
+            " the tests as ordinary processes that can change your files"
+        )
+    level = "process" if sandbox == "auto" else sandbox
+    remark = f"inside a container; {why}" if sandbox == "auto" else ""
     if level == "none" or sys.platform != "linux":
-        sandbox = Sandbox(level=level, forks=False)
+        chosen = Sandbox(level=level, forks=False)
     else:
-        sandbox = Sandbox(level=level, net=net, uid=drop_to(), processes=MORE_PROCESSES)
-    return LocalEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
+        chosen = Sandbox(level=level, net=net, uid=drop_to(), processes=MORE_PROCESSES)
+    return LocalEngine(subject, chosen, limits=limits, jobs=jobs, remark=remark)
 
 
 def _reason(error: Exception, subject: Subject) -> str:
@@ -93,49 +91,38 @@ def _text(path: str) -> str:
         return ""
 
 
-def _try(
-    subject: Subject, level: str, net: str, limits: Limits, jobs: int, *, remark: str
-) -> LocalEngine:
-    """Return an engine that has shown to keep code in.
+def _strong(level: str, net: str) -> Sandbox:
+    if sys.platform != "linux":
+        raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
+    processes = OWN_PROCESSES if level == "ns" else MORE_PROCESSES
+    scope = can_keep_signals_in()
+    return Sandbox(level=level, net=net, uid=drop_to(), scope=scope, processes=processes)
+
+
+def _try(engine: LocalEngine, net: str) -> None:
+    """Have an engine show that it keeps code in; one that does not is closed.
 
     Raises:
         SandboxProblem, SubjectProblem: it does not.
     """
-    if sys.platform != "linux":
-        raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
-    scope = can_keep_signals_in()
-    processes = OWN_PROCESSES if level == "ns" else MORE_PROCESSES
-    sandbox = Sandbox(level=level, net=net, uid=drop_to(), scope=scope, processes=processes)
-    engine = LocalEngine(subject, sandbox, limits=limits, jobs=jobs, remark=remark)
     try:
-        _judge(engine.check(), _RULES[level], net)
+        seen = engine.check()
+        faults = {
+            "files outside can be written": seen.outside,
+            "the project's copy cannot be written": not seen.inside,
+        }
+        if engine.level == "ns":
+            faults |= {
+                "processes outside can be signalled": seen.signal,
+                "the folder for temporary files is not private": bool(seen.visible),
+                "the network can be seen": net == "none" and bool({*seen.interfaces} - {"lo"}),
+            }
+        for what, is_so in faults.items():
+            if is_so:
+                raise SandboxProblem(what)
     except BaseException:
         engine.close()
         raise
-    return engine
-
-
-_Rule = tuple[str, Callable[[Event], bool]]
-_RULES: dict[str, tuple[_Rule, ...]] = {
-    "ns": (
-        ("files outside can be written", lambda seen: seen.outside),
-        ("the project's copy cannot be written", lambda seen: not seen.inside),
-        ("processes outside can be signalled", lambda seen: seen.signal),
-        ("the folder for temporary files is not private", lambda seen: bool(seen.visible)),
-    ),
-    "landlock": (
-        ("files outside can be written", lambda seen: seen.outside),
-        ("the project's copy cannot be written", lambda seen: not seen.inside),
-    ),
-}
-
-
-def _judge(seen: Event, rules: tuple[_Rule, ...], net: str) -> None:
-    for what, is_so in rules:
-        if is_so(seen):
-            raise SandboxProblem(what)
-    if rules is _RULES["ns"] and net == "none" and set(seen.interfaces) - {"lo"}:
-        raise SandboxProblem("the network can be seen")
 
 
 def in_container() -> bool:
@@ -164,12 +151,8 @@ def open_engine(
 ) -> Engine:
     """Return an engine that runs code of `subject`; close it when done.
 
-    Args:
-        subject: the project under test.
-        sandbox: the level wanted, or "auto" for the strongest that can be had.
-        net: "none", or "host" for the machine's network.
-        limits: what one test may use up.
-        jobs: rows that may run at a time.
+    It is of the level `sandbox`, where "auto" is the strongest that can be had, with the network
+    `net`: "none", or "host" for the machine's. As many as `jobs` rows run at a time.
 
     Raises:
         UsageProblem: an unknown level or network.

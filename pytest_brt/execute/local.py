@@ -13,7 +13,6 @@ from pytest_brt.execute.canary import Canary
 from pytest_brt.execute.conversation import CellOrder, RowDied, RowNotReady, RowOrder, Setting
 from pytest_brt.execute.engine import Observation, Observed, Program
 from pytest_brt.execute.events import Event, Places
-from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import RowRun
@@ -21,6 +20,7 @@ from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.worker import WorkerGone
 from pytest_brt.types import FileChange, Verdict
 
 #: Workers that a row gets, one after the other.

@@ -7,16 +7,16 @@ import re
 import shutil
 import signal
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.tree import FULL
+from pytest_brt.store import hold
 
 #: Names the engine's folder in the environment of every process that it starts.
 MARK = "PYTEST_BRT_SCRATCH"
@@ -34,9 +34,11 @@ class HeldFolder:
 
     def __init__(self, prefix: str) -> None:
         """Make it, with a name that begins with `prefix`: "brt-" or "pytest-brt-", and a word."""
+        self._lock: int | None = None
         for _ in range(3):
             self.path = Path(tempfile.mkdtemp(prefix=prefix))
-            self._lock = _hold(self.path)
+            with suppress(OSError):
+                self._lock = hold(self.path / "lock")
             if self._lock is not None and (self.path / "lock").exists():
                 return  # else a run that swept held it first, and removes it
 
@@ -116,38 +118,19 @@ def clear_stale() -> None:
             elif _NAME.fullmatch(folder.name) and now - seen.st_mtime > _EMPTY_SECONDS:
                 folder.rmdir()
         except OSError:
-            continue  # it is not empty, or its run has just ended
+            continue  # it is not empty, held by a living run, or that has just ended
 
 
 def _clear_held(folder: Path) -> None:
     if (folder / "lock").lstat().st_uid != os.getuid():
         return
-    lock = _hold(folder)
+    lock = hold(folder / "lock")
     if lock is not None:
         try:
             end_marked(folder)
             remove_tree(folder)
         finally:
             os.close(lock)
-
-
-def _hold(folder: Path) -> int | None:
-    """Return a descriptor that holds a folder's lock, None when a living run does."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        descriptor = os.open(folder / "lock", flags, 0o600)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def end_marked(folder: Path) -> None:

@@ -20,12 +20,10 @@ from pytest_brt.execute.conversation import (
     Setting,
     Talk,
 )
-from pytest_brt.execute.line import WorkerGone
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.scratch import ROOM
-from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.views import CopiedView, View
-from pytest_brt.execute.worker import Worker
+from pytest_brt.execute.worker import Worker, WorkerGone
 
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
@@ -180,19 +178,21 @@ class Slots:
 
     def _warm(self, slot: Slot) -> None:
         """Compile the project's modules once, where they are not compiled yet; run none."""
-        if not lacks_bytecode(self._subject):
+        subject = self._subject
+        paths = [f"{root}/{name}" for root in subject.source_roots for name in subject.packages]
+        major, minor = subject.python_version
+        compiled = f"__pycache__/__init__.cpython-{major}{minor}.pyc"
+        folders = [Path(subject.root, path) for path in paths]
+        if all(
+            (folder / compiled).is_file() or not (folder / "__init__.py").is_file()
+            for folder in folders
+        ):
             return
         order = CellOrder(
             deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
             script="warm",
             flags=("-I", "-S"),
-            spec={
-                "packages": self._subject.packages,
-                "roots": [
-                    os.path.normpath(f"{slot.view.tree}/{root}")
-                    for root in self._subject.source_roots
-                ],
-            },
+            spec={"paths": [os.path.normpath(f"{slot.view.tree}/{path}") for path in paths]},
             keep=True,
         )
         try:
@@ -203,15 +203,3 @@ class Slots:
             slot.view.keep()
         except (WorkerGone, RowDied):
             self.drop(slot, 0)
-
-
-def lacks_bytecode(subject: Subject) -> bool:
-    """Return whether a package of the project was never compiled by its interpreter."""
-    major, minor = subject.python_version
-    for root in subject.source_roots:
-        for name in subject.packages:
-            folder = Path(subject.root, root, name)
-            cached = folder / "__pycache__" / f"__init__.cpython-{major}{minor}.pyc"
-            if (folder / "__init__.py").is_file() and not cached.is_file():
-                return True
-    return False

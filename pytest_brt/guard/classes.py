@@ -113,34 +113,23 @@ class Classes:
             inner = _inside(module.classes[head], rest)
             return (path, inner) if inner else None
         # `import a.b` binds `a`, and the class is asked for as `a.b.C`.
-        for bound, (source, inside) in module.imports.items():
-            if inside == "" and name.startswith(f"{bound}."):
-                found = self._in_module(path, source, name[len(bound) + 1 :], asked)
-            elif bound == head and inside:
-                wanted = f"{inside}.{rest}" if rest else inside
-                found = self._in_module(path, source, wanted, asked)
-            else:
-                continue
-            if found:
-                return found
-        hits = (self._in_module(path, star, name, asked) for star in module.stars)
+        places = [
+            (source, f"{inside}{name[len(bound) :]}".lstrip("."))
+            for bound, (source, inside) in module.imports.items()
+            if f"{name}.".startswith(f"{bound}.")
+        ]
+        places += [(star, name) for star in module.stars]
+        hits = (self._in_module(path, source, wanted, asked) for source, wanted in places)
         return next(filter(None, hits), None)
 
     def _in_module(self, path: str, source: str, name: str, asked: set[_Asked]) -> _Found | None:
-        for place in self._places(path, source):
-            found = self._find(place, name, asked)
-            if found:
-                return found
         head, _, rest = name.partition(".")
-        if not rest:
-            return None
         # The first part may be a module below.
         below = f"{source}{head}" if source.endswith(".") else f"{source}.{head}"
-        for place in self._places(path, below):
-            found = self._find(place, rest, asked)
-            if found:
-                return found
-        return None
+        places = [(place, name) for place in self._places(path, source)]
+        places += [(place, rest) for place in self._places(path, below) if rest]
+        hits = (self._find(place, wanted, asked) for place, wanted in places)
+        return next(filter(None, hits), None)
 
     def _places(self, path: str, source: str) -> Iterator[str]:
         """Yield the files that the module `source`, as `path` names it, may be."""

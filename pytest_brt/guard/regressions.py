@@ -142,7 +142,7 @@ class Guard:
             say: told now and then how far the search on the unpatched tree is.
         """
         self.watch(touched.files)
-        near = self._tests(touched, frozenset(hints))
+        near = self.near(touched, hints)
         passing, at = self._search(near, touched, allowance, say)
         failing = at - len(passing)
         tests, left = self._affordable(passing, allowance)
@@ -255,22 +255,19 @@ class Guard:
             seconds=sum(run.seconds for run in found.values()) + time.monotonic() - started,
         )
 
-    def near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[ExistingTest, ...]:
-        """Return the existing tests near what is touched, likeliest to notice first."""
-        return self._tests(touched, frozenset(hints))
-
     def _read_suite(self) -> Suite:
         with self._lock:
             if self._suite is None:
                 self._suite = read_suite(Path(self._engine.subject.root))
             return self._suite
 
-    def _tests(self, touched: Touched, hints: frozenset[str]) -> tuple[ExistingTest, ...]:
-        suite = self._read_suite()
-        key = (touched.places, touched.examples, hints)
+    def near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[ExistingTest, ...]:
+        """Return the existing tests near what is touched, likeliest to notice first."""
+        suite, words = self._read_suite(), frozenset(hints)
+        key = (touched.places, touched.examples, words)
         with self._lock:
             if key not in self._near:
-                self._near[key] = near_tests(suite, touched, hints)
+                self._near[key] = near_tests(suite, touched, words)
             return self._near[key]
 
     def _lost(self, near: Sequence[ExistingTest]) -> str:
