@@ -149,12 +149,10 @@ class Journal:
     """Keeps finished work in a file; safe to use from many threads."""
 
     def __init__(self, path: Path, setting: str) -> None:
-        """Read what an interrupted run left.
+        """Read what an interrupted run left at `path`, if anything.
 
-        Args:
-            path: the file; it need not exist.
-            setting: names all that the results depend on besides what each is called by: the
-                tree, the interpreter, the options. Work of another setting is not used.
+        `setting` names all that the results depend on besides what each is called by: the tree,
+        the interpreter, the options. Work of another setting is not used.
         """
         self.path = path
         #: Pieces of work that were taken from the file.

@@ -112,9 +112,9 @@ def _answer(subject: Subject, ended: Ended) -> Answer:
         raise SubjectProblem(
             f"{python!r} did not answer within {PATIENCE:.0f} s (choose another: --brt-python)"
         )
-    told = next((event.text for event in ended.events if event.event == "asked"), "")
+    told = ended.first("asked")
     try:
-        return from_json(told, Answer)
+        return from_json(told.text if told else "", Answer)
     except StoreProblem as error:
         tail = ended.tail.strip().splitlines()[-1:]
         raise SubjectProblem(

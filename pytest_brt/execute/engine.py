@@ -33,7 +33,7 @@ class Value:
     type: str
     #: Cut at 20,000 characters; "" when repr() itself raised.
     repr: str
-    str: str
+    text: str
     #: The value survives eval(repr(value)) == value in the same namespace.
     evaluable: bool = False
     is_none: bool = False

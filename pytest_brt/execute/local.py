@@ -162,10 +162,10 @@ class LocalEngine:
                 },
             )
             ended = self._cell(slot, order, ())
-        for event in ended.events:
-            if event.event == "checked":
-                return event
-        raise SandboxProblem(f"a first trial failed: {ended.tail.strip() or ended.manner()}")
+        checked = ended.first("checked")
+        if checked is None:
+            raise SandboxProblem(f"a first trial failed: {ended.tail.strip() or ended.manner()}")
+        return checked
 
 
 def _observation(program: Program, ended: Ended, places: Places) -> Observation:
@@ -190,8 +190,8 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
 def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
     value = event.value
     if value is not None:
-        text, shown = places.text(value.repr), places.text(value.str)
-        value = replace(value, repr=text, str=shown, evaluable=evaluable)
+        text, shown = places.text(value.repr), places.text(value.text)
+        value = replace(value, repr=text, text=shown, evaluable=evaluable)
     return Observed(
         index=event.index,
         value=value,

@@ -79,23 +79,18 @@ class Ended:
     tail: str
     seconds: float
 
+    def first(self, name: str) -> Event | None:
+        """Return the first event of this name."""
+        return next((event for event in self.events if event.event == name), None)
+
     def manner(self) -> str:
-        """Return in words how it ended."""
-        return manner_of(self.status)
-
-
-def manner_of(status: int) -> str:
-    """Return in words how a process ended.
-
-    >>> manner_of(-11), manner_of(3)
-    ('killed by SIGSEGV', 'exit status 3')
-    """
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return f"killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"killed by signal {-status}"
+        """Return in words how it ended, as in "killed by SIGSEGV" or "exit status 3"."""
+        if self.status >= 0:
+            return f"exit status {self.status}"
+        try:
+            return f"killed by {signal.Signals(-self.status).name}"
+        except ValueError:
+            return f"killed by signal {-self.status}"
 
 
 def run_script(
@@ -110,15 +105,8 @@ def run_script(
 ) -> Ended:
     """Run a script of `inside/` to its end or its deadline, and kill what is left of it.
 
-    Args:
-        command: the interpreter and its options.
-        script: the name of the script.
-        spec: what it is given, in a file that is put into `folder`; the descriptor on
-            which it tells events is added.
-        folder: one that the process may read.
-        env: the whole environment.
-        cwd: working directory.
-        deadlines: how long it may take.
+    `command` is the interpreter with its options. What the script is given, `spec` and the
+    descriptor on which it tells events, lies in a file in `folder`, which it must be able to read.
 
     Raises:
         SubjectProblem: it cannot be started.

@@ -72,10 +72,7 @@ class Scratch(HeldFolder):
 
     @contextmanager
     def room(self, least: int = ROOM) -> Iterator[None]:
-        """Tell a full disk from a failure of what is run on it.
-
-        Args:
-            least: bytes that must be free for it to begin.
+        """Tell a full disk from a failure of what is run on it; `least` bytes must be free first.
 
         Raises:
             StoreProblem: there is, or was in the middle, no room.

@@ -31,14 +31,10 @@ def near_tests(
     beside it, other examples of its modules, and all others, file by file, those first whose files
     import the changed module, or the most of its package.
 
-    Args:
-        suite: the project's tests.
-        touched: what a patch changes.
-        hints: names that the candidate tests use, to prefer tests that use them too.
-
-    A name that few test files know says more than one that all know. Where few tests mention
-    what is changed (it is an inner part), those follow that use what the candidates use. Order is
-    decided by content alone, so that patches which change the same definitions get the same tests.
+    `hints` are names that the candidate tests use: tests that use them too are preferred. A name
+    that few test files know says more than one that all know. Where few tests mention what is
+    changed (it is an inner part), those follow that use what the candidates use. Order is decided
+    by content alone, so that patches which change the same definitions get the same tests.
     """
     names = {name: suite.rarity(name) for name in touched.names}
     extra = {name: suite.rarity(name) * _HINT for name in set(hints) - set(names)}

@@ -134,12 +134,9 @@ class Guard:
         are known that pass and execute a changed line. Where none of them does, or that cannot be
         seen, those that mention what is changed are taken.
 
-        Args:
-            touched: what the patch changes.
-            allowance: seconds that its tests may take on one tree, roughly; a second run of
-                what fails comes on top.
-            hints: names that the candidate tests use.
-            say: told now and then how far the search on the unpatched tree is.
+        They may take `allowance` seconds on one tree, roughly; a second run of what fails comes on
+        top. `hints` are names that the candidate tests use; `say` is told now and then how far the
+        search on the unpatched tree is.
         """
         self.watch(touched.files)
         near = self.near(touched, hints)
@@ -221,14 +218,10 @@ class Guard:
         runs: Iterable[TestRun],
         pinned: Iterable[str] = (),
     ) -> Guarded:
-        """Return which of the chosen tests a patch makes fail.
+        """Return which of the chosen tests a patch makes fail, from their runs with its changes.
 
-        Args:
-            changes: what the patch makes of the tree.
-            chosen: the tests.
-            runs: what they did with the patch.
-            pinned: tests, as "path::node", that assert the reported wrong behaviour: what they do
-                is told, and not held against the patch.
+        What the `pinned` tests do is told, and not held against it: they assert the reported wrong
+        behaviour.
         """
         started = time.monotonic()
         found = self._found(changes, chosen.tests, chosen.targets, runs)

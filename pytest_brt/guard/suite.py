@@ -112,11 +112,7 @@ def read_tests(
 ) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed.
 
-    Args:
-        path: of the file.
-        text: its content.
-        classes: knows what classes inherit; without it only bases in this file are known.
-        collected: what the project takes for tests.
+    Without `classes`, which knows what they inherit, only bases in this file are known.
     """
     try:
         tree = parse(text)

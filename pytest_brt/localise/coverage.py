@@ -152,7 +152,7 @@ def _telling() -> tuple[str, ...]:
 
 def _told(seen: Sequence[Observed]) -> Any:
     """Return what the values of `_telling` hold; None when they are too many, or not there."""
-    count, *parts = [one.value.str if one.value else "" for one in seen[-_PARTS - 1 :]]
+    count, *parts = [one.value.text if one.value else "" for one in seen[-_PARTS - 1 :]]
     if not count.isdigit() or int(count) > _PARTS:
         return None
     return json.loads(zlib.decompress(base64.b64decode("".join(parts))))

@@ -63,9 +63,9 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
                 type=value.type,
             )
         )
-        if value.str != value.repr:
+        if value.text != value.repr:
             found.append(
-                Display(form=Form.STR, expression=expression, text=value.str, type=value.type)
+                Display(form=Form.STR, expression=expression, text=value.text, type=value.type)
             )
     elif did.value is not None and not did.stdout and (seen.step.inline or blank):
         found.append(Display(form=Form.VALUE, expression=expression, text="None", evaluable=True))

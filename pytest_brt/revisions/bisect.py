@@ -51,13 +51,8 @@ def bisect(
 ) -> Bisection:
     """Return which commit after `good`, along first parents up to `bad`, made `target` fail.
 
-    Args:
-        history: of the project.
-        engine: of the project's working tree.
-        target: one test, with its source, so that it can be put into any revision.
-        good: a revision on which it passes.
-        bad: a later one on which it fails; how it fails there is what is looked for.
-        say: told of each revision tried.
+    The target has its source, to be put into any revision. How it fails on `bad` is what is looked
+    for; `say` is told of each revision tried.
 
     Raises:
         UsageProblem: `good` is no ancestor of `bad`.

@@ -82,10 +82,7 @@ def read_folder(path: Path, key: bytes | None) -> Folder:
 def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[Claim]:
     """Run everything in `folder` again on `engine`'s subject, and yield each recorded fact.
 
-    Args:
-        folder: as `read_folder` returns it.
-        engine: of the project as it is now.
-        tree: SHA-256 of the project's tree as it is now.
+    `tree` is the SHA-256 of the project's tree as it is now.
 
     Raises:
         SubjectProblem: the interpreter cannot be started at all.

@@ -249,7 +249,7 @@ def test_statements_are_observed_one_by_one(engine: Engine) -> None:
     assert content is not None
     assert plain is not None
     assert awaited is not None
-    assert content.str == "content"
+    assert content.text == "content"
     assert not plain.evaluable
     assert by[10].stdout == "0\n1\n"
     assert awaited.repr == "'awaited'"
@@ -278,7 +278,7 @@ def test_statements_see_changes_of_the_tree(engine: Engine) -> None:
     )
     value = seen.observed[1].value
     assert value is not None
-    assert value.str == "changed"
+    assert value.text == "changed"
 
 
 def test_a_row_may_allow_its_tests_less_time(engine: Engine) -> None:

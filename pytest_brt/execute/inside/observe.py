@@ -175,7 +175,7 @@ class Session:
         return {
             "type": tell.type_name(type(value)),
             "repr": self.text(value, repr),
-            "str": self.text(value, str),
+            "text": self.text(value, str),
             "is_none": value is None,
         }
 
