@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -160,10 +161,23 @@ class Journal:
         self._setting = setting
         self._lock = Lock()
         self._closed = False
-        found = _read(path)
-        self._torn, self._lines = found.torn, dict(found.lines)
+        self._lines: dict[str, str] = {}
         #: Lines that are not as they were written, and are not used.
-        self.changed = found.changed
+        self.changed = 0
+        data = b""
+        with suppress(OSError):
+            data = path.read_bytes()
+        #: The last line was cut off.
+        self._torn = bool(data) and not data.endswith(b"\n")
+        for text in data.splitlines():
+            try:
+                line = from_json(text, _Line)
+            except StoreProblem:
+                continue
+            if line.digest == content_id(line.key, line.value):
+                self._lines[line.key] = line.value
+            else:
+                self.changed += 1
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
@@ -211,37 +225,6 @@ class Journal:
 
     def _key(self, names: tuple[str, ...]) -> str:
         return content_id(self._setting, *names)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """What a file holds."""
-
-    lines: tuple[tuple[str, str], ...]
-    #: How many lines are not as they were written.
-    changed: int
-    #: The last one was cut off.
-    torn: bool
-
-
-def _read(path: Path) -> _Read:
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return _Read(lines=(), changed=0, torn=False)
-    found = []
-    changed = 0
-    for text in data.splitlines():
-        try:
-            line = from_json(text, _Line)
-        except StoreProblem:
-            continue
-        if line.digest == content_id(line.key, line.value):
-            found.append((line.key, line.value))
-        else:
-            changed += 1
-    torn = bool(data) and not data.endswith(b"\n")
-    return _Read(lines=tuple(found), changed=changed, torn=torn)
 
 
 class Held:

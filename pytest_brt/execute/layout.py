@@ -101,18 +101,29 @@ def suite_folder(root: Path, testpaths: tuple[str, ...] = (), collected: Collect
     return min(counts, key=lambda name: (-counts[name], name.count("/"), name))
 
 
-def files_of(root: Path) -> Iterator[str]:
-    """Yield the files of a tree, relative to it, but for compiled ones and folders left out."""
+def walk(root: Path, without: Collection[str] = ()) -> Iterator[tuple[str, bool]]:
+    """Yield (path relative to `root`, is a folder) of what lies in a tree.
+
+    A folder comes before what it holds. Those that a copy does without, and those called as one of
+    `without`, are left out. Links to folders are not followed.
+    """
     for folder, names, files in os.walk(root):
         here = Path(folder)
         names[:] = sorted(
             name
             for name in names
-            if name not in LEFT_OUT and name != "__pycache__" and not is_environment(here / name)
+            if name not in LEFT_OUT and name not in without and not is_environment(here / name)
         )
-        prefix = here.relative_to(root).as_posix()
-        for name in sorted(name for name in files if not name.endswith((".pyc", ".pyo"))):
-            yield name if prefix == "." else f"{prefix}/{name}"
+        prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
+        yield from ((prefix + name, True) for name in names)
+        yield from ((prefix + name, False) for name in sorted(files))
+
+
+def files_of(root: Path) -> Iterator[str]:
+    """Yield the files of a tree, relative to it, but for compiled ones and folders left out."""
+    for name, is_folder in walk(root, {"__pycache__"}):
+        if not is_folder and not name.endswith((".pyc", ".pyo")):
+            yield name
 
 
 #: How names of files end that hold code, or say how it is run.

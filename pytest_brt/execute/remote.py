@@ -6,10 +6,10 @@ on its own disk, nothing else travels; where it does not, it says so and gets th
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import tarfile
-import weakref
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -153,49 +153,39 @@ def run_shipment(text: str, archive: bytes | None) -> str:
     Returns `NO_TREE` when the tree is not here and `archive`, a tar of it, is not given.
     """
     shipment = from_json(text, Shipment)
-    engine = _worker().engine(shipment, archive)
-    return NO_TREE if engine is None else to_json(engine.run(shipment.row))
+    lock, engines = _kept()
+    key = to_json(replace(shipment, row=Row(targets=())))
+    with lock:
+        if key not in engines:
+            root = _root(shipment, archive)
+            if root is None:
+                return NO_TREE
+            engines[key] = open_engine(
+                replace(shipment.subject, root=str(root)),
+                sandbox=shipment.sandbox,
+                net=shipment.net,
+                limits=shipment.limits,
+                jobs=os.cpu_count() or 1,
+            )
+    return to_json(engines[key].run(shipment.row))
 
 
 @cache
-def _worker() -> Worker:
-    """Return what this worker process keeps between rows."""
-    return Worker()
+def _kept() -> tuple[Lock, dict[str, Engine]]:
+    """Return what this worker process keeps between rows: engines, by what they are for."""
+    return Lock(), {}
 
 
-class Worker:
-    """The trees and engines of one worker process, made when first needed."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._engines: dict[str, Engine] = {}
-
-    def engine(self, shipment: Shipment, archive: bytes | None) -> Engine | None:
-        """Return an engine on the shipment's tree; None when the tree is not to be had."""
-        key = to_json(replace(shipment, row=Row(targets=())))
-        with self._lock:
-            if key not in self._engines:
-                root = self._root(shipment, archive)
-                if root is None:
-                    return None
-                self._engines[key] = open_engine(
-                    replace(shipment.subject, root=str(root)),
-                    sandbox=shipment.sandbox,
-                    net=shipment.net,
-                    limits=shipment.limits,
-                    jobs=os.cpu_count() or 1,
-                )
-            return self._engines[key]
-
-    def _root(self, shipment: Shipment, archive: bytes | None) -> Path | None:
-        here = Path(shipment.subject.root)
-        if here.is_dir() and tree_hash(here) == shipment.tree:
-            return here
-        if archive is None:
-            return None
-        folder = HeldFolder("pytest-brt-tree-")
-        weakref.finalize(self, folder.close)
-        root = folder.path / here.name
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(root, filter="tar")
-        return root
+def _root(shipment: Shipment, archive: bytes | None) -> Path | None:
+    """Return where the tree of a shipment is on this machine; None when it is not to be had."""
+    here = Path(shipment.subject.root)
+    if here.is_dir() and tree_hash(here) == shipment.tree:
+        return here
+    if archive is None:
+        return None
+    folder = HeldFolder("pytest-brt-tree-")
+    atexit.register(folder.close)
+    root = folder.path / here.name
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(root, filter="tar")
+    return root

@@ -9,13 +9,13 @@ import mmap
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.below import Below
-from pytest_brt.execute.layout import LEFT_OUT, is_environment
+from pytest_brt.execute.layout import walk
 from pytest_brt.types import FileChange
 
 #: What the system says where nothing more can be written.
@@ -62,8 +62,6 @@ class TreeCopy:
         self.source = source
         self.place = place
         self.owner = owner
-        #: Files that could not be read, relative to the tree.
-        self.unread: list[str] = []
         self._files = Below(place)
         self._is_told = True
         self._stamps: dict[str, _Stamp] = {}
@@ -72,11 +70,11 @@ class TreeCopy:
         if owner is not None:
             os.chown(place, owner, owner)
         self._is_told = _tells_of_mapped_writes(place / ".brt-probe")
-        for name, is_folder in _walk(source):
-            if is_folder:
-                self._make_folder(name)
-            else:
+        for name, is_folder in walk(source):
+            if (source / name).is_symlink() or not is_folder:
                 self._copy(name)
+            else:
+                self._make_folder(name)
         self.settle()
 
     def settle(self) -> None:
@@ -219,6 +217,8 @@ class TreeCopy:
         try:
             if path.is_symlink():
                 self._files.link(name, str(path.readlink()))
+            elif not path.is_file():
+                return  # a socket, a pipe or a device
             else:
                 seen = path.stat()
                 with path.open("rb") as stream:
@@ -226,9 +226,9 @@ class TreeCopy:
                     self._files.write(name, stream, mode, times)
             self._give(name)
         except OSError as error:
+            # What we cannot read is left out; for lack of room, the copy would not be whole.
             if error.errno in FULL:
-                raise  # a copy that is not whole would fail for reasons of its own
-            self.unread.append(name)
+                raise
 
     def _drop_bytecode(self, name: str) -> None:
         """Remove what Python and pytest compiled from the module of that name."""
@@ -257,31 +257,3 @@ def _check_path(name: str) -> None:
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
         raise PatchProblem(f"unsafe path in a change: {name!r} (must lie in the project)")
-
-
-def _walk(root: Path) -> Iterator[tuple[str, bool]]:
-    """Yield (relative path, is a folder) of what a copy needs, folders before what they hold.
-
-    Links are files; sockets, pipes and devices are nothing.
-    """
-    pending = [""]
-    while pending:
-        prefix = pending.pop()
-        for entry in _entries(root / prefix):
-            name = f"{prefix}/{entry.name}" if prefix else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name in LEFT_OUT or is_environment(Path(entry.path)):
-                    continue
-                yield name, True
-                pending.append(name)
-            elif entry.is_symlink() or stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-                yield name, False
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """Return what lies in a folder, nothing where it may not be looked into."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except PermissionError:
-        return []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import PurePosixPath
 
 from pytest_brt.guard.suite import ExistingTest, Suite
@@ -38,26 +38,48 @@ def near_tests(
     """
     names = {name: suite.rarity(name) for name in touched.names}
     extra = {name: suite.rarity(name) * _HINT for name in set(hints) - set(names)}
-    order = _by_distance(suite, touched)
-    found: list[tuple[float, int, int, ExistingTest]] = []
-    for at, path in enumerate(order):
-        place = max((_closeness(path, changed) for changed in touched.files), default=0.0)
-        if place < _TWIN and not _sum(names, suite.words[path]):
-            continue
-        for number, test in enumerate(suite.tests(path)):
-            spoken = _sum(names, test.words)
-            if spoken or place >= _TWIN:
-                score = place + spoken + _sum(extra, test.words)
-                found.append((-score, at, number, test))
-    found.sort(key=lambda entry: entry[:3])
+    files = touched.files
+    place = {
+        path: max((_closeness(path, file) for file in files), default=0.0) for path in suite.files
+    }
+    imports = {
+        path: max((import_nearness(path, text, file) for file in files), default=0.0)
+        for path, text in suite.files.items()
+    }
+    order = sorted(suite.files, key=lambda path: (-imports[path], -place[path], path))
+
+    def nearness(test: ExistingTest) -> float:
+        spoken, beside = _sum(names, test.words), place[test.path]
+        return beside + spoken + _sum(extra, test.words) if spoken or beside >= _TWIN else 0.0
+
+    paths = [path for path in order if place[path] >= _TWIN or _sum(names, suite.words[path])]
     own, beside = _examples(touched)
-    near = [*own, *(entry[3] for entry in found[:MOST]), *beside]
+    near = [*own, *_best(suite, paths, nearness), *beside]
     if len(near) < FEW:
-        near += _tests_of_words(suite, order, extra, near)
-    known = {test.name for test in near}
+        telling = {
+            word: weight
+            for word, weight in extra.items()
+            if 0 < suite.having(word) <= max(1, len(suite.files) // 3)
+        }
+        paths = [path for path in order if telling.keys() & suite.words[path]]
+        near += _best(suite, paths, lambda test: _sum(telling, test.words))
+    chosen: dict[str, ExistingTest] = {}
     # A file is read when it is its turn.
-    others = (test for path in order for test in suite.tests(path) if test.name not in known)
-    return tuple(islice(chain(near, others), MOST))
+    for test in chain(near, (test for path in order for test in suite.tests(path))):
+        chosen.setdefault(test.name, test)
+        if len(chosen) == MOST:
+            break
+    return tuple(chosen.values())
+
+
+def _best(
+    suite: Suite, paths: Sequence[str], score: Callable[[ExistingTest], float]
+) -> list[ExistingTest]:
+    """Return the tests of some files that have a score, the best first."""
+    tests = [test for path in paths for test in suite.tests(path)]
+    scores = {test.name: score(test) for test in tests}
+    found = [test for test in tests if scores[test.name]]
+    return sorted(found, key=lambda test: -scores[test.name])[:MOST]
 
 
 def _examples(touched: Touched) -> tuple[list[ExistingTest], list[ExistingTest]]:
@@ -72,38 +94,6 @@ def _examples(touched: Touched) -> tuple[list[ExistingTest], list[ExistingTest]]
         is_own = any(path == test.path and test.node.endswith(f".{name}") for path, name in changed)
         (own if is_own else beside).append(test)
     return own, beside
-
-
-def _by_distance(suite: Suite, touched: Touched) -> list[str]:
-    """Return the test files, nearest to what is `touched` first, by imports and by place."""
-    distance = {}
-    for path, text in suite.files.items():
-        imports = max((import_nearness(path, text, file) for file in touched.files), default=0.0)
-        place = max((_closeness(path, file) for file in touched.files), default=0.0)
-        distance[path] = (-imports, -place, path)
-    return sorted(suite.files, key=distance.__getitem__)
-
-
-def _tests_of_words(
-    suite: Suite, order: Iterable[str], words: dict[str, float], known: Iterable[ExistingTest]
-) -> list[ExistingTest]:
-    """Return the tests that use telling ones among `words`, best first, but for `known` ones."""
-    telling = {
-        word: weight
-        for word, weight in words.items()
-        if 0 < suite.having(word) <= max(1, len(suite.files) // 3)
-    }
-    names = {test.name for test in known}
-    found = []
-    for at, path in enumerate(order):
-        if not telling.keys() & suite.words[path]:
-            continue
-        for number, test in enumerate(suite.tests(path)):
-            score = _sum(telling, test.words)
-            if score and test.name not in names:
-                found.append((-score, at, number, test))
-    found.sort(key=lambda entry: entry[:3])
-    return [entry[3] for entry in found[:MOST]]
 
 
 def _closeness(test: str, changed: str) -> float:

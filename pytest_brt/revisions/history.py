@@ -5,7 +5,7 @@ Files that git does not know stay as they are: projects often need generated one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -37,16 +37,6 @@ class Revision:
         return self.sha[:10]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """One file that differs: what it is on the older side, and on the newer one."""
-
-    path: str
-    old_mode: str
-    old: str
-    new_mode: str
-
-
 class History:
     """The git history of the project in `root`, which may be a folder of a larger repository."""
 
@@ -71,10 +61,8 @@ class History:
         if name.startswith("-"):
             raise UsageProblem(f"not a revision: {name!r} (give a commit, branch or tag)")
         wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        done = self._run("rev-parse", *wanted)
-        if done.status and not done.stderr.strip():
-            raise UsageProblem(f"no such revision: {name!r} (in a shallow clone: fetch it first)")
-        return self._described(self._output("rev-parse", done).decode().strip())
+        none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
+        return self._described(self._git("rev-parse", *wanted, none=none))
 
     def between(self, good: Revision, bad: Revision) -> tuple[Revision, ...]:
         """Return the commits after `good` up to `bad`, along first parents, oldest first.
@@ -88,7 +76,7 @@ class History:
                 f"{good.short} is not an ancestor of {bad.short} (their common one is {base[:10]})"
             )
         listed = self._git("rev-list", "--first-parent", "--reverse", f"{good.sha}..{bad.sha}")
-        return tuple(self._described(sha) for sha in listed.decode().split())
+        return tuple(self._described(sha) for sha in listed.split())
 
     def fork(self, base: Revision, head: Revision) -> Revision:
         """Return the commit at which `head` left `base`.
@@ -96,22 +84,19 @@ class History:
         Raises:
             UsageProblem: they have none in common, as in a clone without history.
         """
-        done = self._run("merge-base", base.sha, head.sha)
-        if done.status and not done.stderr.strip():
-            raise UsageProblem(
-                f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
-                "fetch the whole history, as with 'git fetch --unshallow')"
-            )
-        return self._described(self._output("merge-base", done).decode().strip())
+        none = (
+            f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
+            "fetch the whole history, as with 'git fetch --unshallow')"
+        )
+        return self._described(self._git("merge-base", base.sha, head.sha, none=none))
 
     def changes_to(self, revision: Revision) -> tuple[FileChange, ...]:
         """Return what makes the working tree that of `revision`."""
-        entries = self._differing(revision.sha)
-        return self._older_sides(entries)
+        return tuple(self._undoing(revision.sha))
 
     def reverting(self, base: Revision, head: Revision) -> tuple[FileChange, ...]:
         """Return what undoes on `head`'s tree all that was changed since `base`."""
-        return self._older_sides(self._differing(base.sha, head.sha))
+        return tuple(self._undoing(base.sha, head.sha))
 
     def text(self, revision: Revision, path: str) -> str | None:
         """Return the text of a file in a revision; None when it is not there."""
@@ -144,40 +129,33 @@ class History:
         names = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
         return self._git("diff", *_NO_SUBMODULES, *form, *names, f"HEAD...{branch}", "--")
 
-    def _described(self, sha: str) -> Revision:
-        form = "%cs %an: %s"
-        about = self._git("log", "-1", f"--format={form}", sha).decode("utf-8", "replace")
-        return Revision(sha=sha, about=about.strip())
+    def _described(self, sha: bytes) -> Revision:
+        name = sha.decode().strip()
+        about = self._git("log", "-1", "--format=%cs %an: %s", name).decode("utf-8", "replace")
+        return Revision(sha=name, about=about.strip())
 
-    def _differing(self, *revisions: str) -> list[_Entry]:
-        """Return what differs between one revision and the working tree, or between two."""
+    def _undoing(self, *revisions: str) -> Iterator[FileChange]:
+        """Yield what makes the newer of two revisions, or the working tree, the older one."""
         options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
         fields = self._git("diff", *_NO_SUBMODULES, *options, *revisions, "--").split(b"\0")
-        entries = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
-            old_mode, new_mode, old, _, _ = head.decode().lstrip(":").split(" ")
+            mode, _, blob, _, _ = head.decode().lstrip(":").split(" ")
             name = path.decode("utf-8", "surrogateescape")
-            entries.append(_Entry(path=name, old_mode=old_mode, old=old, new_mode=new_mode))
-        return entries
+            if mode == _NOTHING:
+                yield FileChange(path=name, content=None)
+            elif mode in _FILES:
+                content = self._git("cat-file", "blob", blob)
+                yield FileChange(path=name, content=content, executable=_FILES[mode])
 
-    def _older_sides(self, entries: Sequence[_Entry]) -> tuple[FileChange, ...]:
-        changes = []
-        for entry in entries:
-            if entry.old_mode == _NOTHING:
-                changes.append(FileChange(path=entry.path, content=None))
-            elif entry.old_mode in _FILES:
-                content = self._git("cat-file", "blob", entry.old)
-                executable = _FILES[entry.old_mode]
-                changes.append(FileChange(path=entry.path, content=content, executable=executable))
-        return tuple(changes)
-
-    def _git(self, *arguments: str) -> bytes:
-        return self._output(arguments[0], self._run(*arguments))
-
-    def _output(self, command: str, done: GitReply) -> bytes:
+    def _git(self, *arguments: str, none: str = "") -> bytes:
+        """Return what git gives; `none` says what it means where git fails without a word."""
+        done = self._run(*arguments)
         if done.status:
-            said = done.stderr.strip().splitlines() or [f"it ended with status {done.status}"]
-            raise UsageProblem(f"git {command} in {str(self.root)!r}: {said[-1]}")
+            said = done.stderr.strip().splitlines()
+            if none and not said:
+                raise UsageProblem(none)
+            why = said[-1] if said else f"it ended with status {done.status}"
+            raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {why}")
         return done.stdout
 
     def _run(self, *arguments: str) -> GitReply:
