@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from types import ModuleType
 
+from pytest_brt.execute.inside import syscalls
 from pytest_brt.execute.launcher import Specification
 
 #: Folders with much in them that is not for everybody, and nothing that a program needs.
 _NOT_FOR_ALL = {"/var", "/srv", "/mnt", "/media", "/home", "/boot", "/root", "/lost+found"}
 
 
-def restrict_files(spec: Specification, calls: ModuleType) -> None:
+def restrict_files(spec: Specification) -> None:
     """Allow reading what is not hidden, and writing to a few folders (Landlock)."""
     from landlockpy import AccessFS, AccessNet, Ruleset
 
@@ -36,7 +36,7 @@ def restrict_files(spec: Specification, calls: ModuleType) -> None:
             rules.allow_path(path, everything)
         rules.restrict()
     if spec["scope"]:
-        calls.keep_signals_in()
+        syscalls.keep_signals_in()
 
 
 def unreadable(folder: str) -> set[str]:

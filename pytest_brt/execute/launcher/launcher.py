@@ -6,30 +6,16 @@ that the tool is gone.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import select
 import signal
 import sys
-from pathlib import Path
-from types import ModuleType
 
+from pytest_brt.execute.inside import processes, seccomp, syscalls
 from pytest_brt.execute.launcher import Specification
 from pytest_brt.execute.launcher.landlock import restrict_files
-from pytest_brt.execute.launcher.namespaces import Namespaces, drop_user
-
-_INSIDE = Path(__file__).parents[1] / "inside"
-
-
-def load_script(name: str) -> ModuleType:
-    """Return one of the scripts for the subject, which are not a package."""
-    spec = importlib.util.spec_from_file_location(f"_brt_{name}", _INSIDE / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from pytest_brt.execute.launcher.namespaces import drop_user, enter_namespaces
 
 
 class Launcher:
@@ -39,10 +25,6 @@ class Launcher:
         self.spec = spec
         self.control = control
         self.life = life
-        # Loaded before anything is hidden: this interpreter's library need not be shown in there.
-        self.calls = load_script("syscalls")
-        self.filters = load_script("seccomp")
-        self.processes = load_script("processes")
 
     def run(self) -> int:
         """Start the subject's interpreter and stay until it, or the tool, is gone."""
@@ -50,9 +32,9 @@ class Launcher:
             with open(self.spec["group"], "w", encoding="ascii") as stream:
                 stream.write(str(os.getpid()))
         if self.spec["level"] == "ns":
-            Namespaces(self.spec, self.calls).enter()
+            enter_namespaces(self.spec)
         else:
-            self.calls.prctl(self.calls.PR_SET_CHILD_SUBREAPER, 1)
+            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         me = os.getpid()
         child = os.fork()
         if child == 0:
@@ -65,7 +47,7 @@ class Launcher:
 
     def _wait(self, child: int) -> int:
         """Return when the child ends, or the tool does."""
-        ending: int = self.calls.pidfd_open(child)
+        ending: int = syscalls.pidfd_open(child)
         ready, _, _ = select.select([self.life, ending], [], [])
         if ending not in ready:
             return 1
@@ -79,49 +61,48 @@ class Launcher:
         except ProcessLookupError:
             pass  # it has ended, and was collected
         if self.spec["level"] != "ns":
-            self.processes.kill_descendants(os.getpid())
-        self.processes.reap()
+            processes.kill_descendants(os.getpid())
+        processes.reap()
 
     def _start(self, parent: int) -> None:
         """Become the subject's interpreter, with one process in between where needed."""
         if self.spec["level"] == "ns":
             self._be_first(parent)
-        self.calls.die_with_parent(os.getppid())
+        syscalls.die_with_parent(os.getppid())
         os.close(self.life)
         if self.spec["level"] == "landlock":
-            drop_user(self.spec["uid"], self.calls, keep_reading=self.spec["reads_all"])
-            restrict_files(self.spec, self.calls)
+            drop_user(self.spec["uid"], keep_reading=self.spec["reads_all"])
+            restrict_files(self.spec)
         elif self.spec["level"] == "process":
-            drop_user(self.spec["uid"], self.calls, keep_reading=True)
-        self.calls.prctl(self.calls.PR_SET_NO_NEW_PRIVS, 1)
+            drop_user(self.spec["uid"], keep_reading=True)
+        syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         if self.spec["level"] in ("ns", "landlock"):
             self._refuse_calls()
         self._exec()
 
     def _refuse_calls(self) -> None:
         """Refuse the calls by which code could get past the level's other means."""
-        filters = self.filters
-        groups = [filters.KEYS, filters.OTHER_PROCESSES, filters.KERNEL, filters.MEMORY]
+        groups = [seccomp.KEYS, seccomp.OTHER_PROCESSES, seccomp.KERNEL, seccomp.MEMORY]
         if self.spec["level"] == "ns":
-            steps = filters.program(groups, (filters.UNIX, *filters.NETWORKS))
+            steps = seccomp.program(groups, (seccomp.UNIX, *seccomp.NETWORKS))
         else:
-            groups.append(filters.MESSAGES)
+            groups.append(seccomp.MESSAGES)
             if self.spec["uid"] is None:  # else no file but the copy's is the user's own
-                groups.append(filters.METADATA)
-            steps = filters.program(groups, filters.NETWORKS, attributes=True, no_users=True)
+                groups.append(seccomp.METADATA)
+            steps = seccomp.program(groups, seccomp.NETWORKS, attributes=True, no_users=True)
         if steps is not None:
-            filters.install(steps)
+            seccomp.install(steps)
 
     def _be_first(self, parent: int) -> None:
         """Be the first process of the namespace: collect orphans; return in its child."""
         # The parent has no number in this namespace, so it cannot be asked for.
-        self.calls.prctl(self.calls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        flags = self.calls.MS_NOSUID | self.calls.MS_NODEV | self.calls.MS_NOEXEC
-        self.calls.mount("proc", "/proc", "proc", flags)
+        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
+        syscalls.mount("proc", "/proc", "proc", flags)
         child = os.fork()
         if child == 0:
             # Over exec only ambient capabilities stay with a user that is not root.
-            self.calls.set_capabilities(self.calls.FOR_MOUNTING, ambient=True)
+            syscalls.set_capabilities(syscalls.FOR_MOUNTING, ambient=True)
             return
         os.close(self.control)
         while True:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from types import ModuleType
+
+from pytest_brt.execute.inside import syscalls
 
 #: Devices that lead to nobody.
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -23,8 +24,7 @@ _PLACE = "/tmp"
 class NewRoot:
     """Puts the root together, in a mount namespace of its own."""
 
-    def __init__(self, calls: ModuleType, hidden: frozenset[str]) -> None:
-        self.calls = calls
+    def __init__(self, hidden: frozenset[str]) -> None:
         self.hidden = hidden
 
     def enter(self) -> None:
@@ -34,12 +34,12 @@ class NewRoot:
             OSError: the kernel does not have, or allow, what this takes.
         """
         names = sorted(os.listdir("/"))
-        trees = {"proc": self.calls.open_tree("/proc")}
+        trees = {"proc": syscalls.open_tree("/proc")}
         try:
-            trees["sys"] = self.calls.open_tree("/sys", recursive=False)
+            trees["sys"] = syscalls.open_tree("/sys", recursive=False)
         except OSError:  # what is mounted within may not be taken away there
-            trees["sys"] = self.calls.open_tree("/sys")
-        devices = {name: self.calls.open_tree(f"/dev/{name}") for name in DEVICES}
+            trees["sys"] = syscalls.open_tree("/sys")
+        devices = {name: syscalls.open_tree(f"/dev/{name}") for name in DEVICES}
         mounts = _mounts()
         self._tmpfs(_PLACE)
         os.mkdir(f"{_PLACE}/root")
@@ -52,7 +52,7 @@ class NewRoot:
             os.mkdir(f"{_PLACE}/root/{name}")
             self._attach(tree, f"{_PLACE}/root/{name}")
         self._make_devices(f"{_PLACE}/root/dev", devices)
-        self.calls.enter_root(f"{_PLACE}/root")
+        syscalls.enter_root(f"{_PLACE}/root")
 
     def _mirror(self, name: str, within: list[str]) -> None:
         """Show one entry of the old root in the new one, with the mounts within it."""
@@ -65,24 +65,24 @@ class NewRoot:
                 self._overlay(old, new, within)
         elif os.path.isfile(old):
             Path(new).touch()
-            self._attach(self.calls.open_tree(old), new)
+            self._attach(syscalls.open_tree(old), new)
 
     def _overlay(self, old: str, new: str, within: list[str]) -> None:
         """Show a folder through an overlay; as it is where the kernel refuses that.
 
         It does so for a folder with mounts of the outer namespace in it.
         """
-        flags = self.calls.MS_NOSUID | self.calls.MS_NODEV
+        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
         try:
             data = f"lowerdir={old}:{_PLACE}/empty"
-            self.calls.mount("overlay", new, "overlay", flags, data)
+            syscalls.mount("overlay", new, "overlay", flags, data)
         except OSError:
-            self._attach(self.calls.open_tree(old), new)
+            self._attach(syscalls.open_tree(old), new)
             return
         for path in within:
             target = f"{_PLACE}/root{path}"
             if os.path.lexists(target) and not os.path.islink(target):
-                self._attach(self.calls.open_tree(path, recursive=False), target)
+                self._attach(syscalls.open_tree(path, recursive=False), target)
 
     def _make_devices(self, folder: str, devices: dict[str, int]) -> None:
         """Make a folder of harmless devices, with terminals of its own."""
@@ -94,18 +94,18 @@ class NewRoot:
         for name in ("pts", "shm"):
             os.mkdir(f"{folder}/{name}")
         data = "newinstance,ptmxmode=0666,mode=620"
-        self.calls.mount("devpts", f"{folder}/pts", "devpts", self.calls.MS_NOSUID, data)
+        syscalls.mount("devpts", f"{folder}/pts", "devpts", syscalls.MS_NOSUID, data)
         os.symlink("pts/ptmx", f"{folder}/ptmx")
         os.symlink("/proc/self/fd", f"{folder}/fd")
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
 
     def _tmpfs(self, path: str) -> None:
-        flags = self.calls.MS_NOSUID | self.calls.MS_NODEV
-        self.calls.mount("tmpfs", path, "tmpfs", flags, "mode=755,size=4m")
+        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
+        syscalls.mount("tmpfs", path, "tmpfs", flags, "mode=755,size=4m")
 
     def _attach(self, tree: int, target: str) -> None:
-        self.calls.move_mount(tree, target)
+        syscalls.move_mount(tree, target)
         os.close(tree)
 
 
