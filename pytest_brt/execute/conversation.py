@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.process import (
@@ -146,43 +145,6 @@ class CellOrder:
     keep: bool = False
 
 
-class Talk(Protocol):
-    """How rows are run in one place, one after the other."""
-
-    view: View
-    #: Rows can be forked: pytest can, and is not the subject itself.
-    forkable: bool
-
-    def begin(self, order: RowOrder, tests: Sequence[FileChange] = ()) -> Reply:
-        """Start a row and return what it says first; it is over unless that is "row_ready".
-
-        `tests` are the files that its cells will run, to have their asserts rewritten once.
-
-        Raises:
-            RowNotReady: it is to run new interpreters, and cannot.
-            WorkerGone: it said nothing in time.
-        """
-        ...
-
-    def cell(self, order: CellOrder) -> Ended:
-        """Run one cell to its end.
-
-        Raises:
-            RowDied: the row ended first.
-            RowNotReady: no process could be started for it.
-            WorkerGone: so did the zygote, or nothing was heard in time.
-        """
-        ...
-
-    def end(self) -> None:
-        """Have the row end, and all it left.
-
-        Raises:
-            WorkerGone: that took too long.
-        """
-        ...
-
-
 class Conversation:
     """Talks with a worker, and with the row's process that it forks.
 
@@ -194,6 +156,7 @@ class Conversation:
         self.view = view
         ready = worker.ready
         able = setting.subject.pytest_version >= FORKABLE
+        #: Rows can be forked: pytest can, and is not the subject itself.
         self.forkable = able and not ready.in_tree and ready.threads == 1
         self._worker = worker
         self._setting = setting
@@ -203,7 +166,14 @@ class Conversation:
         self._over: Reply | None = None
 
     def begin(self, order: RowOrder, tests: Sequence[FileChange] = ()) -> Reply:
-        """Start a row; see `Talk.begin`."""
+        """Start a row and return what it says first; it is over unless that is "row_ready".
+
+        `tests` are the files that its cells will run, to have their asserts rewritten once.
+
+        Raises:
+            RowNotReady: it is to run new interpreters, and cannot.
+            WorkerGone: it said nothing in time.
+        """
         setting = self._setting
         self._rlimits = setting.rlimits()
         self.view.begin_row(order.changes)
@@ -225,7 +195,13 @@ class Conversation:
         return reply
 
     def cell(self, order: CellOrder) -> Ended:
-        """Run one cell to its end; see `Talk.cell`."""
+        """Run one cell to its end.
+
+        Raises:
+            RowDied: the row ended first.
+            RowNotReady: no process could be started for it.
+            WorkerGone: so did the zygote, or nothing was heard in time.
+        """
         try:
             events, reply = self._ask(order)
         except TreeSpoilt as error:
@@ -245,7 +221,11 @@ class Conversation:
         )
 
     def end(self) -> None:
-        """Have the row end, and wait for the news of it; see `Talk.end`."""
+        """Have the row end, and all it left, and wait for the news of it.
+
+        Raises:
+            WorkerGone: that took too long.
+        """
         self._line.close()
         if self._over is None:
             self._over = self._worker.reply(GRACE)
@@ -317,12 +297,16 @@ class Alone:
         self._seed = seed
 
     def begin(self, order: RowOrder, tests: Sequence[FileChange] = ()) -> Reply:
-        """Change the tree; see `Talk.begin`."""
+        """Change the tree."""
         self.view.begin_row(order.changes)
         return Reply(event="row_ready")
 
     def cell(self, order: CellOrder) -> Ended:
-        """Run one process to its end; see `Talk.cell`."""
+        """Run one process to its end.
+
+        Raises:
+            RowDied: the tree cannot be set back.
+        """
         setting, tree = self._setting, self.view.tree
         try:
             with self.view.cell(order.files, order.work) as folders:
@@ -340,6 +324,10 @@ class Alone:
 
     def end(self) -> None:
         """Nothing runs between the cells."""
+
+
+#: How rows are run in one place, one after the other.
+Talk = Conversation | Alone
 
 
 def tasks_of(uid: int | None) -> int:

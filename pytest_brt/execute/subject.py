@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.code.ini import PytestIni, read_ini
@@ -118,9 +118,8 @@ def find_subject(
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
     if answer.user_base:
         extra.setdefault("PYTHONUSERBASE", answer.user_base)
-    return Subject(
-        root=str(root),
-        python=chosen,
+    return replace(
+        asked,
         python_version=answer.version,
         pytest_version=_version(answer.pytest),
         found=found,

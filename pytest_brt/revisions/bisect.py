@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,8 +35,8 @@ class Bisection:
     """What was found."""
 
     #: The commits of which one made the test fail, oldest first; a single one when it is found.
-    suspects: tuple[Revision, ...]
-    tried: tuple[Tried, ...]
+    suspects: tuple[Revision, ...] = ()
+    tried: tuple[Tried, ...] = ()
     #: Why nothing was searched, or "".
     problem: str = ""
 
@@ -59,62 +59,44 @@ def bisect(
         SubjectProblem: the interpreter cannot be started at all.
     """
     commits = history.between(good, bad)
-    search = _Search(history, engine, target, say)
     if not commits:
-        return Bisection(suspects=(), tried=(), problem="there is no commit between the two")
-    if search.look(bad, wanted=None) is not State.BAD:
-        return search.ended((), f"the test does not fail on {bad.short}")
-    if search.look(good, wanted=search.failure) is not State.GOOD:
-        return search.ended((), f"the test does not pass on {good.short}")
-    return search.ended(search.narrow(commits), "")
+        return Bisection(problem="there is no commit between the two")
+    tried: list[Tried] = []
 
-
-class _Search:
-    def __init__(
-        self,
-        history: History,
-        engine: Engine,
-        target: TestTarget,
-        say: Callable[[Tried], None],
-    ) -> None:
-        self.failure: Raised | None = None
-        self._history = history
-        self._engine = engine
-        self._target = target
-        self._say = say
-        self._tried: list[Tried] = []
-
-    def narrow(self, commits: tuple[Revision, ...]) -> tuple[Revision, ...]:
-        """Return the commits of which one is the first bad one; the last is known to be bad."""
-        low, high = -1, len(commits) - 1  # good before `low + 1`, bad at `high`
-        untestable: set[int] = set()
-        while True:
-            middle = _nearest(low, high, untestable)
-            if middle is None:
-                return commits[low + 1 : high + 1]
-            state = self.look(commits[middle], wanted=self.failure)
-            if state is State.GOOD:
-                low = middle
-            elif state is State.BAD:
-                high = middle
-            else:
-                untestable.add(middle)
-
-    def look(self, revision: Revision, *, wanted: Raised | None) -> State:
-        """Run the test on a revision; without `wanted`, any failure is the one looked for."""
-        changes = self._history.changes_to(revision)
-        run = self._engine.run(Row(changes=changes, targets=(self._target,))).runs[0]
-        if wanted is None and run.verdict is Verdict.FAIL:
-            self.failure = run.raised
+    def look(revision: Revision, wanted: Raised | None) -> tuple[State, TestRun]:
+        changes = history.changes_to(revision)
+        run = engine.run(Row(changes=changes, targets=(target,))).runs[0]
         state, reason = judge(run, wanted)
-        tried = Tried(revision=revision, state=state, reason=reason)
-        self._tried.append(tried)
-        self._say(tried)
-        return state
+        tried.append(Tried(revision=revision, state=state, reason=reason))
+        say(tried[-1])
+        return state, run
 
-    def ended(self, suspects: tuple[Revision, ...], problem: str) -> Bisection:
-        """Return what was found."""
-        return Bisection(suspects=suspects, tried=tuple(self._tried), problem=problem)
+    state, run = look(bad, None)
+    failure = run.raised
+    if state is not State.BAD:
+        return Bisection(tried=tuple(tried), problem=f"the test does not fail on {bad.short}")
+    if look(good, failure)[0] is not State.GOOD:
+        return Bisection(tried=tuple(tried), problem=f"the test does not pass on {good.short}")
+    suspects = _narrow(commits, lambda revision: look(revision, failure)[0])
+    return Bisection(suspects=suspects, tried=tuple(tried))
+
+
+def _narrow(
+    commits: tuple[Revision, ...], look: Callable[[Revision], State]
+) -> tuple[Revision, ...]:
+    """Return the commits of which one is the first bad one; the last is known to be bad."""
+    low, high = -1, len(commits) - 1  # good before `low + 1`, bad at `high`
+    untestable: set[int] = set()
+    while places := [place for place in range(low + 1, high) if place not in untestable]:
+        middle = min(places, key=lambda place: abs(place - (low + high) / 2))
+        state = look(commits[middle])
+        if state is State.GOOD:
+            low = middle
+        elif state is State.BAD:
+            high = middle
+        else:
+            untestable.add(middle)
+    return commits[low + 1 : high + 1]
 
 
 def judge(run: TestRun, wanted: Raised | None) -> tuple[State, str]:
@@ -130,10 +112,3 @@ def judge(run: TestRun, wanted: Raised | None) -> tuple[State, str]:
     if wanted is None or (run.raised is not None and run.raised.type == wanted.type):
         return State.BAD, run.reason
     return State.UNTESTABLE, f"fails of something else: {run.reason}"
-
-
-def _nearest(low: int, high: int, untestable: Sequence[int] | set[int]) -> int | None:
-    """Return the testable place nearest to the middle between `low` and `high`."""
-    open_places = [place for place in range(low + 1, high) if place not in untestable]
-    middle = (low + high) / 2
-    return min(open_places, key=lambda place: abs(place - middle), default=None)

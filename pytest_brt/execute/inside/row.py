@@ -71,19 +71,16 @@ class Row:
 
     def foreign_modules(self, before):
         """Return the loaded modules that are not the project's, to load sooner next time."""
-        found = []
-        for name, module in list(sys.modules.items()):
-            if name in before or name.startswith("_brt_") or name == "__main__":
-                continue
-            if is_of_project(module, self.config):
-                continue
-            if (
-                name.split(".")[0] in self.config["packages"]
-                or getattr(module, "__spec__", None) is None
-            ):
-                continue
-            found.append(name)
-        return found
+        return [
+            name
+            for name, module in list(sys.modules.items())
+            if name not in before
+            and name != "__main__"
+            and not name.startswith("_brt_")
+            and name.split(".")[0] not in self.config["packages"]
+            and getattr(module, "__spec__", None) is not None
+            and not is_of_project(module, self.config)
+        ]
 
     def serve(self):
         """Fork a cell for each request; return True in a cell, end the process elsewhere."""
