@@ -27,7 +27,6 @@ _DEADLINES = Deadlines(start=PATIENCE, total=PATIENCE)
 class Answer:
     """What `inside/ask.py` tells."""
 
-    executable: str
     version: tuple[int, int]
     pytest: str
     problem: str

@@ -19,32 +19,12 @@ _BESIDES = 256
 _FILES = (("memory.max", "memory.swap.max", "0"), ("memory.limit_in_bytes", "", ""))
 
 
-class MemoryGroup:
-    """One group; processes join by writing their number to `joining`."""
-
-    def __init__(self, place: Path) -> None:
-        self._place = place
-
-    @property
-    def joining(self) -> str:
-        """The file that a process writes its number to."""
-        return str(self._place / "cgroup.procs")
-
-    def close(self) -> None:
-        """Remove the group, when the last of its processes has ended."""
-        for _ in range(50):
-            try:
-                self._place.rmdir()
-            except FileNotFoundError:
-                return
-            except OSError:
-                time.sleep(0.02)
-            else:
-                return
+#: The file of a group by which a process joins: it writes its number there.
+JOINING = "cgroup.procs"
 
 
-def make_group(memory_mb: int) -> MemoryGroup | None:
-    """Return a group whose processes may use so much memory together, None if there can be none."""
+def make_group(memory_mb: int) -> Path | None:
+    """Make a group whose processes may use so much memory together, None if there can be none."""
     limit = str((memory_mb + _BESIDES) << 20)
     for parent in _parents():
         _clear(parent)
@@ -60,7 +40,7 @@ def make_group(memory_mb: int) -> MemoryGroup | None:
                     (place / swap).write_text(none, encoding="ascii")
             except OSError:
                 continue
-            return MemoryGroup(place)
+            return place
         place.rmdir()
     return None
 
@@ -69,8 +49,21 @@ def can_group() -> bool:
     """Return whether such groups can be made here."""
     group = make_group(1)
     if group is not None:
-        group.close()
+        remove_group(group)
     return group is not None
+
+
+def remove_group(place: Path) -> None:
+    """Remove a group, when the last of its processes has ended."""
+    for _ in range(50):
+        try:
+            place.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _parents() -> Iterator[Path]:

@@ -19,7 +19,7 @@ from pytest_brt.execute.process import (
 )
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import FORKABLE, Sandbox
-from pytest_brt.execute.scratch import Scratch
+from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
 from pytest_brt.execute.views import Folders, TreeSpoilt, View
@@ -73,7 +73,7 @@ class Setting:
         The user's PYTHONPATH comes after the source roots; the interpreter's folder is the first
         on PATH, so that the tests' own subprocesses find the same one.
         """
-        given = {**dict(self.subject.env), **self.scratch.environment()}
+        given = {**dict(self.subject.env), MARK: str(self.scratch.path)}
         env = scrubbed(given)
         entries = [os.path.normpath(f"{tree}/{root}") for root in self.subject.source_roots]
         entries += [part for part in given.get("PYTHONPATH", "").split(os.pathsep) if part]

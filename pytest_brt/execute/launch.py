@@ -129,11 +129,7 @@ def in_container() -> bool:
     """Return whether this process runs in a container (docker, podman, kubernetes, lxc)."""
     if "container" in os.environ or any(Path(name).exists() for name in _CONTAINER_FILES):
         return True
-    groups = Path("/proc/1/cgroup")
-    try:
-        text = groups.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
+    text = _text("/proc/1/cgroup")
     return any(word in text for word in _CONTAINER_WORDS)
 
 

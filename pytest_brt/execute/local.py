@@ -17,7 +17,7 @@ from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
-from pytest_brt.execute.scratch import Scratch
+from pytest_brt.execute.scratch import Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.worker import WorkerGone
@@ -69,7 +69,7 @@ class LocalEngine:
                 if attempt == ATTEMPTS - 1:
                     ours = isinstance(error, RowNotReady)
                     run.give_up(f"the worker {error}", Verdict.INVALID if ours else Verdict.CRASH)
-            if run.is_done:
+            if len(run.done) == len(row.targets):
                 break
         if run.modules and not self._slots.modules:
             self._slots.modules = tuple(run.modules)
@@ -97,7 +97,7 @@ class LocalEngine:
         """End every zygote and remove what was written."""
         self._slots.close()
         if self.level != "ns":
-            self._scratch.end_processes()
+            end_marked(self._scratch.path)
         self._scratch.close()
 
     def _cell(self, slot: Slot, order: CellOrder, changes: Sequence[FileChange]) -> Ended:

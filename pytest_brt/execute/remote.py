@@ -112,7 +112,12 @@ class RemoteEngine:
                 notes = (f"worker died, tried again ({type(error).__name__})",)
             else:
                 return replace(result, notes=(*notes, *result.notes))
-        return RowResult(runs=tuple(_lost(target.id, target.node) for target in row.targets))
+        reason = "the workers that were to run it died, twice"
+        lost = (
+            TestRun(test=target.id, node=target.node, verdict=Verdict.INVALID, reason=reason)
+            for target in row.targets
+        )
+        return RowResult(runs=tuple(lost))
 
     def _send(self, text: str) -> str:
         answer = self._cluster.executor.submit(run_shipment, text, None).result()
@@ -129,11 +134,6 @@ class RemoteEngine:
         """End what was started here; the workers belong to whoever runs the cluster."""
         self._cluster.close()
         self._local.close()
-
-
-def _lost(test: str, node: str) -> TestRun:
-    reason = "the workers that were to run it died, twice"
-    return TestRun(test=test, node=node, verdict=Verdict.INVALID, reason=reason)
 
 
 def _archive(root: Path) -> bytes:

@@ -79,22 +79,11 @@ class RowResult:
     seconds: float = 0.0
 
 
-def limits_of(row: Row, limits: Limits) -> Limits:
-    """Return the limits of the tests of a row, which may ask for less time than the engine's."""
-    return replace(limits, seconds=min(limits.seconds, row.test_seconds or limits.seconds))
-
-
 #: The verdict of several items that count as one: the first of these that occurs.
 _WORST = (
     Verdict.TAMPERED, Verdict.INVALID, Verdict.CRASH, Verdict.TIMEOUT, Verdict.FAIL,
     Verdict.BROKEN, Verdict.PASS, Verdict.XFAIL, Verdict.SKIP,
 )  # fmt: skip
-
-
-def merge(runs: Sequence[TestRun], target: TestTarget) -> TestRun:
-    """Return one run for all items of a target that names a single test."""
-    found = worst(runs)
-    return replace(found, node=target.node or found.node)
 
 
 def worst(runs: Sequence[TestRun]) -> TestRun:

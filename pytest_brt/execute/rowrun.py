@@ -19,7 +19,7 @@ from pytest_brt.execute.conversation import (
 )
 from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.process import INSIDE
-from pytest_brt.execute.row import Row, TestTarget, limits_of, merge
+from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import missing_nodes, verdicts
@@ -37,7 +37,8 @@ class RowRun:
     def __init__(self, setting: Setting, row: Row) -> None:
         self.setting = setting
         self.row = row
-        self.limits = limits_of(row, setting.limits)
+        seconds = min(setting.limits.seconds, row.test_seconds or setting.limits.seconds)
+        self.limits = replace(setting.limits, seconds=seconds)
         subject = setting.subject
         root, sources = Path(subject.root), subject.source_roots
         lines = subject.sees_lines or bool(row.watch)
@@ -84,11 +85,6 @@ class RowRun:
                     self._blame(str(death))
                     continue
                 talk.end()
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is a run for every target."""
-        return len(self.done) == len(self.row.targets)
 
     def lose(self, error: WorkerGone) -> None:
         """Take note of the end of a worker: the second time it is the running test's doing.
@@ -216,7 +212,7 @@ class RowRun:
                 break
             skip = (*skip, *begun)
         if target.node and len(runs) > 1:
-            return (merge(runs, target),)
+            return (replace(worst(runs), node=target.node),)
         return tuple(runs)
 
     def _order(self, talk: Talk, target: TestTarget, skip: Sequence[str], fork: bool) -> CellOrder:

@@ -64,7 +64,7 @@ class Sandbox:
             "cwd": "/",
             "root": tree,
             "packages": subject.packages,
-            "libraries": library_folders(subject),
+            "libraries": [path for path in subject.paths if path.startswith(f"{subject.root}/")],
             "needed": needed,
             "hidden": sorted({*hidden_folders(), *private}),
             "writable": writable,
@@ -170,8 +170,3 @@ def covered_paths(subject: Subject) -> list[str]:
         for path in subject.paths
         if path.startswith(root) and os.path.isdir(path) and os.stat(path).st_dev != device
     )
-
-
-def library_folders(subject: Subject) -> list[str]:
-    """Return the folders in the project's own that hold libraries."""
-    return [path for path in subject.paths if path.startswith(subject.root + os.sep)]

@@ -18,7 +18,7 @@ from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.tree import FULL
 from pytest_brt.store import hold
 
-#: Names the engine's folder in the environment of every process that it starts.
+#: Names the engine's folder in the environment of every process that it starts, to know it by.
 MARK = "PYTEST_BRT_SCRATCH"
 #: Bytes without which no test can leave so much as its result.
 ROOM = 4 << 20
@@ -66,10 +66,6 @@ class Scratch(HeldFolder):
         super().__init__("brt-")
         self.path.chmod(0o755)
 
-    def environment(self) -> dict[str, str]:
-        """Return the variable by which a process of this engine can be known."""
-        return {MARK: str(self.path)}
-
     @contextmanager
     def room(self, least: int = ROOM) -> Iterator[None]:
         """Tell a full disk from a failure of what is run on it; `least` bytes must be free first.
@@ -90,10 +86,6 @@ class Scratch(HeldFolder):
             if error.errno in FULL:
                 raise full from error
             raise
-
-    def end_processes(self) -> None:
-        """Kill what was started for this folder and got away from its own parent."""
-        end_marked(self.path)
 
 
 def clear_stale() -> None:
@@ -131,7 +123,10 @@ def _clear_held(folder: Path) -> None:
 
 
 def end_marked(folder: Path) -> None:
-    """Kill the processes whose environment names `folder`, until there are none."""
+    """Kill the processes whose environment names `folder`, until there are none.
+
+    They were started for it, and got away from their own parents.
+    """
     mark = f"{MARK}={folder}\0".encode()
     for _ in range(20):
         found = [pid for pid, text in _environments() if mark in text]

@@ -21,7 +21,7 @@ from pytest_brt.execute.conversation import (
     Talk,
 )
 from pytest_brt.execute.process import Deadlines
-from pytest_brt.execute.scratch import ROOM
+from pytest_brt.execute.scratch import ROOM, end_marked
 from pytest_brt.execute.views import CopiedView, View
 from pytest_brt.execute.worker import Worker, WorkerGone
 
@@ -162,7 +162,7 @@ class Slots:
         if worker is not None:
             worker.close()
             if self._sandbox.level != "ns" and not any(other.workers for other in self.slots):
-                self._scratch.end_processes()
+                end_marked(self._scratch.path)
 
     def _make(self) -> Slot:
         folder = self._scratch.path / f"slot-{next(self._numbers)}"

@@ -17,7 +17,7 @@ from typing import Self
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import SandboxProblem, StoreProblem
-from pytest_brt.execute.cgroup import make_group
+from pytest_brt.execute.cgroup import JOINING, make_group, remove_group
 from pytest_brt.execute.events import Event, read_event
 from pytest_brt.execute.process import end_group
 from pytest_brt.types import FileChange
@@ -180,7 +180,7 @@ class Worker:
         """
         self._line = Line()
         self._group = make_group(memory_mb)
-        joining = self._group.joining if self._group else ""
+        joining = str(self._group / JOINING) if self._group else ""
         #: The connection of the row that runs, or ran last.
         self._row: Line | None = None
         theirs = self._line.theirs
@@ -282,7 +282,7 @@ class Worker:
             self.process.wait(END_SECONDS)
         end_group(self.process)
         if self._group is not None:
-            self._group.close()
+            remove_group(self._group)
 
     def _close_row(self) -> None:
         if self._row is not None:

@@ -11,7 +11,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines
 from pytest_brt.guard.suite import ExistingTest, read_doctests
 from pytest_brt.patches import canonical_diff, touched_lines
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import first_line, parse
 from pytest_brt.types import AppliedPatch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -106,7 +106,7 @@ def _definitions(path: Path, after: bytes | None, lines: tuple[int, ...]) -> Ite
         around = [
             (node.lineno, name)
             for name, node in spans
-            if _start(node) <= line <= (node.end_lineno or 0) and name in known
+            if first_line(node) <= line <= (node.end_lineno or 0) and name in known
         ]
         yield max(around)[1] if around else ""
 
@@ -126,10 +126,6 @@ def _spans(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, _Definition]]
             yield from _spans(node, f"{name}.")
         else:
             yield from _spans(node, prefix)
-
-
-def _start(node: _Definition) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def _size(diff: str) -> int:

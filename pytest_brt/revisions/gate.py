@@ -95,7 +95,8 @@ def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
     except (SyntaxError, ValueError):
         return {}, text
     tests: dict[str, str] = {}
-    for body, above in [(tree.body, ""), *_classes(tree)]:
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    for body, above in [(tree.body, ""), *((node.body, f"{node.name}::") for node in classes)]:
         for node in list(body):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
                 node.name.startswith("test") or collected.has_function(node.name)
@@ -104,10 +105,6 @@ def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
                 body.remove(node)
     rest = (ast.unparse(node) for node in tree.body if not _is_shell(node))
     return tests, "\n".join(rest)
-
-
-def _classes(tree: ast.Module) -> list[tuple[list[ast.stmt], str]]:
-    return [(n.body, f"{n.name}::") for n in tree.body if isinstance(n, ast.ClassDef)]
 
 
 def _is_shell(node: ast.stmt) -> bool:

@@ -163,7 +163,8 @@ def _recheck_regressions(
     """Run each existing test that is said to be broken by a patch, without it and with it."""
     if not patch.regressions:
         return
-    targets = tuple(_existing(regression.test) for regression in patch.regressions)
+    named = (regression.test.partition("::") for regression in patch.regressions)
+    targets = tuple(TestTarget(id="".join(name), path=name[0], nodes=(name[2],)) for name in named)
     base = _worst(engine.run(Row(targets=targets)).runs)
     runs = _worst(engine.run(Row(targets=targets, changes=changes)).runs)
     for regression in patch.regressions:
@@ -172,11 +173,6 @@ def _recheck_regressions(
         detail = f"{before or 'did not run'} without it, {after or 'did not run'} with it"
         about = f"regression {regression.test} on {patch.name}"
         yield Claim(about=about, holds=broken, detail=detail)
-
-
-def _existing(name: str) -> TestTarget:
-    path, _, node = name.partition("::")
-    return TestTarget(id=name, path=path, nodes=(node,))
 
 
 def _worst(runs: Iterable[TestRun]) -> dict[str, Verdict]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute import launch
-from pytest_brt.execute.cgroup import can_group, make_group
+from pytest_brt.execute.cgroup import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
@@ -51,9 +51,9 @@ def test_processes_of_a_test_share_its_memory(tmp_path: Path) -> None:
 def test_a_group_goes_when_it_is_closed() -> None:
     group = make_group(64)
     assert group is not None
-    assert Path(group.joining).is_file()
-    group.close()
-    assert not Path(group.joining).exists()
+    assert (group / JOINING).is_file()
+    remove_group(group)
+    assert not group.exists()
 
 
 def test_where_there_are_no_groups_the_header_says_so(

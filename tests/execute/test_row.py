@@ -2,11 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.execute.row import TestTarget, merge, worst
+from pytest_brt.execute.row import worst
 from pytest_brt.types import TestRun, Verdict
-
-ONE = TestTarget(id="t", path="tests/test_x.py", node="test_a")
-ALL = TestTarget(id="t", path="tests/test_x.py")
 
 
 def test_the_worst_item_speaks_for_all() -> None:
@@ -14,11 +11,8 @@ def test_the_worst_item_speaks_for_all() -> None:
         return TestRun(test="t", node="n", verdict=verdict, reason="", seconds=1.0)
 
     runs = [run(Verdict.PASS), run(Verdict.FAIL), run(Verdict.SKIP)]
-    assert merge(runs, ONE).verdict is Verdict.FAIL
-    assert merge(runs[::2], ONE).verdict is Verdict.PASS
-    assert merge(runs, ONE).seconds == 3.0
-    assert worst(runs[:2]) == replace(runs[1], seconds=2.0)
-    assert (merge(runs, ONE).node, merge(runs, ALL).node) == ("test_a", "n")
+    assert worst(runs) == replace(runs[1], seconds=3.0)
+    assert worst(runs[::2]) == replace(runs[0], seconds=2.0)
 
 
 def test_what_the_items_executed_is_put_together() -> None:

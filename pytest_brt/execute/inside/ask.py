@@ -55,7 +55,6 @@ def pytest_version(roots, may_import):
 def main(spec):
     """Tell it as one event."""
     answer = {
-        "executable": sys.executable,
         "version": list(sys.version_info[:2]),
         "plugins": entry_points(),
         "paths": sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)}),

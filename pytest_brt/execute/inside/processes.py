@@ -51,20 +51,10 @@ def kill_children(kill):
     """Call `kill` until this process, a subreaper, has no child any more."""
     last = time.monotonic() + KILL_PATIENCE
     pause = 0.0
-    while has_children() and time.monotonic() < last:
+    while reap() and time.monotonic() < last:
         kill()
         time.sleep(pause)
         pause = 0.001
-
-
-def has_children():
-    """Return whether this process has children, after collecting those that have ended."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
 
 
 def parents():
@@ -82,7 +72,7 @@ def parents():
     return found
 
 
-def kill_descendants(pid, spare=()):
+def kill_descendants(pid):
     """Kill all that stems from `pid`, again and again until nothing does.
 
     Daemons are found only when `pid` is a subreaper (prctl), as they become its children.
@@ -94,7 +84,7 @@ def kill_descendants(pid, spare=()):
         while grown:
             grown = False
             for child, parent in known.items():
-                if parent in reached and child not in reached and child not in spare:
+                if parent in reached and child not in reached:
                     reached.add(child)
                     grown = True
         reached.discard(pid)
@@ -110,9 +100,10 @@ def kill_descendants(pid, spare=()):
 
 
 def reap():
-    """Collect children that have ended."""
+    """Collect children that have ended; return whether there are others."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     except ChildProcessError:
-        pass  # there are none
+        return False
+    return True
