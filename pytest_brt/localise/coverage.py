@@ -10,14 +10,15 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Engine, Observed, Program
+from pytest_brt.execute.process import INSIDE
 from pytest_brt.types import FileChange
 
-#: What runs in the subject.
-_INSIDE = Path(__file__).parent.parent / "execute" / "inside" / "lines.py"
+#: The statement that makes `inside/lines.py` known as ``_brt``.
+_LOADING = "_brt = __import__('sys').modules['_brt_start'].load('lines')"
 #: Parts of the answer that are asked for at most.
 _PARTS = 60
 
@@ -73,22 +74,13 @@ def watch_lines(
     """
     subject = engine.subject
     args = list(subject.pytest_args)
-    files: tuple[FileChange, ...] = ()
     if not subject.ini:
-        files = (FileChange(path="brt-empty.ini", content=b"[pytest]\n"),)
-        args += ["-c", "brt-empty.ini"]
-    root = subject.source_roots[0] if subject.source_roots else "."
-    statements = (
-        *_loading(),
-        f"_args = {(list(nodes), root, args, prefer)!r}",
-        "_args[2][:] = [os.path.abspath(a) if a == 'brt-empty.ini' else a for a in _args[2]]",
-        "_parts = _brt.run(*_args)",
-        *_telling(),
-    )
+        args += ["-c", str(INSIDE / "empty.ini")]
+    asked = (list(nodes), subject.source_roots[0], args, prefer)
+    statements = (_LOADING, f"_parts = _brt.run(*{asked!r})", *_telling())
     observation = engine.observe(
         Program(
             statements=statements,
-            files=files,
             changes=tuple(changes),
             statement_seconds=seconds,
             total_seconds=seconds + 30.0,
@@ -108,7 +100,11 @@ def watch_lines(
         TestLines(
             node=node,
             outcome=outcome,
-            lines={path: _numbers(spans) for path, spans in files.items()},
+            lines={
+                path: _numbers(int(lines, 16))
+                for path, lines in files.items()
+                if not is_test_path(path)
+            },
         )
         for node, outcome, files in data["tests"]
     )
@@ -126,22 +122,11 @@ def watch_calls(
     Raises:
         SubjectProblem: the interpreter cannot be started at all.
     """
-    roots = engine.subject.source_roots
-    begin = f"_calls = _brt.Calls({roots[0] if roots else '.'!r})"
-    program = (*prepare, *_loading(), begin, *statements, "_parts = _calls.parts()", *_telling())
+    begin = f"_calls = _brt.Calls({engine.subject.source_roots[0]!r})"
+    program = (*prepare, _LOADING, begin, *statements, "_parts = _calls.parts()", *_telling())
     seen = engine.observe(Program(statements=program)).observed
     data = _told(seen) if len(seen) == len(program) else None
     return frozenset((path, line) for path, line in data or ())
-
-
-def _loading() -> tuple[str, ...]:
-    """Return the statements that make the code of `_INSIDE` known as ``_brt``."""
-    source = _INSIDE.read_text(encoding="utf-8")
-    return (
-        "import os, types",
-        "_brt = types.ModuleType('_brt_lines')",
-        f"exec(compile({source!r}, '<lines>', 'exec'), _brt.__dict__)",
-    )
 
 
 def _telling() -> tuple[str, ...]:
@@ -158,14 +143,10 @@ def _told(seen: Sequence[Observed]) -> Any:
     return json.loads(zlib.decompress(base64.b64decode("".join(parts))))
 
 
-def _numbers(spans: str) -> frozenset[int]:
-    """Return the lines that a text like "1-3,7" names.
+def _numbers(bits: int) -> frozenset[int]:
+    """Return the lines that are the bits of a number.
 
-    >>> sorted(_numbers("1-3,7"))
-    [1, 2, 3, 7]
+    >>> sorted(_numbers(0b1010))
+    [1, 3]
     """
-    found: set[int] = set()
-    for span in filter(None, spans.split(",")):
-        first, _, last = span.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
+    return frozenset(line for line in range(bits.bit_length()) if bits >> line & 1)

@@ -1,7 +1,7 @@
 """Runs tests and notes which lines of the project each of them runs. Python 3.8+, pytest 6.2+.
 
-With coverage.py where the subject has it, with a trace function of its own otherwise. The source
-of this file is sent as a statement, so it names nothing outside of itself.
+With coverage.py where the subject has it, with a trace function of its own otherwise. It is asked
+by statements that `observe` runs.
 """
 
 import base64
@@ -120,27 +120,7 @@ class Notes:
 def find_root(source_root):
     """Return the private view of the project: what the first source root lies in."""
     first = os.environ["PYTHONPATH"].split(os.pathsep)[0]
-    depth = 0 if source_root in ("", ".") else len(source_root.split("/"))
-    for _ in range(depth):
-        first = os.path.dirname(first)
-    return os.path.realpath(first)
-
-
-def spans(lines):
-    """Return lines as text: "1-3,7"."""
-    out = []
-    for line in sorted(lines):
-        if out and line == out[-1][1] + 1:
-            out[-1][1] = line
-        else:
-            out.append([line, line])
-    return ",".join("%d-%d" % (a, b) if a != b else str(a) for a, b in out)
-
-
-def is_test(path):
-    """Return whether a file belongs to the tests."""
-    name = os.path.basename(path)
-    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+    return os.path.realpath(os.path.join(first, os.path.relpath(".", source_root)))
 
 
 class Calls:
@@ -199,8 +179,8 @@ def run(nodes, source_root, args, prefer):
     for node, number in notes.number.items():
         files = {}
         for path, lines in found.get(number, {}).items():
-            if not is_test(path) and os.path.realpath(path).startswith(root + os.sep):
+            if os.path.realpath(path).startswith(root + os.sep):
                 name = os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/")
-                files[name] = spans(lines)
+                files[name] = "%x" % sum(1 << line for line in lines)
         tests.append([node, notes.outcomes[node], files])
     return packed({"by": by, "tests": tests})
