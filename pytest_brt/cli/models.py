@@ -252,7 +252,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _sandbox() -> Any:
     """Try which isolation the tests would get."""
-    from pytest_brt.execute.launch import climb
+    from pytest_brt.execute.launch import open_engine
     from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
     from pytest_brt.model.doctor import Check, State
@@ -260,7 +260,7 @@ def _sandbox() -> Any:
     with tempfile.TemporaryDirectory(prefix="brt-doctor-") as folder:
         try:
             subject = find_subject(Path(folder), python=sys.executable, env=os.environ)
-            engine = climb(subject, sandbox="auto", net="none", limits=Limits(), jobs=1)
+            engine = open_engine(subject, limits=Limits())
         except BrtError as problem:
             return Check(name="sandbox", state=State.NOTE, text=str(problem))
         level = engine.level

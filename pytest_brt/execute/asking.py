@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.conversation import CellOrder
-from pytest_brt.execute.launch import climb
+from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject
@@ -96,7 +96,7 @@ def _asked_inside(subject: Subject, sandbox: str) -> Answer:
     """Ask in a sandbox, as everything else of the project is run."""
     seen = replace(subject, paths=(*subject.paths, *likely_paths(Path(subject.python))))
     level = sandbox if sandbox in ("ns", "landlock") else "auto"
-    engine = climb(seen, sandbox=level, net="none", limits=Limits(), jobs=1)
+    engine = open_engine(seen, sandbox=level, limits=Limits())
     try:
         spec = _spec(subject, may_import=True)
         ended = engine.start(CellOrder(deadlines=_DEADLINES, script="ask", spec=spec))

@@ -30,48 +30,82 @@ _SWITCHES = {
 _CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "/lxc/")
 
 
-def climb(subject: Subject, *, sandbox: str, net: str, limits: Limits, jobs: int) -> LocalEngine:
-    """Return an engine at the level wanted, or at the strongest that works here.
+#: Isolation levels, strongest first; those that keep files safe come before the others.
+LEVELS = ("ns", "landlock", "process", "none")
+_SAFE = LEVELS[:2]
+
+
+def open_engine(
+    subject: Subject,
+    *,
+    sandbox: str = "auto",
+    net: str = "none",
+    limits: Limits,
+    jobs: int = 1,
+) -> LocalEngine:
+    """Return an engine that runs code of `subject`; close it when done.
+
+    It is of the level `sandbox`, where "auto" is the strongest that can be had, with the network
+    `net`: "none", or "host" for the machine's. As many as `jobs` rows run at a time.
 
     Raises:
+        UsageProblem: an unknown level or network.
         SandboxProblem: the level wanted does not work; or none above "process" does, and
             this is not a container, so that the user must say that it is all right.
         SubjectProblem: the subject's interpreter cannot be started at any level.
     """
+    if sandbox not in (*LEVELS, "auto"):
+        known = ", ".join(("auto", *LEVELS))
+        raise UsageProblem(f"--brt-sandbox: unknown level {sandbox!r} (one of {known})")
+    if net not in ("none", "host"):
+        raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
     if sys.platform == "win32":
         raise SandboxProblem(
             "tests are run on POSIX systems only, and this is Windows"
             " (use the Windows Subsystem for Linux)"
         )
+
+    def engine(level: str, remark: str) -> LocalEngine:
+        chosen = _sandbox(level, net)
+        return LocalEngine(subject, chosen, limits=limits, jobs=jobs, remark=remark)
+
     troubles: list[str] = []
-    for level in ("ns", "landlock"):
-        if sandbox not in ("auto", level):
-            continue
-        try:
-            chosen = _strong(level, net)
-            engine = LocalEngine(
-                subject, chosen, limits=limits, jobs=jobs, remark="; ".join(troubles)
-            )
-            _try(engine, net)
-        except (SandboxProblem, SubjectProblem) as error:
-            troubles.append(f"no {level}: {_reason(error, subject)}")
-        else:
-            return engine
+    for level in _SAFE:
+        if sandbox in ("auto", level):
+            try:
+                return _tried(engine(level, "; ".join(troubles)), net)
+            except (SandboxProblem, SubjectProblem) as error:
+                troubles.append(f"no {level}: {_reason(error, subject)}")
     why = "; ".join(troubles)
-    if sandbox in ("ns", "landlock"):
+    if sandbox in _SAFE:
         raise SandboxProblem(f"--brt-sandbox: {sandbox!r} cannot be had here ({why})")
-    if sandbox == "auto" and not in_container():
+    if sandbox != "auto":
+        return engine(sandbox, "")
+    if not in_container():
         raise SandboxProblem(
             f"no isolation of files can be had here ({why}); add --brt-sandbox process to run"
             " the tests as ordinary processes that can change your files"
         )
-    level = "process" if sandbox == "auto" else sandbox
-    remark = f"inside a container; {why}" if sandbox == "auto" else ""
-    if level == "none" or sys.platform != "linux":
-        chosen = Sandbox(level=level, forks=False)
-    else:
-        chosen = Sandbox(level=level, net=net, uid=drop_to(), processes=MORE_PROCESSES)
-    return LocalEngine(subject, chosen, limits=limits, jobs=jobs, remark=remark)
+    return engine("process", f"inside a container; {why}")
+
+
+def _sandbox(level: str, net: str) -> Sandbox:
+    """Return a level with what this machine has for it.
+
+    Raises:
+        SandboxProblem: it needs another system than this one.
+    """
+    if sys.platform != "linux" and level in _SAFE:
+        raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
+    if sys.platform != "linux" or level == "none":
+        return Sandbox(level=level, forks=False)
+    return Sandbox(
+        level=level,
+        net=net,
+        uid=drop_to(),
+        scope=level in _SAFE and can_keep_signals_in(),
+        processes=OWN_PROCESSES if level == "ns" else MORE_PROCESSES,
+    )
 
 
 def _reason(error: Exception, subject: Subject) -> str:
@@ -91,16 +125,8 @@ def _text(path: str) -> str:
         return ""
 
 
-def _strong(level: str, net: str) -> Sandbox:
-    if sys.platform != "linux":
-        raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
-    processes = OWN_PROCESSES if level == "ns" else MORE_PROCESSES
-    scope = can_keep_signals_in()
-    return Sandbox(level=level, net=net, uid=drop_to(), scope=scope, processes=processes)
-
-
-def _try(engine: LocalEngine, net: str) -> None:
-    """Have an engine show that it keeps code in; one that does not is closed.
+def _tried(engine: LocalEngine, net: str) -> LocalEngine:
+    """Return an engine that has shown to keep code in; one that does not is closed.
 
     Raises:
         SandboxProblem, SubjectProblem: it does not.
@@ -123,6 +149,7 @@ def _try(engine: LocalEngine, net: str) -> None:
     except BaseException:
         engine.close()
         raise
+    return engine
 
 
 def in_container() -> bool:
@@ -131,36 +158,6 @@ def in_container() -> bool:
         return True
     text = _text("/proc/1/cgroup")
     return any(word in text for word in _CONTAINER_WORDS)
-
-
-#: Isolation levels, strongest first.
-LEVELS = ("ns", "landlock", "process", "none")
-
-
-def open_engine(
-    subject: Subject,
-    *,
-    sandbox: str = "auto",
-    net: str = "none",
-    limits: Limits,
-    jobs: int = 1,
-) -> Engine:
-    """Return an engine that runs code of `subject`; close it when done.
-
-    It is of the level `sandbox`, where "auto" is the strongest that can be had, with the network
-    `net`: "none", or "host" for the machine's. As many as `jobs` rows run at a time.
-
-    Raises:
-        UsageProblem: an unknown level or network.
-        SandboxProblem: the level that was asked for cannot be had here.
-        SubjectProblem: the subject's interpreter cannot be started.
-    """
-    if sandbox not in (*LEVELS, "auto"):
-        known = ", ".join(("auto", *LEVELS))
-        raise UsageProblem(f"--brt-sandbox: unknown level {sandbox!r} (one of {known})")
-    if net not in ("none", "host"):
-        raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
-    return climb(subject, sandbox=sandbox, net=net, limits=limits, jobs=jobs)
 
 
 def weaknesses(engine: Engine) -> tuple[str, ...]:
