@@ -17,12 +17,11 @@ from pytest_brt.execute.conversation import (
     Talk,
     test_deadlines,
 )
-from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
-from pytest_brt.execute.verdict import missing_nodes, verdicts
+from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.worker import WorkerGone, WorkerSilent
 from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange, TestRun, Verdict

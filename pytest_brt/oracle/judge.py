@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.outcome import API_MISMATCH
 from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.asked import is_about_python, pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
 from pytest_brt.types import (

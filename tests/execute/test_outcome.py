@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.events import Event, Places, Told
-from pytest_brt.execute.outcome import Scene, broken, is_denial, shortly
 from pytest_brt.execute.row import TestTarget
+from pytest_brt.execute.verdict import Scene, broken, is_denial, shortly
 from pytest_brt.types import Raised, Verdict
 
 SCENE = Scene(

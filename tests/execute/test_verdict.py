@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.events import Event, Places, Told, read_event
-from pytest_brt.execute.outcome import Scene
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
-from pytest_brt.execute.verdict import verdicts
+from pytest_brt.execute.verdict import Scene, verdicts
 from pytest_brt.types import TestRun, Verdict
 
 SCENE = Scene(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.outcome import API_MISMATCH
+from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.reading.compare import Likeness, likeness

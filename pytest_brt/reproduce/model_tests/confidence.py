@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.execute.outcome import API_MISMATCH
+from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
 from pytest_brt.oracle.judge import Rating, is_misuse, judge
 from pytest_brt.syntax import parse
