@@ -11,11 +11,6 @@ from pathlib import Path
 from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.subject import Subject
 
-#: pytest's options when it is run on tests of our own, before it is forked.
-REHEARSAL = [
-    "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--tb=short", "-q",
-    "-c", str(INSIDE / "empty.ini"),
-]  # fmt: skip
 #: Oldest pytest whose collection can be forked; below it each test gets a new process.
 FORKABLE = (6, 2)
 #: The user that root's rows run as: nobody.
@@ -78,7 +73,6 @@ class Sandbox:
             "size": PRIVATE_BYTES,
             "outer_pid_ns": os.readlink("/proc/self/ns/pid"),
             "fork": subject.pytest_version >= FORKABLE,
-            "rehearse": REHEARSAL,
         }
 
 

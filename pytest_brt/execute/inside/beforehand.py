@@ -18,6 +18,8 @@ import sys
 import tempfile
 import warnings
 
+start = sys.modules["_brt_start"]
+
 #: What tests usually do: pass, compare, raise, expect, print.
 SOURCE = """\
 import pytest
@@ -56,55 +58,58 @@ def test_values(value, monkeypatch):
 """
 
 
-def rehearse(options, probe):
-    """Run pytest on a few tests of ours, and put everything back that this changed."""
+#: pytest's options when it runs these.
+OPTIONS = (
+    "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--tb=short", "-q",
+    "-c", os.path.join(start.HERE, "empty.ini"),
+)  # fmt: skip
+#: Lists of the interpreter that a run of pytest changes.
+LISTS = (
+    (sys, "path"),
+    (sys, "meta_path"),
+    (sys, "path_hooks"),
+    (sys, "argv"),
+    (warnings, "filters"),
+    (logging.getLogger(), "handlers"),
+)
+
+
+def rehearse(packages):
+    """Run pytest on a few tests of ours, in silence, and put everything back that this changed."""
     import pytest
 
     folder = tempfile.mkdtemp(prefix="brt-rehearsal-")
-    kept = _Kept()
-    here = os.getcwd()
+    lists = [list(getattr(owner, name)) for owner, name in LISTS]
+    environ, level, here = dict(os.environ), logging.getLogger().level, os.getcwd()
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    saved = [os.dup(number) for number in (1, 2)]
     try:
+        for number in (1, 2):
+            os.dup2(quiet, number)
         path = os.path.join(folder, "test_brt_rehearsal.py")
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(SOURCE)
         os.chdir(folder)
-        pytest.main([path, "--rootdir", folder, "--confcutdir", folder, *options], plugins=[probe])
+        probe = start.load("probe").Probe(start.Wire(quiet), packages)
+        pytest.main([path, "--rootdir", folder, "--confcutdir", folder, *OPTIONS], plugins=[probe])
     finally:
+        for number, descriptor in zip((1, 2), saved):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        os.close(quiet)
         os.chdir(here)
-        kept.restore()
-        shutil.rmtree(folder, ignore_errors=True)
-        tempfile.tempdir = None
-
-
-class _Kept:
-    """The state of the interpreter that a run of pytest touches."""
-
-    def __init__(self):
-        self.path = list(sys.path)
-        self.meta_path = list(sys.meta_path)
-        self.path_hooks = list(sys.path_hooks)
-        self.argv = list(sys.argv)
-        self.environ = dict(os.environ)
-        self.filters = list(warnings.filters)
-        self.handlers = list(logging.getLogger().handlers)
-        self.level = logging.getLogger().level
-
-    def restore(self):
-        """Put it back."""
-        sys.path[:] = self.path
-        sys.meta_path[:] = self.meta_path
-        sys.path_hooks[:] = self.path_hooks
-        sys.argv[:] = self.argv
+        for (owner, name), before in zip(LISTS, lists):
+            getattr(owner, name)[:] = before
         os.environ.clear()
-        os.environ.update(self.environ)
-        warnings.filters[:] = self.filters
-        logging.getLogger().handlers[:] = self.handlers
-        logging.getLogger().setLevel(self.level)
+        os.environ.update(environ)
+        logging.getLogger().setLevel(level)
         sys.modules.pop("test_brt_rehearsal", None)
         sys.path_importer_cache.clear()
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             if hasattr(sys, name):
                 delattr(sys, name)
+        shutil.rmtree(folder, ignore_errors=True)
+        tempfile.tempdir = None
 
 
 #: What no source of a test should take, in CPU seconds: they do not depend on other work.

@@ -167,24 +167,6 @@ class Zygote:
         return status
 
 
-def rehearse(config):
-    """Run pytest once on tests of our own, in silence."""
-    import resource  # noqa: F401  (loaded now, and not by every test)
-
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    saved = [os.dup(number) for number in (1, 2)]
-    try:
-        for number in (1, 2):
-            os.dup2(quiet, number)
-        probe = start.load("probe").Probe(start.Wire(quiet), config["packages"])
-        beforehand.rehearse(config["rehearse"], probe)
-    finally:
-        for number, descriptor in zip((1, 2), saved):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-        os.close(quiet)
-
-
 def main(descriptor):
     """Load pytest, say so over the connection, and serve."""
     control = Connection(descriptor)
@@ -198,7 +180,7 @@ def main(descriptor):
     sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
     os.environ["PYTHONPATH"] = config["path"]
     if config["fork"]:
-        rehearse(config)
+        beforehand.rehearse(config["packages"])
     zygote = Zygote(control, config)
     gc.collect()
     gc.freeze()
