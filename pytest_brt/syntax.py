@@ -33,6 +33,14 @@ def parse(text: str | bytes) -> ast.Module:
             raise SyntaxError(str(error)) from error
 
 
+def parse_or_empty(text: str | bytes) -> ast.Module:
+    """Return the syntax tree of `text`, or that of an empty one where it is not Python."""
+    try:
+        return parse(text)
+    except SyntaxError:
+        return ast.Module(body=[], type_ignores=[])
+
+
 def parse_expression(text: str) -> ast.expr:
     """Return the syntax tree of one expression; raises as `parse` does."""
     with PARSING, warnings.catch_warnings():

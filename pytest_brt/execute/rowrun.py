@@ -23,7 +23,7 @@ from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.worker import WorkerGone, WorkerSilent
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: How often the rest of a file is tried again after a test that ended its process.
@@ -267,12 +267,8 @@ def project_imports(source: str, packages: Iterable[str]) -> frozenset[str]:
     ['a', 'a.b']
     """
     wanted = frozenset(packages)
-    try:
-        body = parse(source).body
-    except (SyntaxError, ValueError):
-        return frozenset()
     found: set[str] = set()
-    for node in body:
+    for node in parse_or_empty(source).body:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:

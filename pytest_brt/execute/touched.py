@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import FileChange
 
 
@@ -121,13 +121,9 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _statement_starts(source: str, lines: set[int]) -> set[int]:
     """Return the first line of the innermost statement around each line."""
-    try:
-        tree = parse(source)
-    except (SyntaxError, ValueError):
-        return set()
     ordered = sorted(lines)
     best: dict[int, int] = {}
-    nodes: list[ast.AST] = [tree]
+    nodes: list[ast.AST] = [parse_or_empty(source)]
     for node in nodes:  # which grows meanwhile: a statement comes before those in it
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.syntax import bodies, bound_targets, first_line, parse
+from pytest_brt.syntax import bodies, bound_targets, first_line, parse_or_empty
 
 #: Folders that modules are imported from, beside those above the importing file.
 _ROOTS = ("", "src", "lib")
@@ -156,13 +156,9 @@ class Classes:
         return file.read_text("utf-8", "replace") if file.is_file() else None
 
 
-def _read(path: str, text: str) -> _Module | None:
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError):
-        return None
+def _read(path: str, text: str) -> _Module:
     module = _Module(path=path, lines=text.splitlines())
-    for item in _statements(tree.body):
+    for item in _statements(parse_or_empty(text).body):
         if isinstance(item, ast.ClassDef):
             module.classes[item.name] = item
         elif isinstance(item, ast.Import):

@@ -15,7 +15,7 @@ from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import USUAL, Collected
 from pytest_brt.execute.layout import files_of
 from pytest_brt.guard.classes import Classes
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse_or_empty
 
 _TEST = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test", re.MULTILINE)
 _CLASS = re.compile(r"^[ \t]*class[ \t]", re.MULTILINE)
@@ -114,17 +114,13 @@ def read_tests(
 
     Without `classes`, which knows what they inherit, only bases in this file are known.
     """
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError):
-        return ()
     reader = _Reader(
         path=path,
         lines=text.splitlines(),
         classes=classes or Classes({path: text}),
         collected=collected,
     )
-    return tuple(reader.tests(tree))
+    return tuple(reader.tests(parse_or_empty(text)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +178,8 @@ def read_doctests(path: str, text: str, root: Path) -> tuple[ExistingTest, ...]:
     Their names are those of pytest, which imports a module from above its outermost package.
     The source of each has what is expected as an assert.
     """
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError):
-        return ()
     found = []
-    for name, node in _documented(tree, _module(path, root)):
+    for name, node in _documented(parse_or_empty(text), _module(path, root)):
         docstring = ast.get_docstring(node) or ""
         if ">>>" in docstring and (source := _source(docstring)):
             words = frozenset(WORD.findall(source))

@@ -11,7 +11,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines
 from pytest_brt.guard.suite import ExistingTest, read_doctests
 from pytest_brt.patches import canonical_diff, touched_lines
-from pytest_brt.syntax import first_line, parse
+from pytest_brt.syntax import first_line, parse_or_empty
 from pytest_brt.types import AppliedPatch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -82,9 +82,8 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
 
 def _in_functions(text: str, lines: Iterable[int]) -> bool:
     """Say whether all of `lines` that are not blank lie in functions."""
-    tree = _parse(text.encode())
-    spans = [] if tree is None else [node for _, node in _spans(tree)]
-    functions = [node for node in spans if not isinstance(node, ast.ClassDef)]
+    spans = _spans(parse_or_empty(text))
+    functions = [node for _, node in spans if not isinstance(node, ast.ClassDef)]
     written = text.splitlines()
     return all(
         any(node.lineno < line <= (node.end_lineno or 0) for node in functions)
@@ -95,13 +94,12 @@ def _in_functions(text: str, lines: Iterable[int]) -> bool:
 
 def _definitions(path: Path, after: bytes | None, lines: tuple[int, ...]) -> Iterator[str]:
     """Yield the innermost definitions around `lines` that the file had before."""
-    before = _parse(path.read_bytes()) if path.is_file() else None
-    now = _parse(after or b"")
-    if path.suffix != ".py" or before is None or now is None or not lines:
+    if path.suffix != ".py" or not lines:
         yield ""
         return
-    known = {name for name, _ in _spans(before)}
-    spans = list(_spans(now))
+    before = path.read_bytes() if path.is_file() else b""
+    known = {name for name, _ in _spans(parse_or_empty(before))}
+    spans = list(_spans(parse_or_empty(after or b"")))
     for line in lines:
         around = [
             (node.lineno, name)
@@ -109,13 +107,6 @@ def _definitions(path: Path, after: bytes | None, lines: tuple[int, ...]) -> Ite
             if first_line(node) <= line <= (node.end_lineno or 0) and name in known
         ]
         yield max(around)[1] if around else ""
-
-
-def _parse(content: bytes) -> ast.Module | None:
-    try:
-        return parse(content)
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _spans(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, _Definition]]:
