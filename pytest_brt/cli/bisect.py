@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, TestTarget
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.revisions.bisect import Bisection, Tried, bisect
+from pytest_brt.revisions.history import History
 from pytest_brt.shown import say
 
-if TYPE_CHECKING:
-    from pytest_brt.execute.row import TestTarget
-    from pytest_brt.revisions.bisect import Bisection, Tried
 
-
-def register(commands: Any) -> None:
-    """Add the command to `commands`, as `argparse` made it."""
-    parser = commands.add_parser(
-        "bisect",
-        help="find the commit that made a test fail",
-        description="Find the commit that made a test fail, along first parents. The test is put "
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Find the commit that made a test fail, along first parents. The test is put "
         "into each revision tried; where it cannot run, the revision is untestable, not bad. "
-        "Nothing is checked out. Exit code 0: found; 1: not narrowed down to one; 4: wrong use.",
+        "Nothing is checked out. Exit code 0: found; 1: not narrowed down to one; 4: wrong use."
     )
     parser.add_argument(
         "test", metavar="TEST", help="as in tests/test_a.py::test_b; the file may lie outside"
     )
     parser.add_argument("good", metavar="GOOD", help="a revision on which it passes")
     parser.add_argument("bad", metavar="BAD", help="a later revision on which it fails")
-    parser.add_argument(
-        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-    )
     parser.add_argument("--python", metavar="PATH", help="interpreter of the project")
     parser.add_argument("--timeout", metavar="SECONDS", type=float, default=60.0)
     parser.add_argument("--sandbox", metavar="NAME", default="auto", help="isolation")
@@ -38,12 +33,6 @@ def register(commands: Any) -> None:
 
 
 def _bisect(arguments: argparse.Namespace) -> int:
-    from pytest_brt.execute.launch import open_engine
-    from pytest_brt.execute.row import Limits
-    from pytest_brt.execute.subject import find_subject
-    from pytest_brt.revisions.bisect import bisect
-    from pytest_brt.revisions.history import History
-
     root = Path(arguments.root).resolve()
     history = History(root)
     good, bad = history.revision(arguments.good), history.revision(arguments.bad)
@@ -60,8 +49,6 @@ def _bisect(arguments: argparse.Namespace) -> int:
 
 def _target(test: str, root: Path, test_root: str) -> TestTarget:
     """Return the test with the source of its file, placed where the file lies in the project."""
-    from pytest_brt.execute.row import TestTarget
-
     name, _, node = test.partition("::")
     if not node:
         raise UsageProblem(f"bisect: one test is needed, as in 'test_a.py::test_b', got {test!r}")

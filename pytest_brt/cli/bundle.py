@@ -20,12 +20,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pytest_brt import __version__
 from pytest_brt.codec import from_json
 from pytest_brt.errors import BrtError, UsageProblem
+from pytest_brt.model.catalogue import add_model, catalogue_path
 
 #: AVX2 and what came with it (Intel Haswell 2013, AMD Excavator 2015); nothing newer.
 _X86 = "-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON"
@@ -68,13 +68,11 @@ class Target:
         ]  # fmt: skip
 
 
-def register(commands: Any) -> None:
-    """Add the command to `commands`, as `argparse` made it."""
-    parser = commands.add_parser(
-        "bundle",
-        help="gather wheels for a machine without a network",
-        description="Fills OUT with wheels, the catalogue of models and notes on how to install "
-        "them. The one command that needs a package registry.",
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Fills OUT with wheels, the catalogue of models and notes on how to install "
+        "them. The one command that needs a package registry."
     )
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     parser.add_argument("out", metavar="OUT", type=Path, help="a folder that is new or empty")
@@ -231,8 +229,6 @@ def _copy(file: Path, folder: Path) -> None:
 
 
 def _add_models(files: Sequence[Path], out: Path) -> None:
-    from pytest_brt.model.catalogue import add_model
-
     for file in files:
         _say(f"the model {file.name}")
         add_model(file, out / "models", link=False)
@@ -256,8 +252,6 @@ def about_llama(arguments: argparse.Namespace) -> str:
 
 def _write_notes(out: Path, target: Target, about: str, *, llama: bool) -> None:
     """Write the catalogue, the notes and the digests."""
-    from pytest_brt.model.catalogue import catalogue_path
-
     shutil.copy(catalogue_path(), out / "catalogue.toml")
     extras = ",".join((*(["llama"] if llama else []), *_EXTRAS))
     (out / "INSTALL.md").write_text(

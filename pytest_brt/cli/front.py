@@ -15,92 +15,102 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
 from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.shown import say
 
-#: How far the help of an option stands in.
-INDENT = " " * 8
-#: The option that a command's files are given to.
-_FLAGS = {"issue": "--brt-issue", "localise": "--brt-localise", **COMMANDS}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A command that starts pytest."""
+
+    #: The option that its files are given to.
+    flag: str
+    #: Groups of options that its help lists first, its own before others.
+    groups: tuple[str, ...]
+    #: What it takes, and whether more than one.
+    metavar: str = "FILE"
+    about: str = "bug report; '-' reads stdin"
+    several: bool = False
+    #: What `--rank` does, where there is one.
+    rank: str = ""
 
 
-def register(commands: Any) -> None:
-    """Add the commands to `commands`, as `argparse` made it."""
-    _add_demo(commands)
-    issue = _command(commands, "issue", "write failing tests for bug reports", "issue", "rank")
-    issue.add_argument("files", nargs="+", metavar="FILE", help="bug report; '-' reads stdin")
-    issue.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
-    rank = _command(commands, "rank", "rank patches", "rank", "issue")
-    rank.add_argument("patches", metavar="PATH", nargs="+", help="folder of patches, or patches")
-    repair = _command(
-        commands, "repair", "write patches for a bug report, with a model", "repair", "issue"
-    )
-    repair.add_argument("files", nargs=1, metavar="FILE", help="bug report; '-' reads stdin")
-    repair.add_argument(
-        "--rank", metavar="PATH", nargs="+", help="rank them together with these patches"
-    )
-    study = _command(
-        commands, "study", "measure the tool on many bugs", "study", "repair", "rank", "issue"
-    )
-    study.add_argument(
-        "files", nargs=1, metavar="DATASET", help="*.jsonl in SWE-bench's format, or a folder"
-    )
-    localise = _command(commands, "localise", "say where the bug of a report may be", "issue")
-    localise.add_argument("files", nargs=1, metavar="FILE", help="bug report; '-' reads stdin")
+_RUNS = {
+    "issue": _Run(
+        flag="--brt-issue", groups=("issue", "rank"), several=True, rank="then rank these patches"
+    ),
+    "rank": _Run(
+        flag="--rank-fixes",
+        groups=("rank", "issue"),
+        metavar="PATH",
+        about="folder of patches, or patches",
+        several=True,
+    ),
+    "repair": _Run(
+        flag=COMMANDS["repair"],
+        groups=("repair", "issue"),
+        rank="rank them together with these patches",
+    ),
+    "study": _Run(
+        flag=COMMANDS["study"],
+        groups=("study", "repair", "rank", "issue"),
+        metavar="DATASET",
+        about="*.jsonl in SWE-bench's format, or a folder",
+    ),
+    "localise": _Run(flag="--brt-localise", groups=("issue",)),
+}
 
 
-def _command(commands: Any, name: str, what: str, *groups: str) -> argparse.ArgumentParser:
-    """Add a command whose help lists the options that matter most to it, its own first."""
-    groups = (*groups, "model", "sandbox", "report")
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=what,
-        description=f"{what[0].upper()}{what[1:]}. Further options are pytest's, and those below,\n"
-        "which may be written with 'brt-' too: '--top 3' is '--brt-top 3'.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(_listed(groups, studies=name == "study")),
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what a command takes, and list the options that matter most to it, its own first."""
+    name = parser.get_default("typed")
+    if name == "demo":
+        _set_up_demo(parser)
+        return
+    run = _RUNS[name]
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = (
+        f"{parser.description} Further options are pytest's, and those below,\n"
+        "which may be written with 'brt-' too: '--top 3' is '--brt-top 3'."
     )
-    parser.add_argument(
-        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-    )
-    parser.set_defaults(takes_rest=True, command=_run, name=name, files=[], patches=[], rank=None)
-    return parser
+    parser.epilog = "\n".join(_listed(run, studies=name == "study"))
+    count = "+" if run.several else 1
+    parser.add_argument("files", nargs=count, metavar=run.metavar, help=run.about)
+    if run.rank:
+        parser.add_argument("--rank", metavar="PATH", nargs="+", help=run.rank)
+    parser.set_defaults(takes_rest=True, command=_run, rank=None)
 
 
-def _listed(groups: Iterable[str], *, studies: bool) -> Iterator[str]:
+def _listed(run: _Run, *, studies: bool) -> Iterator[str]:
     """Yield the options of some groups as `argparse` would show them."""
-    for group in groups:
+    positional = {_RUNS[name].flag for name in _RUNS if name != "rank"}
+    for group in (*run.groups, "model", "sandbox", "report"):
         yield f"{GROUPS[group]}:"
         for spec in SPECS:
             unused = spec.outside_studies if studies else spec.only_in_studies
-            if spec.group == group and not (spec.hidden or unused or spec.flag in _FLAGS.values()):
+            if spec.group == group and not (spec.hidden or unused or spec.flag in positional):
                 yield f"  {spec.flag.replace('--brt-', '--')} {spec.metavar or ''}".rstrip()
-                yield textwrap.fill(spec.help, 79, initial_indent=INDENT, subsequent_indent=INDENT)
+                yield textwrap.indent(textwrap.fill(spec.help, 71), " " * 8)
         yield ""
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = [f"{_FLAGS.get(arguments.name, '')}={file}" for file in arguments.files]
-    options += [f"--rank-fixes={path}" for path in (*arguments.patches, *(arguments.rank or ()))]
+    options = [f"{_RUNS[arguments.typed].flag}={file}" for file in arguments.files]
+    options += [f"--rank-fixes={path}" for path in arguments.rank or ()]
     known = {spec.flag for spec in SPECS}
     for argument in arguments.rest:
         name, sign, value = argument.partition("=")
         ours = f"--brt-{name.removeprefix('--')}"
         options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
-    return _pytest(arguments, options)
-
-
-def _pytest(arguments: argparse.Namespace, options: list[str]) -> int:
     root = Path(arguments.root).resolve()
-    from pytest_brt.code.ini import cache_dir_of
-    from pytest_brt.execute.scratch import HeldFolder
-
     with HeldFolder("pytest-brt-") as scratch:
         ini = scratch / "pytest.ini"
         ini.write_text(f"[pytest]\ncache_dir = {cache_dir_of(root)}\n", encoding="utf-8")
@@ -134,12 +144,10 @@ _PROJECT = Path(__file__).parent / "demo.txt"
 _TYPED = ("issue", "issue.md", "--rank", "patches", "--report=report.html")
 
 
-def _add_demo(commands: Any) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="show what comes out, on a small example",
-        description="Make a small project with a bug, a bug report and three patches; reproduce "
-        "the bug, rank the patches, and write the page. Nothing is fetched.",
+def _set_up_demo(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make a small project with a bug, a bug report and three patches; reproduce "
+        "the bug, rank the patches, and write the page. Nothing is fetched."
     )
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", help="where to make it (default: a temporary folder)"

@@ -17,19 +17,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.patches import apply_patch
 from pytest_brt.render.answer import bug_tests, count, reviewed
 from pytest_brt.shown import say
 from pytest_brt.store import RANKED, WRITTEN, LastRun, load_last_run, save_last_run
-from pytest_brt.types import JudgedTest, PatchResult, Rank, Review, Verdict
-
-if TYPE_CHECKING:
-    from pytest_brt.types import Patch
+from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Review, Verdict
 
 
 def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
@@ -53,27 +50,21 @@ def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
 _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
 
 
-def register(commands: Any) -> None:
-    """Add the commands to `commands`, as `argparse` made it."""
-    _add_review(commands)
-    _add_diff(commands)
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the two commands take."""
+    (_set_up_review if parser.get_default("typed") == "review" else _set_up_diff)(parser)
 
 
-def _add_review(commands: Any) -> None:
-    parser = commands.add_parser(
-        "review",
-        help="accept, reject or edit the bug tests of the last run",
-        description="Show each bug test of the last run, and ask whether it is right. Patches are "
+def _set_up_review(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show each bug test of the last run, and ask whether it is right. Patches are "
         "then ranked by the tests that you accepted, or, where you accepted none, by those that "
-        "you did not reject: 'pytest --rank-fixes PATH'.",
+        "you did not reject: 'pytest --rank-fixes PATH'."
     )
     for option, what in (("--accept", "these tests are right"), ("--reject", "these are wrong")):
         parser.add_argument(
             option, metavar="TEST", nargs="+", default=[], help=f"{what}: T1, T2, … or names"
         )
-    parser.add_argument(
-        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-    )
     parser.set_defaults(command=_review)
 
 
@@ -178,19 +169,14 @@ def _edited(judged: JudgedTest) -> JudgedTest:
     return replace(judged, test=test, review=Review.ACCEPTED)
 
 
-def _add_diff(commands: Any) -> None:
-    parser = commands.add_parser(
-        "diff",
-        help="say how two patches of the last ranking differ",
-        description="Show how the code differs after one patch and after the other, and which bug "
+def _set_up_diff(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show how the code differs after one patch and after the other, and which bug "
         "tests and existing tests did not do the same on both. Nothing is run again. "
-        "Exit code 0: no test tells them apart; 1: some do.",
+        "Exit code 0: no test tells them apart; 1: some do."
     )
     parser.add_argument("one", metavar="A", help="a patch, as the ranking calls it; without .diff")
     parser.add_argument("other", metavar="B", help="another patch")
-    parser.add_argument(
-        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-    )
     parser.set_defaults(command=_diff)
 
 
@@ -219,8 +205,6 @@ def _named(name: str, last: LastRun) -> Rank:
 
 def _text(one: Patch, other: Patch, root: Path) -> Iterator[str]:
     """Yield the difference between the files that both patches make."""
-    from pytest_brt.patches import apply_patch  # it starts git
-
     try:
         made = [
             {change.path: change.content for change in apply_patch(patch, root).changes}

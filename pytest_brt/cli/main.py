@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from pytest_brt import __version__
-from pytest_brt.cli import bisect, bundle, front, last_run, models, recheck, report, unmark
 from pytest_brt.errors import BrtError
 from pytest_brt.shown import say
+
+#: Command → the file that has it, which is imported for that command alone, and what it does.
+_COMMANDS = {
+    "demo": ("front", "show what comes out, on a small example"),
+    "issue": ("front", "write failing tests for bug reports"),
+    "rank": ("front", "rank patches"),
+    "repair": ("front", "write patches for a bug report, with a model"),
+    "study": ("front", "measure the tool on many bugs"),
+    "localise": ("front", "say where the bug of a report may be"),
+    "review": ("last_run", "accept, reject or edit the bug tests of the last run"),
+    "diff": ("last_run", "say how two patches of the last ranking differ"),
+    "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
+    "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
+    "recheck": ("recheck", "run recorded evidence again"),
+    "models": ("models", "list, add, check and measure local models"),
+    "bundle": ("bundle", "gather wheels for a machine without a network"),
+    "bisect": ("bisect", "find the commit that made a test fail"),
+}
+#: Commands that are not about a project.
+_ALONE = ("demo", "report", "models", "bundle")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,15 +43,24 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: pytest's own, or 4 for a usage error."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
     parser = _Parser(
         prog="pytest-brt",
         description="Failing tests from bug reports, and patches ranked by them.",
     )
     parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for family in (front, last_run, report, unmark, recheck, models, bundle, bisect):
-        family.register(commands)
-    known, rest = parser.parse_known_args(arguments)
+    chosen = next((word for word in words if word in _COMMANDS), "")
+    for name, (file, what) in _COMMANDS.items():
+        command = commands.add_parser(name, help=what)
+        if name == chosen:
+            command.set_defaults(typed=name)
+            if name not in _ALONE:
+                command.add_argument(
+                    "--root", metavar="DIR", default=".", help="the project (default: this folder)"
+                )
+            importlib.import_module(f"pytest_brt.cli.{file}").set_up(command)
+    known, rest = parser.parse_known_args(words)
     known.rest = rest
     if rest and not getattr(known, "takes_rest", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -7,28 +7,31 @@ import os
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import BrtError
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.model import catalogue
+from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
+from pytest_brt.model.chat import Begins, Template
+from pytest_brt.model.doctor import Check, State, examine, sound
+from pytest_brt.model.gguf import is_later_part, parts_of, read_header
+from pytest_brt.model.header import Header
+from pytest_brt.model.local import open_file
+from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
 from pytest_brt.shown import say
-
-if TYPE_CHECKING:
-    from pytest_brt.model.base import Model
-    from pytest_brt.model.header import Header
 
 _GIB = 1 << 30
 
 
-def register(commands: Any) -> None:
-    """Add the command to `commands`, as `argparse` made it."""
-    parser = commands.add_parser(
-        "models",
-        help="list, add, check and measure local models",
-        description="Local models: GGUF files in the model folder (PYTEST_BRT_MODELS).",
-    )
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Local models: GGUF files in the model folder (PYTEST_BRT_MODELS)."
     parser.add_argument("--folder", metavar="DIR", default="", help="the model folder")
-    parser.set_defaults(command=run, action=_list)
+    parser.set_defaults(command=_list)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     for name, action, text in (
         ("list", _list, "models you have, also in other programs' caches, and models worth having"),
@@ -42,7 +45,7 @@ def register(commands: Any) -> None:
         ("bench", _bench, "how fast a model is here"),
     ):
         sub = actions.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=run, action=action)
+        sub.set_defaults(command=action)
         if action is _add:
             sub.add_argument("files", metavar="FILE", type=Path, nargs="+")
             sub.add_argument("--link", action="store_true", help="link them instead of copying")
@@ -54,39 +57,24 @@ def register(commands: Any) -> None:
             sub.add_argument("--context", type=int, metavar="N", default=0, help="tokens")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Carry the chosen action out and return the exit code.
-
-    Raises:
-        BrtError: it cannot be done; one line says why.
-    """
-    return int(arguments.action(arguments))
-
-
 def _folder(arguments: argparse.Namespace) -> Path:
-    from pytest_brt.model.catalogue import models_folder
-
-    return models_folder(arguments.folder)
+    return catalogue.models_folder(arguments.folder)
 
 
 def _find(arguments: argparse.Namespace) -> Path:
-    from pytest_brt.model.catalogue import find_model
-
-    return find_model(arguments.model, _folder(arguments))
+    return catalogue.find_model(arguments.model, _folder(arguments))
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.catalogue import cached_models, model_files, read_names
-
     folder = _folder(arguments)
-    files, names = model_files(folder), read_names(folder)
+    files, names = catalogue.model_files(folder), catalogue.read_names(folder)
     say(f"models in {folder}:" if files else f"no models in {folder} yet")
     for file in files:
         default = "; the default" if names.default == file.stem else ""
         say(f"  {file.stem}: {_facts(file)}{default}")
     for alias, target in sorted(names.aliases.items()):
         say(f"  {alias}: another name of {target}")
-    others = cached_models()
+    others = catalogue.cached_models()
     if others:
         say("\nof other programs (read where they are: --brt-model gguf:NAME):")
     for found in others:
@@ -96,8 +84,6 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _facts(file: Path) -> str:
-    from pytest_brt.model.gguf import read_header
-
     try:
         header = read_header(file)
     except BrtError as problem:
@@ -106,84 +92,61 @@ def _facts(file: Path) -> str:
 
 
 def _print_catalogue() -> None:
-    from pytest_brt.model.catalogue import read_catalogue
-
     say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
-    for entry in read_catalogue():
+    for entry in catalogue.read_catalogue():
         facts = f"{entry.parameters}; {entry.size}; {entry.licence}; thinks: {entry.thinks}"
         say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}")
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.catalogue import add_model, known_digest
-    from pytest_brt.model.gguf import is_later_part, parts_of
-
     # A pattern names all parts of a model, of which the first brings the others.
     given = set(arguments.files)
     for file in arguments.files:
         if is_later_part(file) and parts_of(file)[0] in given:
             continue
-        target = add_model(file, _folder(arguments), link=arguments.link)
-        say(f"added {target}\nSHA-256 {known_digest(target)}")
+        target = catalogue.add_model(file, _folder(arguments), link=arguments.link)
+        say(f"added {target}\nSHA-256 {catalogue.known_digest(target)}")
         say(f"use it: pytest --brt-model gguf:{target.stem} …")
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.catalogue import remove_model
-
-    for path in remove_model(_find(arguments), _folder(arguments)):
+    for path in catalogue.remove_model(_find(arguments), _folder(arguments)):
         say(f"removed {path}")
     return 0
 
 
 def _default(arguments: argparse.Namespace) -> int:
-    from dataclasses import replace
-
-    from pytest_brt.model.catalogue import read_names, write_names
-
     folder, name = _folder(arguments), _called(arguments)
-    write_names(folder, replace(read_names(folder), default=name))
+    catalogue.write_names(folder, replace(catalogue.read_names(folder), default=name))
     say(f"{name} is taken when no model is named (--brt-model none for none)")
     return 0
 
 
 def _alias(arguments: argparse.Namespace) -> int:
-    from dataclasses import replace
-
-    from pytest_brt.model.catalogue import read_names, write_names
-
     folder, name = _folder(arguments), _called(arguments)
-    names = read_names(folder)
-    write_names(folder, replace(names, aliases={**names.aliases, arguments.alias: name}))
+    names = catalogue.read_names(folder)
+    catalogue.write_names(folder, replace(names, aliases={**names.aliases, arguments.alias: name}))
     say(f"{arguments.alias} is another name of {name}")
     return 0
 
 
 def _called(arguments: argparse.Namespace) -> str:
     """Return how a model that there is will be found again: its name here, else its path."""
-    from pytest_brt.model.gguf import read_header
-
     file = _find(arguments)
     read_header(file)
     return file.stem if file.parent == _folder(arguments) else str(file.absolute())
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.catalogue import verify_model
-
     file = _find(arguments)
-    digest, known = verify_model(file)
+    digest, known = catalogue.verify_model(file)
     what = "unchanged since it was added" if known else "noted: compare it with its publisher's"
     say(f"{file.name}: SHA-256 {digest}, {what}")
     return 0
 
 
 def _info(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.base import Settings
-    from pytest_brt.model.gguf import read_header
-    from pytest_brt.model.memory import DoesNotFit, available_bytes, needed_bytes, plan
-
     header = read_header(_find(arguments))
     say(f"file          {header.path} ({_size(header.size)})")
     say(f"model         {header.name or '(no name)'}, architecture {header.architecture!r}")
@@ -214,8 +177,6 @@ def _info(arguments: argparse.Namespace) -> int:
 
 def _speed(header: Header) -> str:
     """Say how fast one answer is at most: each token reads the weights that are active once."""
-    from pytest_brt.model.memory import bandwidth
-
     read = bandwidth()
     most = read / header.active_bytes
     return f"at most {most:.1f} tokens/s for one answer: memory is read at {read / 1e9:.0f} GB/s"
@@ -223,9 +184,6 @@ def _speed(header: Header) -> str:
 
 def _template(source: str) -> str:
     """Say what a chat template knows of."""
-    from pytest_brt.model.base import Message, Role
-    from pytest_brt.model.chat import Begins, Template
-
     if not source:
         return "none: name a file with one, gguf:PATH+template:FILE"
     try:
@@ -241,8 +199,6 @@ def _template(source: str) -> str:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.doctor import Check, examine, sound
-
     checks: list[Check] = []
     for check in (*examine(_folder(arguments)), _sandbox()):
         checks.append(check)
@@ -250,13 +206,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return 0 if sound(checks) else 1
 
 
-def _sandbox() -> Any:
+def _sandbox() -> Check:
     """Try which isolation the tests would get."""
-    from pytest_brt.execute.launch import open_engine
-    from pytest_brt.execute.row import Limits
-    from pytest_brt.execute.subject import find_subject
-    from pytest_brt.model.doctor import Check, State
-
     with tempfile.TemporaryDirectory(prefix="brt-doctor-") as folder:
         try:
             subject = find_subject(Path(folder), python=sys.executable, env=os.environ)
@@ -269,9 +220,6 @@ def _sandbox() -> Any:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    from pytest_brt.model.base import Settings
-    from pytest_brt.model.local import open_file
-
     model = open_file(str(_find(arguments)), Settings(context=arguments.context))
     text = " ".join(f"item {number} is {number * 7919 % 1000}" for number in range(95))
     try:
@@ -288,8 +236,6 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 def _ask(model: Model, text: str, samples: int, tokens: int) -> tuple[int, int, float]:
     """Return the tokens of the prompt, those made, and the seconds it took."""
-    from pytest_brt.model.base import Message, Prompt, Role, Sampling
-
     message = Message(role=Role.USER, text=text)
     sampling = Sampling(max_tokens=tokens, seed=1)
     start = time.monotonic()

@@ -5,36 +5,36 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from pytest_brt.bounded import read_bounded
+from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.layout import tree_hash
+from pytest_brt.execute.row import Limits
+from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.plugin.files import read_key
+from pytest_brt.plugin.option_values import ENDINGS
+from pytest_brt.render.evidence import Setting, sha256
+from pytest_brt.revisions.recheck import read_folder, recheck
 from pytest_brt.shown import on_a_line, say
 
-if TYPE_CHECKING:
-    from pytest_brt.execute.subject import Subject
-    from pytest_brt.render.evidence import Setting
 
-
-def register(commands: Any) -> None:
-    """Add the command to `commands`, as `argparse` made it."""
-    parser = commands.add_parser(
-        "recheck",
-        help="run recorded evidence again",
-        description="Run what `--brt-record DIR` kept again. Exit code 0: all of it holds; "
-        "1: some does not; 4: it cannot be read or run.",
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Run what `--brt-record DIR` kept again. Exit code 0: all of it holds; "
+        "1: some does not; 4: it cannot be read or run."
     )
     parser.add_argument("folder", metavar="DIR", help="folder written by --brt-record")
-    parser.add_argument(
-        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-    )
     parser.add_argument(
         "--python", metavar="PATH", help="interpreter (default: the project's own, as pytest's)"
     )
     parser.add_argument(
         "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
     )
-    parser.add_argument("--key", metavar="FILE", help="check the signature with the key in FILE")
+    parser.add_argument(
+        "--key", metavar="FILE", type=Path, help="check the signature with the key in FILE"
+    )
     parser.add_argument(
         "--sandbox", metavar="NAME", help="isolation (default: ns where it was recorded, else auto)"
     )
@@ -44,16 +44,7 @@ def register(commands: Any) -> None:
 
 
 def _recheck(arguments: argparse.Namespace) -> int:
-    from pytest_brt.codec import to_json
-    from pytest_brt.execute.launch import open_engine
-    from pytest_brt.execute.layout import tree_hash
-    from pytest_brt.execute.row import Limits
-    from pytest_brt.execute.subject import find_subject
-    from pytest_brt.plugin.option_values import ENDINGS
-    from pytest_brt.render.evidence import sha256
-    from pytest_brt.revisions.recheck import read_folder, recheck
-
-    folder = read_folder(Path(arguments.folder), read_key(arguments.key))
+    folder = read_folder(Path(arguments.folder), read_key(arguments.key, "--key"))
     setting = folder.evidence.setting
     root = Path(arguments.root).resolve()
     # Only what is a report by its name: a folder must not say which code does not count.
@@ -109,23 +100,6 @@ def _differences(setting: Setting, subject: Subject, net: str) -> Iterator[str]:
 
 def _dotted(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
-
-
-def read_key(path: str | None) -> bytes | None:
-    """Return the key in a file, without whitespace around it.
-
-    Raises:
-        UsageProblem: the file cannot be read, or is empty.
-    """
-    if path is None:
-        return None
-    try:
-        key = read_bounded(Path(path), 1 << 20).strip()
-    except OSError as error:
-        raise UsageProblem(f"--key: cannot read {path!r}: {error.strerror}") from error
-    if not key:
-        raise UsageProblem(f"--key: {path!r} is empty (write a long random text into it)")
-    return key
 
 
 def _environment(pairs: list[str]) -> Mapping[str, str]:

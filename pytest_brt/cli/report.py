@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
+from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.errors import UsageProblem
+from pytest_brt.evaluate.compare import beside, comparison
+from pytest_brt.evaluate.table import text_of
+from pytest_brt.evaluate.written import read_study
+from pytest_brt.render.dialogue import Told, as_page, as_text, heading
 from pytest_brt.shown import say
+from pytest_brt.store import write_text
 
 
-def register(commands: Any) -> None:
-    """Add the command to `commands`, as `argparse` made it."""
-    parser = commands.add_parser(
-        "report",
-        help="read the dialogues of a recorded run, or compare two studies",
-        description="Show the dialogues with a model that `--brt-record DIR` kept, those of "
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Show the dialogues with a model that `--brt-record DIR` kept, those of "
         "interrupted runs too: one line each, or one of them step by step. With the results of "
         "two studies (`pytest-brt study`), say what changed between them; with those of more, show "
-        "them beside each other.",
+        "them beside each other."
     )
     parser.add_argument(
         "folder", metavar="DIR", help="folder written by --brt-record, or by a study"
@@ -39,10 +42,6 @@ def register(commands: Any) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from pytest_brt.dialogue.trajectory import read_trajectories
-    from pytest_brt.render.dialogue import Told, as_page, as_text, heading
-    from pytest_brt.store import write_text
-
     folder = Path(arguments.folder)
     names: list[str] = arguments.name
     if names and (folder / "result.json").is_file():
@@ -81,10 +80,6 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _compare(folders: list[Path]) -> int:
-    from pytest_brt.evaluate.compare import beside, comparison
-    from pytest_brt.evaluate.table import text_of
-    from pytest_brt.evaluate.written import read_study
-
     studies = [read_study(folder) for folder in folders]
     if len(studies) == 2:
         tables = comparison(*studies)

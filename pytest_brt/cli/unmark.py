@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from pytest_brt.code.rewrite import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.shown import say
+from pytest_brt.store import write_bytes
+from pytest_brt.types import Verdict
 
-if TYPE_CHECKING:
-    from pytest_brt.execute.engine import Engine
 
-
-def register(commands: Any) -> None:
-    """Add the command to `commands`, as `argparse` made it."""
-    parser = commands.add_parser(
-        "unmark",
-        help="remove the xfail marker from tests whose bug is fixed",
-        description="Runs each test that is marked as strictly expected to fail, without the "
-        "marker, and removes the marker from those that pass.",
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Runs each test that is marked as strictly expected to fail, without the "
+        "marker, and removes the marker from those that pass."
     )
     parser.add_argument(
         "tests", nargs="+", metavar="FILE[::TEST]", help="test file, or one test in it"
-    )
-    parser.add_argument(
-        "--root", metavar="DIR", default=".", help="the project (default: this folder)"
     )
     parser.add_argument("--python", metavar="PATH", help="interpreter of the project")
     parser.set_defaults(command=_unmark)
@@ -33,10 +31,6 @@ def register(commands: Any) -> None:
 
 def _unmark(arguments: argparse.Namespace) -> int:
     """Return 0 when every test named is unmarked now, 1 when one still fails."""
-    from pytest_brt.execute.launch import open_engine
-    from pytest_brt.execute.row import Limits
-    from pytest_brt.execute.subject import find_subject
-
     root = Path(arguments.root).resolve()
     subject = find_subject(root, python=arguments.python, env={})
     engine = open_engine(subject, limits=Limits())
@@ -47,11 +41,6 @@ def _unmark(arguments: argparse.Namespace) -> int:
 
 
 def _unmark_file(test: str, root: Path, engine: Engine) -> int:
-    from pytest_brt.code.rewrite import marked_tests, unmark
-    from pytest_brt.execute.row import Row, TestTarget
-    from pytest_brt.store import write_bytes
-    from pytest_brt.types import Verdict
-
     file, _, node = test.partition("::")
     path = (root / file).resolve()
     if not path.is_file() or not path.is_relative_to(root):

@@ -164,7 +164,7 @@ class Files:
         self._engine = engine
         #: What was typed.
         self._command = command
-        self._key = _read_key(options.key)
+        self._key = read_key(options.key, "--brt-key")
         #: The project before the run: what is found is found of this tree.
         # What is written into the project about it is no part of it.
         kept = options.record.resolve() if options.record else None
@@ -299,15 +299,20 @@ def _stem(issue: Issue) -> str:
     return stem if stem.strip("-. ") else issue.id
 
 
-def _read_key(path: Path | None) -> bytes | None:
+def read_key(path: Path | None, option: str) -> bytes | None:
+    """Return the key in a file that `option` names, without whitespace around it.
+
+    Raises:
+        UsageProblem: the file cannot be read, or is empty.
+    """
     if path is None:
         return None
     try:
         key = read_bounded(path, 1 << 20).strip()
     except OSError as error:
-        raise UsageProblem(f"--brt-key: cannot read {str(path)!r}: {error.strerror}") from error
+        raise UsageProblem(f"{option}: cannot read {str(path)!r}: {error.strerror}") from error
     if not key:
-        raise UsageProblem(f"--brt-key: {str(path)!r} is empty (write a long random text into it)")
+        raise UsageProblem(f"{option}: {str(path)!r} is empty (write a long random text into it)")
     return key
 
 

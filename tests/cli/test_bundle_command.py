@@ -18,8 +18,8 @@ from pytest_brt.model import tiny
 
 def call(*words: str) -> int:
     parser = argparse.ArgumentParser()
-    bundle.register(parser.add_subparsers())
-    arguments = parser.parse_args(["bundle", *words])
+    bundle.set_up(parser)
+    arguments = parser.parse_args([*words])
     return int(arguments.command(arguments))
 
 
@@ -74,8 +74,8 @@ def test_the_notes_say_what_models_would_run_with(
     given: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
     parser = argparse.ArgumentParser()
-    bundle.register(parser.add_subparsers())
-    arguments = parser.parse_args(["bundle", str(tmp_path), *given])
+    bundle.set_up(parser)
+    arguments = parser.parse_args([str(tmp_path), *given])
     assert said in bundle.about_llama(arguments)
 
 

@@ -23,8 +23,8 @@ from tests.llama import needs_llama
 
 def call(folder: Path, *words: str) -> int:
     parser = argparse.ArgumentParser()
-    models.register(parser.add_subparsers())
-    arguments = parser.parse_args(["models", "--folder", str(folder), *words])
+    models.set_up(parser)
+    arguments = parser.parse_args(["--folder", str(folder), *words])
     return int(arguments.command(arguments))
 
 
@@ -203,7 +203,7 @@ def test_the_caches_of_others_are_found_and_left_alone(
 def test_info_says_that_a_model_does_not_fit(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pytest_brt.model.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("pytest_brt.cli.models.available_bytes", lambda: 1000)
     assert call(tmp_path, "info", str(file)) == 0
     assert "here          does not fit" in capsys.readouterr().out
     monkeypatch.undo()
