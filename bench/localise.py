@@ -42,7 +42,7 @@ from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue import load_issue
 from pytest_brt.localise import suspects
-from pytest_brt.localise.suspects import Key, Suspect, nearest_tests, rank_files
+from pytest_brt.localise.suspects import Key, nearest_tests, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
@@ -51,7 +51,7 @@ from pytest_brt.reproduce.prompting.choice import chosen
 from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.reproduce.prompting.shown import show_suspects
-from pytest_brt.types import Issue
+from pytest_brt.types import Issue, Place
 
 #: Hexadecimal digits of the first half.
 _FIRST_HALF = "01234567"
@@ -177,7 +177,7 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     )
 
 
-def choose(places: Sequence[Suspect], issue: Issue, spec: str) -> tuple[Suspect, ...]:
+def choose(places: Sequence[Place], issue: Issue, spec: str) -> tuple[Place, ...]:
     """Return `places` as the model `spec` orders them."""
     model = open_model(spec, Settings())
     try:

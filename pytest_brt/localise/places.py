@@ -17,7 +17,7 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched
-from pytest_brt.localise.spectrum import Counts, dstar, ochiai, rank_lines, tarantula
+from pytest_brt.localise.spectrum import Counts, dstar, rank_lines, tarantula
 from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.types import Issue, Place, TestRun
 
@@ -117,17 +117,7 @@ _Key = tuple[str, str]
 def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
     suspects = find_suspects(issue, index, limit=50)
     top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
-    return {
-        (suspect.path, suspect.function): Place(
-            path=suspect.path,
-            function=suspect.function,
-            line=suspect.line,
-            end_line=suspect.end_line,
-            score=suspect.score / top,
-            reasons=suspect.reasons,
-        )
-        for suspect in suspects
-    }
+    return {(p.path, p.function): replace(p, score=p.score / top) for p in suspects}
 
 
 def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:
@@ -156,7 +146,7 @@ def _of_spectrum(watched: Watched | None, index: Index) -> dict[_Key, Place]:
     bad = [test.lines for test in watched.tests if test.outcome == "failed"]
     good = [test.lines for test in watched.tests if test.outcome == "passed"]
     found: dict[_Key, Place] = {}
-    for suspect in rank_lines(bad, good, ochiai):
+    for suspect in rank_lines(bad, good):
         around = index.definition_at(suspect.path, suspect.line)
         # What stands outside of functions ran when the module was imported.
         outside = around is None or around.kind is DefinitionKind.CLASS

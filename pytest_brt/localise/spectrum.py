@@ -6,7 +6,7 @@ line, `n_f` and `n_p` those that do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -26,15 +26,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectLine:
-    """A line and how suspicious it is."""
+    """A line and how suspicious it is, by Ochiai's formula."""
 
     path: str
     line: int
     score: float
     counts: Counts
-
-
-Formula = Callable[[Counts], float]
 
 
 def ochiai(counts: Counts) -> float:
@@ -47,15 +44,15 @@ def ochiai(counts: Counts) -> float:
     return counts.failing / below if below else 0.0
 
 
-def dstar(counts: Counts, *, star: int = 2) -> float:
-    """Return e_f^star / (e_p + n_f), infinite for a line that exactly the failing tests run.
+def dstar(counts: Counts) -> float:
+    """Return e_f² / (e_p + n_f), infinite for a line that exactly the failing tests run.
 
-    (Wong et al. 2014, who recommend a star of 2.)
+    (Wong et al. 2014, who recommend the power of 2.)
     """
     if not counts.failing:
         return 0.0
     below = counts.passing + (counts.all_failing - counts.failing)
-    return counts.failing**star / below if below else float("inf")
+    return counts.failing**2 / below if below else float("inf")
 
 
 def tarantula(counts: Counts) -> float:
@@ -65,27 +62,18 @@ def tarantula(counts: Counts) -> float:
     return failing / (failing + passing) if failing else 0.0
 
 
-def rank_lines(
-    failing: Iterable[Coverage], passing: Iterable[Coverage], formula: Formula = ochiai
-) -> tuple[SuspectLine, ...]:
-    """Return the lines that failing tests run, most suspicious first; ties by place.
-
-    Args:
-        failing: coverage of each failing test.
-        passing: coverage of each passing test.
-        formula: how counts become a score.
-    """
-    bad, good = list(failing), list(passing)
-    bad_counts, good_counts = _count(bad), _count(good)
+def rank_lines(failing: Sequence[Coverage], passing: Sequence[Coverage]) -> tuple[SuspectLine, ...]:
+    """Return the lines that failing tests run, by Ochiai's score, ties by place."""
+    in_passing = _count(passing)
     found = []
-    for (path, line), count in bad_counts.items():
+    for (path, line), count in _count(failing).items():
         counts = Counts(
             failing=count,
-            passing=good_counts.get((path, line), 0),
-            all_failing=len(bad),
-            all_passing=len(good),
+            passing=in_passing.get((path, line), 0),
+            all_failing=len(failing),
+            all_passing=len(passing),
         )
-        found.append(SuspectLine(path=path, line=line, score=formula(counts), counts=counts))
+        found.append(SuspectLine(path=path, line=line, score=ochiai(counts), counts=counts))
     return tuple(sorted(found, key=lambda item: (-item.score, item.path, item.line)))
 
 

@@ -19,7 +19,7 @@ from pytest_brt.code.relevance import Relevance, is_test, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.localise.query import query_of
-from pytest_brt.types import Frame, Issue
+from pytest_brt.types import Frame, Issue, Place
 
 #: What the words of a passage and those of its file are worth, the best of each; that it is the
 #: end of a traceback; that the report names its file.
@@ -32,22 +32,6 @@ _LEAST = 0.25
 _FRAME_DECAY = 0.75
 #: How the reason begins of the place that a traceback ends in.
 ENDS = "the traceback ends in"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
-    """A place where the bug may be."""
-
-    path: str
-    #: Qualified name of the function or class, or "" for what is left of the file.
-    function: str
-    #: 1-based span; the whole file is (1, 0).
-    line: int
-    end_line: int
-    #: Larger is more suspicious; comparable within one answer.
-    score: float
-    #: For the reader, the weightiest first.
-    reasons: tuple[str, ...]
 
 
 #: A function, as its path and qualified name.
@@ -70,7 +54,7 @@ def find_suspects(
     ran: Collection[Key] = (),
     paths: Collection[str] = (),
     limit: int = 20,
-) -> tuple[Suspect, ...]:
+) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
     Args:
@@ -117,18 +101,16 @@ def _spelled(text: str) -> dict[str, str]:
     return found
 
 
-def rank_files(suspects: Iterable[Suspect]) -> tuple[str, ...]:
+def rank_files(suspects: Iterable[Place]) -> tuple[str, ...]:
     """Return the files of `suspects`, each once, in their order."""
     return tuple(dict.fromkeys(suspect.path for suspect in suspects))
 
 
-def _suspect(
-    passage: Passage, score: float, signs: Sequence[_Sign], words: Sequence[str]
-) -> Suspect:
+def _suspect(passage: Passage, score: float, signs: Sequence[_Sign], words: Sequence[str]) -> Place:
     reasons = [sign.reason for sign in sorted(signs, key=lambda sign: -sign.score)]
     if words:
         reasons.append(f"shares {', '.join(dict.fromkeys(words))} with the report")
-    return Suspect(
+    return Place(
         path=passage.path,
         function=passage.function,
         line=passage.line,
@@ -225,7 +207,7 @@ _SUSPECTS, _DECAY = 6, 0.7
 _IMPORTS = 0.3
 
 
-def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Suspect]) -> str:
+def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
     """Return the path of the test file that a test of `issue` would be added to, or "".
 
     Args:

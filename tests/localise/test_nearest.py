@@ -8,7 +8,8 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
-from pytest_brt.localise.suspects import Suspect, find_suspects, nearest_tests
+from pytest_brt.localise.suspects import find_suspects, nearest_tests
+from pytest_brt.types import Place
 from tests.trees import write_tree
 
 FILES = {
@@ -66,7 +67,7 @@ def test_without_any_sign_there_is_none(index: Index) -> None:
 
 def test_what_imports_the_likeliest_module_is_nearer(index: Index) -> None:
     issue = read_issue("Odd\n\nyyy", "-")
-    place = Suspect(
+    place = Place(
         path="pkg/tree.py", function="", line=1, end_line=0, score=1.0, reasons=("given",)
     )
     assert nearest_tests(issue, index, (place,)) == "tests/test_tree.py"

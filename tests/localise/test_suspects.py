@@ -7,7 +7,8 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
-from pytest_brt.localise.suspects import Suspect, find_suspects, rank_files
+from pytest_brt.localise.suspects import find_suspects, rank_files
+from pytest_brt.types import Place
 from tests.trees import write_tree
 
 FILES = {
@@ -30,7 +31,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
         yield opened
 
 
-def suspects(text: str, index: Index) -> tuple[Suspect, ...]:
+def suspects(text: str, index: Index) -> tuple[Place, ...]:
     return find_suspects(read_issue(text, "-"), index)
 
 

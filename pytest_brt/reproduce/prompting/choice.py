@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from pytest_brt.localise.suspects import Suspect
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
+from pytest_brt.types import Place
 
 #: As many suspects are shown anyway.
 _FEW = 5
@@ -21,8 +21,8 @@ _ANSWERS = ("first", "second", "third")
 
 
 def chosen(
-    suspects: Sequence[Suspect], brief: Brief, ask: Callable[[Prompt], str]
-) -> tuple[Suspect, ...]:
+    suspects: Sequence[Place], brief: Brief, ask: Callable[[Prompt], str]
+) -> tuple[Place, ...]:
     """Return `suspects` with those first that a model holds for the likeliest.
 
     All stay: what it does not choose keeps its order. It is not asked about a few, and an answer

@@ -17,12 +17,12 @@ from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.localise.coverage import watch_calls
 from pytest_brt.localise.query import query_of
-from pytest_brt.localise.suspects import Key, Suspect, find_suspects, nearest_tests, rank_files
+from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.shown import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
-from pytest_brt.types import Attempt, Issue
+from pytest_brt.types import Attempt, Issue, Place
 
 #: Fixtures that are shown, and characters of all of them together.
 _FIXTURES, _CHARACTERS = 4, 900
@@ -37,7 +37,7 @@ class Hints:
     #: The name under which the project is imported, or "".
     package: str = ""
     #: Where the bug may be, the likeliest first.
-    suspects: tuple[Suspect, ...] = ()
+    suspects: tuple[Place, ...] = ()
     #: Statements of the report with what they do on this tree, and as a session shows them.
     seen: tuple[Seen, ...] = ()
     session: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def gather_hints(
 
 def suspecting(
     hints: Hints,
-    suspects: tuple[Suspect, ...],
+    suspects: tuple[Place, ...],
     issue: Issue,
     index: Index,
     engine: Engine | None,
@@ -160,7 +160,7 @@ def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset
     return frozenset(found)
 
 
-def _package(suspects: Sequence[Suspect], index: Index) -> str:
+def _package(suspects: Sequence[Place], index: Index) -> str:
     """Return the name under which the likeliest place is imported, or the largest package."""
     tops = (index.layout.module_of(one.path).partition(".")[0] for one in suspects)
     return next((top for top in tops if top in index.packages), next(iter(index.packages), ""))
@@ -212,7 +212,7 @@ def imports_of(
     index: Index,
     *,
     seen: Iterable[Seen] = (),
-    suspects: Sequence[Suspect] = (),
+    suspects: Sequence[Place] = (),
     host: str = "",
     tests: str = "",
     engine: Engine | None = None,
@@ -246,7 +246,7 @@ def imports_of(
 
 
 def _of_places(
-    issue: Issue, suspects: Sequence[Suspect], index: Index, *, known: bool
+    issue: Issue, suspects: Sequence[Place], index: Index, *, known: bool
 ) -> tuple[str, ...]:
     """Return imports of what is suspected.
 
@@ -273,7 +273,7 @@ def _working(statements: Sequence[str], engine: Engine | None) -> tuple[str, ...
     return tuple(every[did.index] for did in seen if did.raised is None)
 
 
-def _likely(suspects: Sequence[Suspect], index: Index) -> Iterator[Definition]:
+def _likely(suspects: Sequence[Place], index: Index) -> Iterator[Definition]:
     """Yield the functions and classes that are likeliest, of few files."""
     files = tuple(dict.fromkeys(suspect.path for suspect in suspects))[:_MOST_FILES]
     best = suspects[0].score if suspects else 0.0

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
-from pytest_brt.localise.suspects import Suspect
 from pytest_brt.reproduce.prompting.slices import GAP, head_end, sliced
 from pytest_brt.syntax import bound_targets, first_line, is_constant, parse
+from pytest_brt.types import Place
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Share of the room that is left which one place may take, and what any may that has the room.
@@ -104,7 +104,7 @@ class Page:
 
 
 def show_suspects(
-    suspects: Iterable[Suspect], index: Index, most: int, worths: Mapping[str, float]
+    suspects: Iterable[Place], index: Index, most: int, worths: Mapping[str, float]
 ) -> tuple[tuple[str, str], ...]:
     """Return path and code of what is suspected, the likeliest first, in about `most` characters.
 

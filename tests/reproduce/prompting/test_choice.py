@@ -6,19 +6,19 @@ import json
 from pathlib import Path
 
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.localise.suspects import Suspect
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.prompting.choice import chosen
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief
+from pytest_brt.types import Place
 from tests.reproduce.golden import check
 from tests.reproduce.test_prompts import ISSUE
 
 
-def suspects(count: int) -> tuple[Suspect, ...]:
+def suspects(count: int) -> tuple[Place, ...]:
     return tuple(
-        Suspect(
+        Place(
             path=f"pkg/part{number}.py",
             function="" if number == 3 else f"Thing.walk{number}",
             line=1,

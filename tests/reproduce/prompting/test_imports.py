@@ -10,10 +10,10 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.suspects import Suspect
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.context import imports_of
+from pytest_brt.types import Place
 from tests.reproduce.replay.project import open_project
 
 BARE = read_issue("# It is wrong\n\nIt is.", "issue.md")
@@ -32,8 +32,8 @@ def index(engine: Engine) -> Iterator[Index]:
         yield opened
 
 
-def suspect(path: str, function: str, score: float = 1.0) -> Suspect:
-    return Suspect(path=path, function=function, line=1, end_line=0, score=score, reasons=())
+def suspect(path: str, function: str, score: float = 1.0) -> Place:
+    return Place(path=path, function=function, line=1, end_line=0, score=score, reasons=())
 
 
 def test_what_is_suspected_can_be_imported(engine: Engine, index: Index) -> None:

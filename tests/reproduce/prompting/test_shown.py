@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.localise.suspects import Suspect
 from pytest_brt.reproduce.prompting.shown import Page, show, show_file, show_suspects, show_tests
+from pytest_brt.types import Place
 from tests.trees import write_tree
 
 MODULE = '''\
@@ -115,8 +115,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
-def suspect(path: str, function: str) -> Suspect:
-    return Suspect(path=path, function=function, line=1, end_line=0, score=1.0, reasons=())
+def suspect(path: str, function: str) -> Place:
+    return Place(path=path, function=function, line=1, end_line=0, score=1.0, reasons=())
 
 
 def test_a_suspect_is_whole_and_its_neighbours_are_heads(index: Index) -> None:
