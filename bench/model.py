@@ -43,7 +43,7 @@ from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import Weights
 from pytest_brt.model.local import open_file
-from pytest_brt.model.memory import cores
+from pytest_brt.model.memory import Plan, cores
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.tiny import CHATML, write_mamba
@@ -89,16 +89,11 @@ ACTIONS = (Cat, Search, Run, Done)
 def engine_of(weights: Weights, threads: int = 1) -> Engine:
     """Return an engine with a context of its own."""
     sequences = SAMPLES + 8
-    context = Context(weights, cells=4096, sequences=sequences, threads=threads)
+    plan = Plan(longest=4096, cells=4096, lanes=SAMPLES, sequences=sequences, threads=threads)
     source = read_header(weights.path).chat_template or CHATML
     names = {"bos": weights.name(weights.bos), "eos": weights.name(weights.eos)}
-    return Engine(
-        context,
-        Conversations(weights, Template(source, where="bench", **names)),
-        lanes=SAMPLES,
-        sequences=sequences,
-        longest=4096,
-    )
+    talk = Conversations(weights, Template(source, where="bench", **names))
+    return Engine(Context(weights, plan), talk)
 
 
 def ask(engine: Engine, prompt: Prompt) -> tuple[Completion, ...]:
@@ -156,9 +151,9 @@ def served(path: Path, prompt: Prompt) -> tuple[float, int]:
     assert isinstance(model, PrivateModel)
     try:
         model.complete(Prompt(messages=(Message(role=Role.USER, text="warm"),), sampling=SAMPLING))
-        before = cpu_of_group(model.process.pid)
+        before = cpu_of_group(model.pid)
         done = model.complete(prompt)
-        seconds = cpu_of_group(model.process.pid) - before
+        seconds = cpu_of_group(model.pid) - before
         # It says how many tokens all answers have together only for one of them.
         whole = [answer for answer in done if answer.finish is Finish.LENGTH]
         rest = model.count([answer.text for answer in done if answer.finish is not Finish.LENGTH])

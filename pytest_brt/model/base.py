@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -109,6 +110,13 @@ class Completion:
     seconds: float = 0.0
     #: Remarks for the record, as in "the model's worker died (SIGKILL); asked again".
     notes: tuple[str, ...] = ()
+
+
+def in_the_rest(prompt: Prompt, begin: float) -> Prompt:
+    """Return the prompt with what is left of its seconds since `begin`, by `time.monotonic`."""
+    if not prompt.seconds:
+        return prompt
+    return replace(prompt, seconds=max(0.01, prompt.seconds - (time.monotonic() - begin)))
 
 
 def lost_answers(count: int, asked: int, why: object) -> str:

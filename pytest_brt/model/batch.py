@@ -70,22 +70,12 @@ class _Turn:
 class Engine:
     """One context and everything that is being asked of it; belongs to one thread."""
 
-    def __init__(
-        self,
-        context: Context,
-        conversations: Conversations,
-        *,
-        lanes: int,
-        sequences: int,
-        longest: int,
-    ) -> None:
-        """Run up to `lanes` lanes; no conversation may have more than `longest` tokens."""
+    def __init__(self, context: Context, conversations: Conversations) -> None:
         self.context = context
         self.weights = weights = context.weights
         self.conversations = conversations
-        self.lanes = lanes
-        self.longest = min(longest, context.cells)
-        self.sequences = Sequences(context, sequences)
+        self.longest = min(context.plan.longest, context.cells)
+        self.sequences = Sequences(context)
         self.candidates = Candidates(weights)
         self.manners = Manners(
             ends=weights.ends,
@@ -194,7 +184,7 @@ class Engine:
         if self.crowded and self.seated:
             return
         self.crowded = False
-        while self.waiting and len(self.seated) < self.lanes:
+        while self.waiting and len(self.seated) < self.context.plan.lanes:
             job, lane = self.waiting[0]
             lane.sequence = self.sequences.share(job.ids)
             if lane.sequence is None:  # its prompt had to make room: read it again
@@ -249,7 +239,7 @@ class Engine:
 
     def _turns(self) -> list[_Turn]:
         """Return what is evaluated next: what is pending in the lanes, then of the prompt."""
-        room = self.context.batch_size
+        room = self.context.plan.batch
         turns = []
         for job, lane in self.seated:
             tokens = lane.pending[:room]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.llama import Weights
+from pytest_brt.model.memory import Plan
 
 Floats = NDArray[np.float32]
 #: Numbers that ggml gives to types.
@@ -22,31 +23,22 @@ class Context:
     """The memory that sequences of tokens are evaluated into."""
 
     def __init__(
-        self,
-        weights: Weights,
-        *,
-        cells: int,
-        sequences: int,
-        threads: int,
-        batch: int = 512,
-        cache_type: str = "f16",
-        adapter: str = "",
+        self, weights: Weights, plan: Plan, *, cache_type: str = "f16", adapter: str = ""
     ) -> None:
-        """Make room for `cells` tokens in up to `sequences` sequences.
+        """Make room for the tokens and sequences of `plan`.
 
         Raises:
             ModelProblem: the memory cannot be had, or the adapter does not fit.
         """
         self.lib = lib = weights.lib
         self.weights = weights
-        self.batch_size = batch
+        self.plan = plan
         params = lib.llama_context_default_params()
-        params.n_ctx = cells
-        params.n_batch = params.n_ubatch = batch
-        params.n_seq_max = sequences
-        params.n_outputs_max = sequences
+        params.n_ctx = plan.cells
+        params.n_batch = params.n_ubatch = plan.batch
+        params.n_seq_max = params.n_outputs_max = plan.sequences
         params.n_outputs_max_per_seq = 1
-        params.n_threads = params.n_threads_batch = threads
+        params.n_threads = params.n_threads_batch = plan.threads
         params.kv_unified = True
         if cache_type != "f16":  # which only flash attention can read
             params.type_k = params.type_v = _CACHE_TYPES[cache_type]
@@ -59,9 +51,9 @@ class Context:
         self.context = lib.llama_init_from_model(weights.model, params)
         if not self.context:
             raise ModelProblem(
-                f"llama.cpp cannot make a context of {cells} tokens: "
+                f"llama.cpp cannot make a context of {plan.cells} tokens: "
                 f"{weights.log.take() or 'no reason given'} "
-                f"(a smaller one: --brt-context {cells // 2})"
+                f"(a smaller one: --brt-context {plan.cells // 2})"
             )
         self.cells = int(lib.llama_n_ctx(self.context))
         self.memory = lib.llama_get_memory(self.context)
@@ -70,7 +62,7 @@ class Context:
             scale = (ctypes.c_float * 1)(1.0)
             if lib.llama_set_adapters_lora(self.context, loaded, 1, scale):
                 raise ModelProblem(f"llama.cpp cannot apply the LoRA adapter {adapter!r}")
-        self._make_batch(batch)
+        self._make_batch(plan.batch)
 
     def _make_batch(self, size: int) -> None:
         """Lay the batch out in arrays of our own, so that it is filled by slices."""

@@ -120,7 +120,7 @@ def _gpu(path: Path) -> Check:
     except BrtError as problem:
         text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
         return Check(name="GPU", state=State.FAIL, text=text)
-    if model.host.gpu:
+    if model.gpu:
         return Check(name="GPU", state=State.OK, text="works: a model was put on it")
     text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
     return Check(name="GPU", state=State.NOTE, text=text)

@@ -1,4 +1,4 @@
-"""Starts, watches and ends the worker process of a model; starts another when it dies."""
+"""A model in a worker process, which is started, watched and ended; another one when it dies."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
-from pytest_brt.model.base import Completion, lost_answers
+from pytest_brt.model.base import Completion, Prompt, in_the_rest, lost_answers
 from pytest_brt.model.wire import Answer, Order, Start
 
 #: Seconds that an answer may take beyond the time it was given, before the worker counts as hung.
@@ -53,11 +52,6 @@ def no_room(error: OSError) -> ModelProblem:
 class WorkerDied(ModelProblem):
     """The worker process ended in the middle; the text says how."""
 
-    def __init__(self, how: str, saved: Mapping[int, Completion] | None = None) -> None:
-        """Say `how`; `saved` are the samples that had been answered by then."""
-        super().__init__(how)
-        self.saved = dict(saved or {})
-
 
 class Child:
     """A Python process that a model lives in: lines of JSON go in and come out."""
@@ -87,8 +81,7 @@ class Child:
         )
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
-        self.input: IO[bytes] = self.popen.stdin
-        self.output: IO[bytes] = self.popen.stdout
+        self.input, self.output = self.popen.stdin, self.popen.stdout
         self.write(first)
 
     @property
@@ -107,7 +100,8 @@ class Child:
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(1.0)
         code = self.popen.returncode
-        said = _last_line(self.said)[-200:]
+        self.said.seek(max(0, self.said.seek(0, os.SEEK_END) - _LAST_WORDS))
+        said = self.said.read().decode("utf-8", "replace").strip().rpartition("\n")[2][-200:]
         if code is None or code >= 0:
             how = "it hangs" if code is None else f"exit status {code}"
             return f"{how}: {said}" if said else how
@@ -136,21 +130,26 @@ class Asked:
     """An order that waits for its answer, and the samples of it that have come."""
 
     order: Order
-    future: Future[Answer] = field(default_factory=Future)
     #: Number of a sample → its answer.
     found: dict[int, Completion] = field(default_factory=dict)
+    future: Future[Answer] = field(default_factory=Future)
 
-    def settle(self, answer: Answer | WorkerDied) -> None:
-        """Take an answer, or the end of the process."""
-        prompt = self.order.prompt
-        if isinstance(answer, WorkerDied):
-            self.future.set_exception(answer)
-        elif answer.completion is None:
-            self.future.set_result(answer)
-        else:
+    def settle(self, answer: Answer) -> None:
+        """Take an answer; that of a sample is the last one when all have come."""
+        if answer.completion is not None:
             self.found[answer.sample] = answer.completion
-            if prompt and len(self.found) == len(self.order.numbers or range(prompt.samples)):
-                self.future.set_result(answer)
+            if self.order.prompt and len(self.found) < self.order.prompt.samples:
+                return
+        self.future.set_result(answer)
+
+    def rest(self, begin: float) -> Asked:
+        """Return what is still to be asked, in the time that is left of what was begun then."""
+        prompt = self.order.prompt
+        if prompt is None:
+            return Asked(self.order)
+        missing = tuple(n for n in range(prompt.samples) if n not in self.found)
+        order = replace(self.order, prompt=in_the_rest(prompt, begin), numbers=missing)
+        return Asked(order, self.found)
 
 
 class _Process:
@@ -159,21 +158,21 @@ class _Process:
     def __init__(self, start: Start) -> None:
         self.started = Asked(Order())
         self.waiting: dict[int, Asked] = {0: self.started}
+        self.number = 0
         self.lock = threading.Lock()
         self.child = Child("pytest_brt.model.worker", start)
         self.dead = ""
         self.reader = threading.Thread(target=self._read, name="model-worker", daemon=True)
         self.reader.start()
 
-    def ask(self, order: Order) -> Asked:
+    def ask(self, asked: Asked) -> None:
         """Send an order; its future ends in WorkerDied when the process does."""
-        asked = Asked(order)
         with self.lock:
             if self.dead:
                 raise WorkerDied(self.dead)
-            self.waiting[order.id] = asked
-            self.child.write(order)
-        return asked
+            self.number += 1
+            self.waiting[self.number] = asked
+            self.child.write(replace(asked.order, id=self.number))
 
     def _read(self) -> None:
         for line in self.child.output:
@@ -182,7 +181,7 @@ class _Process:
             except StoreProblem:  # cut by the end of the process
                 break
             asked = self.waiting.get(answer.id)
-            if asked is not None and not asked.future.done():
+            if asked is not None:
                 asked.settle(answer)
                 if asked.future.done():
                     del self.waiting[answer.id]
@@ -191,7 +190,7 @@ class _Process:
             self.dead = self.dead or self.child.how()
             left, self.waiting = list(self.waiting.values()), {}
         for asked in left:
-            asked.settle(WorkerDied(self.dead, asked.found))
+            asked.future.set_exception(WorkerDied(self.dead))
 
     def end(self, why: str) -> None:
         """Kill the process and wait for it to be gone; what waits fails with `why`."""
@@ -202,47 +201,111 @@ class _Process:
         self.child.close()
 
 
-def _last_line(said: IO[bytes]) -> str:
-    """Return the last line that a process printed into the file `said`."""
-    size = said.seek(0, os.SEEK_END)
-    said.seek(max(0, size - _LAST_WORDS))
-    lines = said.read().decode("utf-8", "replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+class LocalModel:
+    """Answers with llama.cpp in a worker, which starts when it is first needed or has died."""
 
-
-class Host:
-    """The worker of one model, started when it is first needed and again when it has died."""
-
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: Start, thinking: int, notes: tuple[str, ...]) -> None:
+        """Start as in `start`; `thinking` tokens may go before the answer to a weighty question."""
         self.start = start
+        self.thinking = thinking
+        #: Remarks about the file, the memory, and how the worker had to be started.
+        self.notes = (*start.plan.notes, *notes)
+        self.context = start.plan.longest - thinking
+        self.name = start.name
         self.process: _Process | None = None
         #: Whether the model was put on a GPU.
         self.gpu = False
         self._lock = threading.Lock()
         #: After a crash prompts are asked again one by one, to find the one that kills.
         self._again = threading.Lock()
-        self._number = 0
         self._closed = False
-        #: Remarks about how the worker had to be started.
-        self.notes: tuple[str, ...] = ()
 
     @property
     def pid(self) -> int:
         """The process id of the worker, 0 when there is none."""
         return self.process.child.pid if self.process and not self.process.dead else 0
 
-    def open(self) -> None:
-        """Start the worker unless it runs, and wait until it has loaded its model.
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        """Return the answers; a prompt that meets a crash is asked once more, and says so.
 
         Raises:
-            ModelProblem: it cannot load the model, or dies while it does.
+            ModelProblem: the model cannot be loaded, the prompt does not fit, its grammar
+                cannot be used, or the worker died twice over it.
         """
+        if prompt.weighty and not prompt.thinking:
+            prompt = replace(prompt, thinking=self.thinking)
+        asked, notes = self._ask(Order(prompt=prompt))
+        answers = (asked.found[number] for number in sorted(asked.found))
+        return tuple(replace(done, notes=(*done.notes, *notes)) for done in answers)
+
+    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Return how many tokens each of `texts` has, by the model's own tokenizer."""
+        return self._counts(Order(texts=tuple(texts))) if texts else ()
+
+    def measure(self, prompt: Prompt) -> int:
+        """Return how many tokens `prompt` has with the template around it."""
+        return self._counts(Order(prompt=prompt, count=True))[0]
+
+    def close(self) -> None:
+        """End the worker at once; what is being asked ends in ModelProblem."""
+        self._closed = True
+        process = self.process
+        if process is not None:
+            process.end("the model was closed")
+
+    def _counts(self, order: Order) -> tuple[int, ...]:
+        return self._ask(order)[0].future.result().counts
+
+    def _ask(self, order: Order) -> tuple[Asked, tuple[str, ...]]:
+        """Return the order with its answer, and remarks when it took more than one process.
+
+        Of a prompt that meets a crash only the samples that were lost are asked for again.
+        """
+        begin = time.monotonic()
+        asked = Asked(order)
+        try:
+            self._once(asked)
+            return asked, ()
+        except WorkerDied as error:
+            died = error
+        self._refuse_if_closed()
+        rest, prompt = asked.rest(begin), order.prompt
+        with self._again:
+            try:
+                self._once(rest)
+            except ModelProblem as error:
+                problem = error
+                if isinstance(error, WorkerDied):
+                    problem = ModelProblem(
+                        f"the model's worker died twice over this prompt: {error} "
+                        "(run 'pytest-brt models doctor')"
+                    )
+                if prompt is None or not rest.found:
+                    raise problem from died
+                lost = prompt.samples - len(rest.found)
+                return rest, (lost_answers(lost, prompt.samples, problem),)
+        return rest, (f"the model's worker died ({died}); asked again",)
+
+    def _once(self, asked: Asked) -> None:
+        """Wait for the answer of one process, which dies when it is too late."""
+        process = self._open()
+        process.ask(asked)
+        seconds = asked.order.prompt.seconds if asked.order.prompt is not None else 0.0
+        try:
+            answer = asked.future.result(seconds + _GRACE if seconds else None)
+        except Late:
+            process.end(f"no answer {_GRACE:.0f} s after its time was over")
+            raise WorkerDied(process.dead) from None
+        if answer.problem:
+            raise ModelProblem(answer.problem)
+
+    def _open(self) -> _Process:
+        """Return the worker, started unless it runs, with its model loaded."""
         with self._lock:
-            if self._closed:
-                raise ModelProblem("the model was closed")
-            if self.process is not None and not self.process.dead:
-                return
+            self._refuse_if_closed()
             if self.process is not None:
+                if not self.process.dead:
+                    return self.process
                 self.process.end("replaced")
                 illegal = self.process.child.popen.returncode == -signal.SIGILL
                 if illegal and self.start.rearrange:
@@ -263,68 +326,8 @@ class Host:
                     "(run 'pytest-brt models doctor')"
                 ) from None
             self.gpu = answer.gpu
+            return process
 
-    def ask(self, order: Order) -> tuple[Asked, tuple[str, ...]]:
-        """Return the order with its answer, and remarks when it took more than one process.
-
-        Of a prompt that meets a crash only the samples that were lost are asked for again, in
-        the time that is left of its own.
-
-        Raises:
-            ModelProblem: the order failed, or killed the worker twice.
-        """
-        begin = time.monotonic()
-        try:
-            return self._once(order), ()
-        except WorkerDied as died:
-            first = died
+    def _refuse_if_closed(self) -> None:
         if self._closed:
             raise ModelProblem("the model was closed")
-        prompt = order.prompt
-        if prompt is not None:
-            numbers = tuple(n for n in range(prompt.samples) if n not in first.saved)
-            left = max(0.1, prompt.seconds - (time.monotonic() - begin)) if prompt.seconds else 0.0
-            order = replace(order, prompt=replace(prompt, seconds=left), numbers=numbers)
-        with self._again:
-            try:
-                asked = self._once(order)
-            except ModelProblem as problem:
-                saved = dict(first.saved)
-                if isinstance(problem, WorkerDied):
-                    saved |= problem.saved
-                    problem = ModelProblem(
-                        f"the model's worker died twice over this prompt: {problem} "
-                        "(run 'pytest-brt models doctor')"
-                    )
-                if prompt is None or not saved:
-                    raise problem from first
-                note = lost_answers(prompt.samples - len(saved), prompt.samples, problem)
-                return Asked(order, found=saved), (note,)
-        asked.found.update(first.saved)
-        return asked, (f"the model's worker died ({first}); asked again",)
-
-    def _once(self, order: Order) -> Asked:
-        self.open()
-        with self._lock:
-            self._number += 1
-            number = self._number
-            process = self.process
-        if process is None:
-            raise WorkerDied("closed")
-        seconds = order.prompt.seconds if order.prompt is not None else 0.0
-        asked = process.ask(replace(order, id=number))
-        try:
-            answer = asked.future.result(seconds + _GRACE if seconds else None)
-        except Late:
-            process.end(f"no answer {_GRACE:.0f} s after its time was over")
-            raise WorkerDied(process.dead, asked.found) from None
-        if answer.problem:
-            raise ModelProblem(answer.problem)
-        return asked
-
-    def close(self) -> None:
-        """End the worker at once; what is being asked ends in ModelProblem."""
-        self._closed = True
-        process = self.process
-        if process is not None:
-            process.end("the model was closed")

@@ -36,7 +36,7 @@ def find_server() -> str:
 
 def arguments(start: Start) -> list[str]:
     """Return the command line of the program."""
-    plan = start.plan
+    plan, settings = start.plan, start.settings
     out = [start.program, "--model", start.path, "--host", start.socket]
     out += ["--ctx-size", str(plan.cells), "--parallel", str(plan.lanes), "--kv-unified"]
     out += ["--threads", str(plan.threads), "--jinja", "--no-warmup", "--offline"]
@@ -44,34 +44,35 @@ def arguments(start: Start) -> list[str]:
         out += ["--chat-template", start.template]
     if start.adapter:
         out += ["--lora", start.adapter]
-    if start.gpu_layers >= 0:
-        out += ["--n-gpu-layers", str(start.gpu_layers)]
-    if start.cpu_experts:
-        out += ["--n-cpu-moe", str(start.cpu_experts)]
-    if start.cache_type != "f16":  # which only flash attention can read
-        out += ["--cache-type-k", start.cache_type, "--cache-type-v", start.cache_type]
+    if settings.gpu_layers >= 0:
+        out += ["--n-gpu-layers", str(settings.gpu_layers)]
+    if settings.cpu_experts:
+        out += ["--n-cpu-moe", str(settings.cpu_experts)]
+    if settings.cache_type != "f16":  # which only flash attention can read
+        out += ["--cache-type-k", settings.cache_type, "--cache-type-v", settings.cache_type]
         out += ["--flash-attn", "on"]
     return out
 
 
 def serve_in_process(start: Start) -> Any:
     """Start the package's server in this process, and return it."""
+    plan, settings = start.plan, start.settings
     package: Any = importlib.import_module(PACKAGE)
     params = package.CommonParams()
     params.model.path = start.path
     params.chat_template = start.template
     params.hostnames = [start.socket]
-    params.n_ctx, params.n_parallel = start.plan.cells, start.plan.lanes
+    params.n_ctx, params.n_parallel = plan.cells, plan.lanes
     params.kv_unified = True
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = start.plan.threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = plan.threads
     params.warmup, params.use_jinja, params.offline = False, True, True
-    if start.cache_type != "f16":  # which only flash attention can read
-        params.cache_type_k = params.cache_type_v = package.ggml_type(_TYPES[start.cache_type])
+    if settings.cache_type != "f16":  # which only flash attention can read
+        params.cache_type_k = params.cache_type_v = package.ggml_type(_TYPES[settings.cache_type])
         params.flash_attn_type = package.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
-    if start.gpu_layers >= 0:
-        params.n_gpu_layers = start.gpu_layers
-    if start.cpu_experts:  # as --n-cpu-moe has it
-        layers = "|".join(str(layer) for layer in range(start.cpu_experts))
+    if settings.gpu_layers >= 0:
+        params.n_gpu_layers = settings.gpu_layers
+    if settings.cpu_experts:  # as --n-cpu-moe has it
+        layers = "|".join(str(layer) for layer in range(settings.cpu_experts))
         params.tensor_buft_overrides = rf"blk\.({layers})\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU"
     if start.adapter:
         params.lora_adapters = [package.CommonAdapterLoraInfo(start.adapter, 1.0)]

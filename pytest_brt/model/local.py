@@ -2,75 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Model, Prompt, Settings
+from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.host import Host
+from pytest_brt.model.host import LocalModel
 from pytest_brt.model.launcher import PACKAGE, find_server
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
-from pytest_brt.model.private import PrivateModel, PrivateServer
-from pytest_brt.model.wire import Order, Start
+from pytest_brt.model.private import PrivateModel
+from pytest_brt.model.wire import Start
 
 INSTALL = (
     "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
     "compiles llama.cpp with cmake and a C++ compiler; from a bundle: pip install --no-index "
     "--find-links WHEELS 'pytest-brt[llama]'"
 )
-
-
-class LocalModel:
-    """Answers with llama.cpp in a worker process, which starts with the first prompt."""
-
-    def __init__(self, host: Host, thinking: int, notes: tuple[str, ...]) -> None:
-        """Use `host`; `thinking` tokens may go before the answer to a weighty question."""
-        self.host = host
-        self.thinking = thinking
-        self._notes = (*host.start.plan.notes, *notes)
-        self.context = host.start.plan.longest - thinking
-        self.name = host.start.name
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks about the file, the memory, and how the worker had to be started."""
-        return (*self._notes, *self.host.notes)
-
-    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
-        """Return the answers; a prompt that meets a crash is asked once more, and says so.
-
-        Raises:
-            ModelProblem: the model cannot be loaded, the prompt does not fit, its grammar
-                cannot be used, or the worker died twice over it.
-        """
-        if prompt.weighty and not prompt.thinking:
-            prompt = replace(prompt, thinking=self.thinking)
-        order = Order(prompt=prompt)
-        asked, notes = self.host.ask(order)
-        answers = (asked.found[number] for number in sorted(asked.found))
-        return tuple(replace(done, notes=(*done.notes, *notes)) for done in answers)
-
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return how many tokens each of `texts` has, by the model's own tokenizer."""
-        if not texts:
-            return ()
-        return self._counts(Order(texts=tuple(texts)))
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return how many tokens `prompt` has with the template around it."""
-        return self._counts(Order(prompt=prompt, count=True))[0]
-
-    def _counts(self, order: Order) -> tuple[int, ...]:
-        return self.host.ask(order)[0].future.result().counts
-
-    def close(self) -> None:
-        """End the worker, for every model that shares it."""
-        self.host.close()
 
 
 def open_gguf(
@@ -92,7 +43,7 @@ def open_gguf(
     thinks = Template(start.template, where=template or path).thinks
     # A quarter of a small context is for thoughts at most.
     thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
-    return LocalModel(Host(start), thinking, notes)
+    return LocalModel(start, thinking, notes)
 
 
 def open_file(path: str, settings: Settings, *, template: str = "", adapter: str = "") -> Model:
@@ -127,7 +78,7 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
         program="" if server == PACKAGE else server,
     )
     notes = (f"engine: a private llama-server (auto: {why})",) if auto else ()
-    return PrivateModel(PrivateServer(start), settings, notes)
+    return PrivateModel(start, settings, notes)
 
 
 def _why_not_ours(settings: Settings, server: str) -> str:
@@ -159,9 +110,7 @@ def _start(path: str, settings: Settings, template: str, adapter: str, available
         path=path,
         template=template_text(template) if template else header.chat_template,
         plan=plan(header, settings, available),
-        cache_type=settings.cache_type,
-        gpu_layers=settings.gpu_layers,
-        cpu_experts=settings.cpu_experts,
+        settings=settings,
         adapter=adapter,
     )
 

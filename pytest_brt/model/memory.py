@@ -110,11 +110,11 @@ class Plan:
     lanes: int
     #: Lanes, prefixes that are kept and prompts that are being read.
     sequences: int
-    #: Tokens of one pass.
-    batch: int
     threads: int
-    #: What llama.cpp will allocate.
-    needed: int
+    #: Tokens of one pass.
+    batch: int = 512
+    #: Bytes that llama.cpp will allocate.
+    needed: int = 0
     notes: tuple[str, ...] = ()
 
 

@@ -23,108 +23,27 @@ _LOADING = 900.0
 _LIVES = 3
 
 
-class PrivateServer:
-    """The process of the server; started when it is first needed, and again when it has died."""
+class PrivateModel(ServerModel):
+    """Asks a server of our own, started when it is first needed, and again when it has died."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: Start, settings: Settings, notes: tuple[str, ...]) -> None:
+        super().__init__("http://127.0.0.1:1", settings)  # the server's own comes when it runs
         self.start = start
+        self.name = start.name
         self.deaths: list[str] = []
         self._child: Child | None = None
         #: Holds the socket; nobody else may look into it.
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._loopback: Loopback | None = None
-        self._lock = threading.Lock()
+        self._starting = threading.Lock()
         self._closed = False
+        for note in notes:
+            self._remark(note)
 
     @property
     def pid(self) -> int:
         """The process id of the server, 0 when there is none."""
         child = self._child
         return child.pid if child else 0
-
-    def connect(self) -> Loopback:
-        """Return a connection to the running server, after starting it if need be.
-
-        Raises:
-            ModelProblem: it cannot be started, or has died too often.
-        """
-        with self._lock:
-            if self._closed:
-                raise ModelProblem("the model was closed")
-            if self._loopback is not None and self.pid:
-                return self._loopback
-            if self._child is not None:
-                self.deaths.append(self._child.how())
-                self._end()
-                if len(self.deaths) >= _LIVES:
-                    raise ModelProblem(
-                        f"the model's server died {_LIVES} times: {self.deaths[-1]} (another "
-                        "engine: --brt-engine inprocess; a smaller context: --brt-context N)"
-                    )
-            self._loopback = self._start()
-            return self._loopback
-
-    def _start(self) -> Loopback:
-        try:
-            self._folder = tempfile.TemporaryDirectory(
-                prefix="brt-server-", ignore_cleanup_errors=True
-            )
-        except OSError as error:
-            raise no_room(error) from error
-        start = replace(self.start, socket=f"{self._folder.name}/s.sock")
-        self._child = child = Child("pytest_brt.model.launcher", start)
-        try:
-            answer = from_json(child.output.readline(), Answer)
-        except StoreProblem:
-            answer = Answer(id=0, problem=child.how())
-        if not answer.ready:
-            raise self._refused(f"{answer.problem} (another engine: --brt-engine inprocess)")
-        loopback = Loopback(f"unix://{start.socket}")
-        end = time.monotonic() + _LOADING
-        while time.monotonic() < end and child.pid:
-            with suppress(Unreachable, TooLate):
-                if loopback.get("/health", 10.0).status == 200:
-                    return loopback
-            time.sleep(0.1)
-        raise self._refused("it did not load its model in time" if child.pid else child.how())
-
-    def _refused(self, why: str) -> ModelProblem:
-        self._end()
-        return ModelProblem(f"llama-server cannot serve {self.start.path!r}: {why}")
-
-    def _end(self) -> None:
-        if self._child is not None:
-            self._child.kill()
-            self._child.close()
-        if self._folder is not None:
-            self._folder.cleanup()
-        self._child = self._loopback = self._folder = None
-
-    def close(self) -> None:
-        """End the server; what is being asked ends in ModelProblem."""
-        self._closed = True
-        loopback = self._loopback
-        if loopback is not None:
-            loopback.close()
-        self._end()
-
-
-class PrivateModel(ServerModel):
-    """Asks a server of our own; tokens are counted by it, exactly."""
-
-    def __init__(self, server: PrivateServer, settings: Settings, notes: tuple[str, ...]) -> None:
-        super().__init__("http://127.0.0.1:1", settings)  # the server's own comes when it runs
-        self.process = server
-        self.name = server.start.name
-        for note in notes:
-            self._remark(note)
-
-    def _server(self) -> Loopback:
-        before = len(self.process.deaths)
-        self.server = self.process.connect()
-        for how in self.process.deaths[before:]:
-            self._remark(f"the model's server died ({how}); started again")
-        return self.server
 
     def count(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return how many tokens each of `texts` has, by the model's own tokenizer."""
@@ -148,5 +67,67 @@ class PrivateModel(ServerModel):
         return response.body
 
     def close(self) -> None:
-        """End the server."""
-        self.process.close()
+        """End the server; what is being asked ends in ModelProblem."""
+        self._closed = True
+        super().close()
+        self._end()
+
+    def _server(self) -> Loopback:
+        """Return a connection to the running server, after starting it if need be.
+
+        Raises:
+            ModelProblem: it cannot be started, or has died too often.
+        """
+        with self._starting:
+            if self._closed:
+                raise ModelProblem("the model was closed")
+            if self._child is not None:
+                if self.pid:
+                    return self.server
+                how = self._child.how()
+                self.deaths.append(how)
+                self._end()
+                if len(self.deaths) >= _LIVES:
+                    raise ModelProblem(
+                        f"the model's server died {_LIVES} times: {how} (another "
+                        "engine: --brt-engine inprocess; a smaller context: --brt-context N)"
+                    )
+                self._remark(f"the model's server died ({how}); started again")
+            self.server = self._begin()
+            return self.server
+
+    def _begin(self) -> Loopback:
+        try:
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="brt-server-", ignore_cleanup_errors=True
+            )
+        except OSError as error:
+            raise no_room(error) from error
+        start = replace(self.start, socket=f"{self._folder.name}/s.sock")
+        self._child = child = Child("pytest_brt.model.launcher", start)
+        try:
+            answer = from_json(child.output.readline(), Answer)
+        except StoreProblem:
+            answer = Answer(id=0, problem=child.how())
+        if not answer.ready:
+            raise self._given_up(f"{answer.problem} (another engine: --brt-engine inprocess)")
+        loopback = Loopback(f"unix://{start.socket}")
+        end = time.monotonic() + _LOADING
+        while time.monotonic() < end and child.pid:
+            with suppress(Unreachable, TooLate):
+                if loopback.get("/health", 10.0).status == 200:
+                    return loopback
+            time.sleep(0.1)
+        raise self._given_up("it did not load its model in time" if child.pid else child.how())
+
+    def _given_up(self, why: str) -> ModelProblem:
+        self._end()
+        return ModelProblem(f"llama-server cannot serve {self.start.path!r}: {why}")
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._child = self._folder = None

@@ -37,11 +37,10 @@ def common(left: array[int], right: array[int]) -> int:
 class Sequences:
     """All sequences of a context."""
 
-    def __init__(self, context: Context, count: int) -> None:
-        """Use `count` sequence numbers."""
+    def __init__(self, context: Context) -> None:
         self.context = context
         self.recurrent = context.weights.recurrent
-        self.free = list(range(count - 1, -1, -1))
+        self.free = list(reversed(range(context.plan.sequences)))
         #: Finished prefixes that the next prompt may begin with, oldest use first.
         self.kept: list[Sequence] = []
 

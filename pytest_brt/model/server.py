@@ -23,6 +23,7 @@ from pytest_brt.model.base import (
     Settings,
     estimate,
     estimate_prompt,
+    in_the_rest,
     lost_answers,
 )
 from pytest_brt.model.dialect import (
@@ -155,7 +156,7 @@ class ServerModel:
         while len(done) < prompt.samples and "n" not in self._refused:
             asked = min(prompt.samples - len(done), facts.slots or prompt.samples)
             seed = prompt.sampling.seed + len(done)
-            left = _left(prompt, start)
+            left = in_the_rest(prompt, start)
             try:
                 found = self._read(self._post(left, seed, left.seconds or _LONGEST, asked), prompt)
             except ModelProblem as problem:
@@ -192,7 +193,7 @@ class ServerModel:
     def _sample(self, prompt: Prompt, number: int, begun: float) -> Completion:
         """Return one answer, cut when the time of its prompt, begun then, is over."""
         start = time.monotonic()
-        prompt = _left(prompt, begun)
+        prompt = in_the_rest(prompt, begun)
         seed = prompt.sampling.seed + number
         try:
             (done, *_) = self._read(self._post(prompt, seed, prompt.seconds or _LONGEST), prompt)
@@ -370,10 +371,3 @@ class ServerModel:
                 except TooLate:  # nor would it be quicker at once
                     self._ask_from = time.monotonic() + _UNTOLD
             return self._facts or unknown
-
-
-def _left(prompt: Prompt, start: float) -> Prompt:
-    """Return the prompt with the time that is left of its own since `start`."""
-    if not prompt.seconds:
-        return prompt
-    return replace(prompt, seconds=max(0.01, prompt.seconds - (time.monotonic() - start)))

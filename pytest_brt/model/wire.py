@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.memory import Plan
 
 
@@ -17,15 +17,11 @@ class Start:
     #: The chat template's text; a server takes the file's own for "".
     template: str
     plan: Plan
-    cache_type: str = "f16"
-    #: -1 takes what fits.
-    gpu_layers: int = -1
+    settings: Settings = field(default_factory=Settings)
     #: Path of a LoRA adapter, or "".
     adapter: str = ""
     #: Let llama.cpp rearrange the weights for this CPU (worker only).
     rearrange: bool = True
-    #: Layers whose experts stay in the computer's memory (llama-server only).
-    cpu_experts: int = 0
     #: The program llama-server, or "" for the package that has one.
     program: str = ""
     #: Where the server listens: a path ending in ".sock", in a folder that is ours alone.

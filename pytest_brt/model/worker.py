@@ -92,30 +92,17 @@ class Worker:
 
     def load(self, start: Start) -> Engine:
         """Load the model, and make a context for it."""
-        weights = Weights(start.path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
+        settings = start.settings
+        weights = Weights(start.path, gpu_layers=settings.gpu_layers, rearrange=start.rearrange)
         template = Template(
             start.template,
             where=start.path,
             bos=weights.name(weights.bos),
             eos=weights.name(weights.eos),
         )
-        plan = start.plan
-        context = Context(
-            weights,
-            cells=plan.cells,
-            sequences=plan.sequences,
-            threads=plan.threads,
-            batch=plan.batch,
-            cache_type=start.cache_type,
-            adapter=start.adapter,
-        )
-        return Engine(
-            context,
-            Conversations(weights, template),
-            lanes=plan.lanes,
-            sequences=plan.sequences,
-            longest=plan.longest,
-        )
+        cache = settings.cache_type
+        context = Context(weights, start.plan, cache_type=cache, adapter=start.adapter)
+        return Engine(context, Conversations(weights, template))
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, choice_grammar, grammar_for
 from pytest_brt.model.llama import Weights
+from pytest_brt.model.memory import Plan
 from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict
 from tests.model.actions import Finish as End
@@ -46,14 +47,9 @@ def make(weights: Path) -> Iterator[Make]:
         template: str = tiny.CHATML,
     ) -> Engine:
         loaded = Weights(str(weights / kind))
-        context = Context(loaded, cells=cells, sequences=lanes + more, threads=1)
-        made = Engine(
-            context,
-            Conversations(loaded, Template(template, where="test")),
-            lanes=lanes,
-            sequences=lanes + more,
-            longest=cells,
-        )
+        plan = Plan(longest=cells, cells=cells, lanes=lanes, sequences=lanes + more, threads=1)
+        talk = Conversations(loaded, Template(template, where="test"))
+        made = Engine(Context(loaded, plan), talk)
         opened.append(made)
         return made
 

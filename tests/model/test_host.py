@@ -20,9 +20,9 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.host import Asked, Host
+from pytest_brt.model.host import Asked, LocalModel
 from pytest_brt.model.launcher import find_server
-from pytest_brt.model.local import LocalModel, open_gguf
+from pytest_brt.model.local import open_gguf
 from pytest_brt.model.tiny import Value, write_gguf
 from tests.llama import needs_llama
 from tests.model import outlines
@@ -80,13 +80,13 @@ def test_many_threads_ask_at_once(model: LocalModel) -> None:
 
 def test_nothing_starts_before_the_first_prompt(weights: Path) -> None:
     model = open_gguf(str(weights / "llama.gguf"), FAST)
-    assert model.host.pid == 0
+    assert model.pid == 0
     model.close()
 
 
 def test_close_ends_the_process_and_what_it_was_asked(model: LocalModel) -> None:
     model.count(["x"])
-    pid = model.host.pid
+    pid = model.pid
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(model.complete, prompt(max_tokens=3000, samples=8)) for _ in range(3)]
         time.sleep(0.2)
@@ -103,20 +103,20 @@ def test_close_ends_the_process_and_what_it_was_asked(model: LocalModel) -> None
 
 def test_a_killed_worker_is_replaced_and_the_answer_says_so(model: LocalModel) -> None:
     (before,) = model.complete(prompt())
-    pid = model.host.pid
+    pid = model.pid
     kill(pid)
     (after,) = model.complete(prompt())
     assert after.text == before.text
-    assert model.host.pid not in (0, pid)
+    assert model.pid not in (0, pid)
 
 
 def test_a_prompt_that_is_underway_survives_a_kill(model: LocalModel) -> None:
     question = prompt(max_tokens=1500, samples=8)
     want = [done.text for done in model.complete(question)]
-    pid = model.host.pid
+    pid = model.pid
     threading.Timer(0.1, kill, (pid,)).start()
     got = model.complete(question)
-    if model.host.pid != pid:
+    if model.pid != pid:
         assert [done.text for done in got] == want
         assert any("died (SIGKILL" in note for note in got[0].notes)
 
@@ -140,11 +140,11 @@ def test_a_prompt_that_kills_is_found_and_the_others_live(model: LocalModel) -> 
 
 def test_a_bad_grammar_is_one_line(model: LocalModel) -> None:
     model.complete(prompt())
-    pid = model.host.pid
+    pid = model.pid
     with pytest.raises(ModelProblem, match="cannot parse the grammar") as caught:
         model.complete(prompt(grammar=Grammar(gbnf="root ::= missing")))
     assert "\n" not in str(caught.value)
-    assert model.host.pid == pid
+    assert model.pid == pid
 
 
 def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path) -> None:
@@ -183,10 +183,10 @@ def test_a_fork_after_use_does_not_hang(model: LocalModel) -> None:
 def test_an_illegal_instruction_is_gone_round(weights: Path) -> None:
     model = open_gguf(str(weights / "llama.gguf"), FAST)
     (before,) = model.complete(prompt())
-    os.kill(model.host.pid, signal.SIGILL)
+    os.kill(model.pid, signal.SIGILL)
     assert model.complete(prompt("x"))[0].tokens
     assert "going on without them" in model.notes[0]
-    assert not model.host.start.rearrange
+    assert not model.start.rearrange
     assert model.complete(prompt())[0].text == before.text
     model.close()
 
@@ -202,7 +202,7 @@ def test_two_models_side_by_side(weights: Path) -> None:
     first = open_gguf(str(weights / "llama.gguf"), FAST)
     second = open_gguf(str(weights / "mamba.gguf"), FAST)
     assert first.complete(prompt())[0].text != second.complete(prompt())[0].text
-    assert first.host.pid != second.host.pid
+    assert first.pid != second.pid
     first.close()
     assert second.complete(prompt())[0].tokens
     second.close()
@@ -245,10 +245,10 @@ def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path) -> None:
     model.close()
 
 
-def answering(host: Host) -> Asked:
+def answering(model: LocalModel) -> Asked:
     """Wait for the first answer of the worker, and return the order it belongs to."""
     while True:
-        waiting = [*host.process.waiting.values()] if host.process else []
+        waiting = [*model.process.waiting.values()] if model.process else []
         for asked in waiting:
             if asked.found:
                 return asked
@@ -273,12 +273,10 @@ def asked_beside(model: LocalModel) -> tuple[list[tuple[Completion, ...]], threa
 
 
 def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
-    host = model.host
     done, asking = asked_beside(model)
-    asked_first = answering(host)
-    kill(host.pid)
+    saved = dict(answering(model).found)
+    kill(model.pid)
     asking.join()
-    saved = asked_first.found
     assert 0 < len(saved) < 8
     for number, answer in saved.items():
         assert replace(done[0][number], notes=()) == answer
@@ -288,18 +286,17 @@ def test_only_what_a_kill_lost_is_asked_again(model: LocalModel) -> None:
 
 
 def test_what_was_answered_before_a_worker_died_twice_is_kept(model: LocalModel) -> None:
-    host = model.host
     done, asking = asked_beside(model)
-    first = answering(host)
-    pid = host.pid
+    saved = dict(answering(model).found)
+    pid = model.pid
     kill(pid)
-    while host.pid in (0, pid):  # this one dies while it loads, or at its first words
+    while model.pid in (0, pid):  # this one dies while it loads, or at its first words
         time.sleep(0.001)
-    kill(host.pid)
+    kill(model.pid)
     asking.join()
     (answers,) = done
-    assert 0 < len(first.found) <= len(answers) < 8
-    assert {answer.seed for answer in answers} >= set(first.found)
+    assert 0 < len(saved) <= len(answers) < 8
+    assert {answer.seed for answer in answers} >= set(saved)
     lost = f"{8 - len(answers)} of 8 answers were not had: the model's worker died "
     assert all(answer.notes[-1].startswith(lost) for answer in answers)
     assert model.complete(prompt(max_tokens=3))[0].tokens == 3
@@ -393,7 +390,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 model = open_gguf({path!r}, Settings(threads=1, context=4096))
 text = "word " * {words}
 model.count(["x"])
-print(model.host.pid, flush=True)
+print(model.pid, flush=True)
 try:
     model.complete(Prompt(messages=(Message(role=Role.USER, text=text),), samples={samples},
                           sampling=Sampling(max_tokens={tokens})))
@@ -447,7 +444,7 @@ def test_leaving_without_closing_is_clean(weights: Path) -> None:
     code = (
         "from pytest_brt.model.base import *; from pytest_brt.model.local import open_gguf\n"
         f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
-        "m.count(['x']); print(m.host.pid)"
+        "m.count(['x']); print(m.model.pid)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -473,7 +470,7 @@ def test_kills_at_random_points(weights: Path) -> None:
     want = [done.text for done in model.complete(prompt(samples=4, max_tokens=60))]
     times = rounds(200)
     for _ in range(times):
-        pid = model.host.pid
+        pid = model.pid
         pids.add(pid)
         timer = threading.Timer(chance.random() * 0.25, kill, (pid,))
         timer.start()

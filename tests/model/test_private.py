@@ -20,8 +20,9 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model import launcher, local, tiny
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import choice_grammar, grammar_for
+from pytest_brt.model.host import LocalModel
 from pytest_brt.model.launcher import arguments
-from pytest_brt.model.local import LocalModel, open_file
+from pytest_brt.model.local import open_file
 from pytest_brt.model.memory import Plan
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.wire import Start
@@ -74,10 +75,10 @@ def test_answers_have_the_form_that_was_asked_for(model: PrivateModel) -> None:
 @needs_server
 def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
     model.complete(prompt())
-    first = model.process.pid
+    first = model.pid
     os.killpg(first, signal.SIGKILL)
     assert model.complete(prompt())[0].tokens
-    assert model.process.pid != first
+    assert model.pid != first
     assert model.notes[-1].startswith("the model's server died (SIGKILL")
 
 
@@ -85,9 +86,9 @@ def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
 def test_a_server_that_dies_in_the_middle_is_asked_again(model: PrivateModel) -> None:
     model.complete(prompt())
     asked = prompt(samples=8, max_tokens=400, seconds=120.0)
-    threading.Timer(0.2, os.killpg, (model.process.pid, signal.SIGKILL)).start()
+    threading.Timer(0.2, os.killpg, (model.pid, signal.SIGKILL)).start()
     done = model.complete(asked)
-    assert model.process.deaths == ["SIGKILL, killed from outside, often for want of memory"]
+    assert model.deaths == ["SIGKILL, killed from outside, often for want of memory"]
     assert [answer.seed for answer in done] == list(range(8))
     assert all(answer.tokens for answer in done)
 
@@ -118,7 +119,7 @@ def test_a_program_that_is_killed_is_noticed(
     model = open_file(str(weights / "llama.gguf"), SERVED)
     assert isinstance(model, PrivateModel)
     assert model.complete(prompt())[0].tokens
-    around = model.process.pid
+    around = model.pid
     children = Path(f"/proc/{around}/task/{around}/children").read_text(encoding="ascii")
     os.kill(int(children), signal.SIGKILL)
     assert model.complete(prompt())[0].tokens
@@ -183,7 +184,7 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
         "from pytest_brt.model.base import *\n"
         "from pytest_brt.model.local import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
-        "model.count(['a']); print(model.process.pid, model.server.host, flush=True)\n"
+        "model.count(['a']); print(model.pid, model.server.host, flush=True)\n"
         "time.sleep(60)\n"
     )
     with subprocess.Popen(
@@ -264,12 +265,10 @@ def test_the_context_may_be_kept_in_fewer_bits(weights: Path, engine: str) -> No
 
 
 def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    setup = Plan(
-        longest=4096, cells=4096, lanes=8, sequences=24, batch=512, threads=2, needed=0,
-    )  # fmt: skip
+    setup = Plan(longest=4096, cells=4096, lanes=8, sequences=24, threads=2)
     start = Start(
         path="m.gguf", template="", plan=setup, socket="/tmp/s/s.sock", program="/bin/llama-server",
-        gpu_layers=12, cpu_experts=4, cache_type="q8_0", adapter="a.gguf",
+        settings=Settings(gpu_layers=12, cpu_experts=4, cache_type="q8_0"), adapter="a.gguf",
     )  # fmt: skip
     words = arguments(start)
     pairs = dict(itertools.pairwise(words))
