@@ -130,7 +130,6 @@ def grammar_of(specs: tuple[ActionSpec, ...]) -> Grammar:
             header=_header(spec),
             least=spec.least_blocks,
             most=spec.most_blocks,
-            language=spec.language,
             lines=spec.lines,
         )
         for spec in specs

@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_brt.errors import BrtError, ModelProblem
-from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
+from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import model_files
-from pytest_brt.model.grammar import choice_grammar
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.local import INSTALL, open_file, open_gguf
 from pytest_brt.model.memory import available_bytes, cores
@@ -129,7 +128,7 @@ def _gpu(path: Path) -> Check:
 def _say_something(model: Model) -> str:
     """Generate, also held to a grammar, end the process, and say how much it said."""
     messages = (Message(role=Role.USER, text="hello"),)
-    grammar = choice_grammar(["yes", "no"])
+    grammar = Grammar(gbnf='root ::= "yes" | "no"\n')
     try:
         done = model.complete(Prompt(messages=messages, sampling=Sampling(max_tokens=8)))
         chosen = model.complete(Prompt(messages=messages, grammar=grammar))

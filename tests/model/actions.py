@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 import msgspec
 
+from pytest_brt.model.base import Grammar
 from pytest_brt.model.grammar import Shape
 
 Thought = Annotated[str, msgspec.Meta(max_length=80)]
@@ -49,3 +51,8 @@ AGENT = (
     Shape(header=Finish),
 )
 JUDGE = (Shape(header=Verdict),)
+
+
+def choice_grammar(*words: str) -> Grammar:
+    """Return the grammar of an answer that is exactly one of `words`."""
+    return Grammar(gbnf=f"root ::= {' | '.join(map(json.dumps, words))}\n")

@@ -18,11 +18,11 @@ from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.grammar import block_grammar, choice_grammar, grammar_for
+from pytest_brt.model.grammar import block_grammar, grammar_for
 from pytest_brt.model.llama import Weights
 from pytest_brt.model.memory import Plan
 from tests.llama import needs_llama
-from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict
+from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
 from tests.model.actions import Finish as End
 from tests.model.headers import read_reply
 from tests.rounds import rounds
@@ -262,7 +262,7 @@ def test_constrained_answers_are_what_was_asked_for(
 
 def test_a_choice_is_one_of_the_words(make: Make) -> None:
     words = ["yes", "no", 'a "quoted" one\n', "back\\slash"]
-    done = ask(make(), prompt(samples=20, grammar=choice_grammar(words)))[0]
+    done = ask(make(), prompt(samples=20, grammar=choice_grammar(*words)))[0]
     assert {d.text for d in done} <= set(words)
     assert len({d.text for d in done}) > 1
     assert all(d.finish is Finish.STOP for d in done)
@@ -280,10 +280,10 @@ def test_a_block_never_ends_early(make: Make) -> None:
 
 
 def test_the_grammar_begins_after_the_prefill(make: Make) -> None:
-    done = ask(make(), prompt(grammar=choice_grammar(["abc", "abd"]), prefill="ab"))[0]
+    done = ask(make(), prompt(grammar=choice_grammar("abc", "abd"), prefill="ab"))[0]
     assert done[0].text in ("abc", "abd")
     with pytest.raises(ModelProblem, match="does not allow the prefill 'x'"):
-        ask(make(), prompt(grammar=choice_grammar(["abc"]), prefill="x"))
+        ask(make(), prompt(grammar=choice_grammar("abc"), prefill="x"))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ LEAVES = OPENS.replace("{{ '<think>\n' }}", "{# <think> </think> #}")
 @pytest.mark.parametrize("template", [OPENS, ALLOWS])
 def test_thinking_is_budgeted_and_the_grammar_follows_it(make: Make, template: str) -> None:
     engine = make(template=template)
-    grammar = choice_grammar(["yes", "no"])
+    grammar = choice_grammar("yes", "no")
     for done in ask(engine, prompt(samples=5, grammar=grammar, thinking=30))[0]:
         assert done.text in ("yes", "no")
         assert done.thinking

@@ -19,7 +19,7 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import launcher, local, tiny
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.grammar import choice_grammar, grammar_for
+from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.launcher import arguments
 from pytest_brt.model.local import open_file
@@ -30,7 +30,7 @@ from tests import real
 from tests.conftest import CLAMP_ISSUE, SOURCE, TESTS
 from tests.llama import needs_llama
 from tests.model import outlines
-from tests.model.actions import JUDGE, Verdict
+from tests.model.actions import JUDGE, Verdict, choice_grammar
 from tests.model.headers import read_reply
 from tests.real import needs_server
 
@@ -66,7 +66,7 @@ def test_it_answers_counts_and_measures(model: PrivateModel, weights: Path) -> N
 
 @needs_server
 def test_answers_have_the_form_that_was_asked_for(model: PrivateModel) -> None:
-    chosen = model.complete(prompt(samples=4, grammar=choice_grammar(["yes", "no"])))
+    chosen = model.complete(prompt(samples=4, grammar=choice_grammar("yes", "no")))
     assert {answer.text for answer in chosen} <= {"yes", "no"}
     judged = model.complete(prompt(max_tokens=900, samples=3, grammar=grammar_for(*JUDGE)))
     assert [read_reply(a.text, Verdict) for a in judged if a.finish is Finish.STOP]

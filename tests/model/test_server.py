@@ -15,9 +15,9 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.grammar import choice_grammar, grammar_for
+from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.server import ServerModel
-from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict
+from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict, choice_grammar
 from tests.model.headers import read_reply
 
 JUDGED = '{"reproduces": true, "confidence": 80, "why": "it says so"}'
@@ -368,7 +368,7 @@ def test_thinking_is_switched_in_the_way_of_each_server(server: Server) -> None:
         ServerModel(server.url, settings()).complete(prompt(weighty=True))
         ServerModel(server.url, settings()).complete(prompt())
         on, off = server.asked()[-2:]
-        bound = prompt(weighty=True, grammar=choice_grammar(["hello"]))
+        bound = prompt(weighty=True, grammar=choice_grammar("hello"))
         ServerModel(server.url, settings()).complete(bound)
         assert server.asked()[-1]["max_tokens"] == off["max_tokens"]
         keys = ("chat_template_kwargs", "reasoning_effort", "reasoning_budget_tokens")
