@@ -36,14 +36,13 @@ from shapes import SHAPES, write_shape
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
-from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.launcher import find_server
-from pytest_brt.model.llama import Weights
-from pytest_brt.model.local import open_file
+from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import Plan, cores
+from pytest_brt.model.opening import open_file
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.tiny import CHATML, write_mamba

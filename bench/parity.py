@@ -21,11 +21,10 @@ import numpy as np
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
-from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import block_grammar
-from pytest_brt.model.llama import Weights
+from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import Plan
 from pytest_brt.model.tiny import CHATML
 

@@ -20,8 +20,8 @@ from pytest_brt.model.chat import Begins, Template
 from pytest_brt.model.doctor import Check, State, examine, sound
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 from pytest_brt.model.header import Header
-from pytest_brt.model.local import open_file
 from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
+from pytest_brt.model.opening import open_file
 from pytest_brt.shown import say
 
 _GIB = 1 << 30

@@ -1,5 +1,9 @@
 """The places where the bug may be, from what a report says and from what its code runs.
 
+A report is terms, each with a weight that goes by where it stands: the title says what the bug is
+about, code in a sentence names what the reporter suspects, and the output of a program names much
+that has nothing to do with it. How rare a term is in the project is for `code.relevance` to say.
+
 The rule: a passage scores by the words that it shares with the report and by those of its file
 (`code.relevance`), each as a share of the best, and by how near it is to the end of a traceback.
 What the report's own code ran on this tree counts for it, what it did not run does not. The test
@@ -9,8 +13,9 @@ file that is nearest is found by the same words, and by what it imports.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from pytest_brt.code.facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
@@ -18,8 +23,80 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.relevance import Relevance, is_test, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.localise.query import query_of
-from pytest_brt.types import Frame, Issue, Place
+from pytest_brt.types import Block, BlockKind, Frame, Issue, Place
+
+
+class Source(Enum):
+    """Where in a report a term stands, with what it weighs there."""
+
+    TITLE = 2.0
+    #: Between backticks in a sentence, or spelled as no English word is.
+    NAMED = 1.5
+    CODE = 1.0
+    #: What an exception, a warning or a tool says.
+    MESSAGE = 0.9
+    PROSE = 0.7
+    OUTPUT = 0.4
+
+
+_OF_BLOCK = {
+    BlockKind.PROSE: Source.PROSE,
+    BlockKind.HEADING: Source.PROSE,
+    BlockKind.PYTHON: Source.CODE,
+    BlockKind.REPL: Source.CODE,
+    BlockKind.FILE: Source.CODE,
+}
+_NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
+_INLINE = re.compile(r"`+([^`\n]+)`+")
+#: What no English word looks like: an underscore or a capital inside, a call, a code like E501.
+_CODE_LIKE = re.compile(
+    r"\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
+)
+_SAID = re.compile(
+    r"^[^\S\n]*(?:[\w.]*(?:Error|Exception|Warning)|[\w./\\-]+\.\w+:\d+(?::\d+)?):[^\S\n]*(\S.+)$",
+    re.M,
+)
+#: What stands in any report, and in the comments of any code.
+_STOP = terms_of(
+    "about above after again all also although an and any anything apparently appear are as at be "
+    "because been before below between but by can cannot case cause come could did do does doing "
+    "done during each either else even ever every everything few first for from get give given go "
+    "got had happen has have having he hello help hence here hi how however if in instead into is "
+    "it its itself just last later least less let like likely long look made make many may maybe "
+    "me might more most much must my need neither new next no nor not nothing now of off ok on "
+    "once one only or other our out over own perhaps please possible possibly probably quite "
+    "rather really same second see seem several shall she should simply since so some something "
+    "still such sure take tell than thank that the their them then there therefore these they "
+    "thing think this those though through thus to too try two under unfortunately until up upon "
+    "us use used using usually very want was way we well were what when where whether which while "
+    "who whole whom why will with within without would yes yet you your "
+    "actual actually behavior behaviour bug code correct correctly describe description details "
+    "environment error example expect expected fix following found incorrect incorrectly issue "
+    "line minimal output problem python report reproduce result right step steps version wrong"
+)
+
+
+def query_of(issue: Issue) -> Mapping[str, float]:
+    """Return the terms of `issue` with their weights; a term weighs what its best place says."""
+    found: dict[str, float] = {}
+    for source, text in _texts(issue):
+        for term in terms_of(text) - _STOP:
+            if len(term) > 2:
+                found[term] = max(found.get(term, 0.0), source.value)
+    return found
+
+
+def _texts(issue: Issue) -> Iterator[tuple[Source, str]]:
+    yield Source.TITLE, issue.title
+    for block in issue.blocks or (Block(kind=BlockKind.PROSE, text=issue.text, line=1),):
+        text = _NOISE.sub(" ", block.text)
+        source = _OF_BLOCK.get(block.kind, Source.OUTPUT)
+        if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
+            yield source, text
+        yield Source.MESSAGE, " ".join(_SAID.findall(text))
+        if source is Source.PROSE:
+            yield Source.NAMED, " ".join([*_INLINE.findall(text), *_CODE_LIKE.findall(text)])
+
 
 #: What the words of a passage and those of its file are worth, the best of each; that it is the
 #: end of a traceback; that the report names its file.

@@ -19,9 +19,9 @@ import numpy as np
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Prompt
-from pytest_brt.model.context import NO_ROOM, Context
 from pytest_brt.model.conversation import Conversations, Rendered
 from pytest_brt.model.lane import Lane, Manners
+from pytest_brt.model.llama import NO_ROOM, Context
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.sequences import Sequence, Sequences, common
 

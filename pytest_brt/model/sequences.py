@@ -6,7 +6,7 @@ from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from pytest_brt.model.context import Context, Floats
+from pytest_brt.model.llama import Context, Floats
 
 
 @dataclass(slots=True, eq=False)

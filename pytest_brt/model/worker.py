@@ -18,9 +18,8 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
-from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.llama import Weights
+from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.wire import Answer, Order, Start
 
 

@@ -15,8 +15,7 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Settings
 from pytest_brt.model.catalogue import find_model, read_names
 from pytest_brt.model.doctor import Check, State, examine, sound
-from pytest_brt.model.local import open_gguf
-from pytest_brt.model.opening import default_model
+from pytest_brt.model.opening import default_model, open_gguf
 from pytest_brt.model.tiny import Tensor, Value, write_gguf
 from tests.llama import needs_llama
 
@@ -229,7 +228,7 @@ def test_doctor_generates_in_a_child(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_doctor_fails_when_a_check_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    for module in ("local", "doctor"):
+    for module in ("opening", "doctor"):
         monkeypatch.setattr(f"pytest_brt.model.{module}.find_server", lambda: "")
     checks = {check.name: check for check in examine(tmp_path)}
     assert checks["generation"].state is State.FAIL

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.query import query_of
+from pytest_brt.localise.suspects import query_of
 from pytest_brt.reading.script import read_script
 
 LENGTH = 60_000

@@ -16,10 +16,9 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Finish, Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
-from pytest_brt.model.context import Context
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, grammar_for
-from pytest_brt.model.llama import Weights
+from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import Plan
 from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar

@@ -22,7 +22,7 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.host import Asked, LocalModel
 from pytest_brt.model.launcher import find_server
-from pytest_brt.model.local import open_gguf
+from pytest_brt.model.opening import open_gguf
 from pytest_brt.model.tiny import Value, write_gguf
 from tests.llama import needs_llama
 from tests.model import outlines
@@ -154,7 +154,7 @@ def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path
         encoding="utf-8",
     )
     code = (
-        "import sys; from pytest_brt.model.local import open_gguf\n"
+        "import sys; from pytest_brt.model.opening import open_gguf\n"
         "from pytest_brt.model.base import *\n"
         f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
         "print(m.count(['hello'])); m.close()"
@@ -311,7 +311,7 @@ def test_a_full_disk_is_one_line_where_a_file_is_needed(weights: Path, engine: s
         "import resource, sys, tempfile\n"
         "from pytest_brt.errors import ModelProblem\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.local import open_file\n"
+        "from pytest_brt.model.opening import open_file\n"
         "tempfile.gettempdir() if sys.argv[3] else None\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=1024, engine=sys.argv[2]))\n"
@@ -383,7 +383,7 @@ def test_flipped_bytes_before_the_weights(weights: Path, tmp_path: Path) -> None
 SCRIPT = """
 import signal, sys, threading
 from pytest_brt.model.base import *
-from pytest_brt.model.local import open_gguf
+from pytest_brt.model.opening import open_gguf
 
 # Processes in the background of a script start with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -442,7 +442,7 @@ def test_a_killed_parent_takes_the_worker_with_it(weights: Path) -> None:
 
 def test_leaving_without_closing_is_clean(weights: Path) -> None:
     code = (
-        "from pytest_brt.model.base import *; from pytest_brt.model.local import open_gguf\n"
+        "from pytest_brt.model.base import *; from pytest_brt.model.opening import open_gguf\n"
         f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
         "m.count(['x']); print(m.model.pid)"
     )

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import launcher, local, tiny
+from pytest_brt.model import launcher, opening, tiny
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.launcher import arguments
-from pytest_brt.model.local import open_file
 from pytest_brt.model.memory import Plan
+from pytest_brt.model.opening import open_file
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.wire import Start
 from tests import real
@@ -143,7 +143,7 @@ def test_it_needs_no_network(weights: Path) -> None:
     script = (
         "import sys\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.local import open_file\n"
+        "from pytest_brt.model.opening import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
         "print(model.count(['hello'])); model.close()\n"
     )
@@ -182,7 +182,7 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
     script = (
         "import sys, time\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.local import open_file\n"
+        "from pytest_brt.model.opening import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
         "model.count(['a']); print(model.pid, model.server.host, flush=True)\n"
         "time.sleep(60)\n"
@@ -222,11 +222,11 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     assert model.notes == (
         "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)",
     )
-    monkeypatch.setattr("pytest_brt.model.local.available_bytes", lambda: 1 << 20)
+    monkeypatch.setattr("pytest_brt.model.opening.available_bytes", lambda: 1 << 20)
     small = open_file(path, auto)
     assert isinstance(small, PrivateModel)
     assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
-    monkeypatch.setattr(local, "find_server", lambda: "")
+    monkeypatch.setattr(opening, "find_server", lambda: "")
     with pytest.raises(ModelProblem, match="can be had"):
         open_file(path, auto)
     with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
@@ -246,7 +246,7 @@ def test_experts_stay_in_memory_where_a_server_runs_the_model(
     assert isinstance(model, PrivateModel)
     assert model.complete(prompt())[0].tokens
     model.close()
-    monkeypatch.setattr(local, "find_server", lambda: "")
+    monkeypatch.setattr(opening, "find_server", lambda: "")
     with pytest.raises(ModelProblem, match=r"--brt-cpu-experts 3: .*pytest-brt\[server\]"):
         open_file(path, settings)
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.local import open_gguf
+from pytest_brt.model.opening import open_gguf
 from tests import real
 from tests.llama import needs_llama
 from tests.model.actions import JUDGE, Verdict

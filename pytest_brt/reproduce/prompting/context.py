@@ -16,8 +16,7 @@ from pytest_brt.code.relevance import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.localise.coverage import watch_calls
-from pytest_brt.localise.query import query_of
-from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, rank_files
+from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.shown import MOST_TESTS, show_tests
