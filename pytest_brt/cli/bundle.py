@@ -8,24 +8,22 @@ instructions of the machine it was built on, and ends with SIGILL on another.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pytest_brt import __version__
-from pytest_brt.codec import from_json
 from pytest_brt.errors import BrtError, UsageProblem
-from pytest_brt.model.catalogue import add_model, catalogue_path
+from pytest_brt.model.catalogue import add_model, catalogue_path, digest_of
 
 #: AVX2 and what came with it (Intel Haswell 2013, AMD Excavator 2015); nothing newer.
 _X86 = "-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON"
@@ -161,39 +159,20 @@ def _older_platforms(tag: str) -> list[str]:
     return [*out, "--platform", f"manylinux2014_{machine}", "--platform", f"linux_{machine}"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """What pip noted of an install that came from no registry."""
-
-    url: str = ""
-
-
 def _self() -> str:
-    """Return what pip can make our own wheel from: the checkout, or the registry.
-
-    An install from a folder or a repository says where it came from (PEP 610).
-    """
-    root = Path(__file__).parents[2]
-    if (root / "pyproject.toml").is_file():
-        return str(root)
-    told = importlib.metadata.distribution("pytest-brt").read_text("direct_url.json")
-    source = from_json(told, _Source) if told else _Source()
-    folder = Path(unquote(urlsplit(source.url).path))
-    if source.url.startswith("file:") and folder.exists():
+    """Return what pip can make our own wheel from: where it came from (PEP 610), or the registry."""
+    told = importlib.metadata.distribution("pytest-brt").read_text("direct_url.json") or "{}"
+    source = urlsplit(json.loads(told).get("url", ""))
+    folder = Path(unquote(source.path))
+    if source.scheme == "file" and folder.exists():
         return str(folder)
     return f"pytest-brt=={__version__}"
 
 
 def _requirements(target: Target, more: Sequence[str]) -> list[str]:
     """Return our requirements with the small extras, without llama-cpp-python."""
-    root = Path(__file__).parents[2] / "pyproject.toml"
-    if root.is_file():
-        project = tomllib.loads(root.read_text(encoding="utf-8"))["project"]
-        extras = project["optional-dependencies"]
-        needs = [*project["dependencies"], *(r for extra in _EXTRAS for r in extras[extra])]
-    else:
-        marked = importlib.metadata.requires("pytest-brt") or []
-        needs = [need for need in marked if _wanted(need)]
+    marked = importlib.metadata.requires("pytest-brt") or []
+    needs = [need for need in marked if _wanted(need)]
     if "linux" not in target.platform:
         needs = [need for need in needs if "sys_platform == 'linux'" not in need.replace('"', "'")]
     return [need.partition(";")[0].strip() for need in needs] + list(more)
@@ -273,9 +252,7 @@ def _sum_up(out: Path) -> tuple[int, int]:
     """Write SHA256SUMS and return the number of files and their bytes."""
     lines, size = [], 0
     for file in sorted(path for path in out.rglob("*") if path.is_file()):
-        with file.open("rb") as data:
-            digest = hashlib.file_digest(data, "sha256").hexdigest()
-        lines.append(f"{digest}  {file.relative_to(out).as_posix()}\n")
+        lines.append(f"{digest_of(file)}  {file.relative_to(out).as_posix()}\n")
         size += file.stat().st_size
     (out / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
     return len(lines), size

@@ -20,7 +20,7 @@ import numpy as np
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.conversation import Conversations, Rendered
-from pytest_brt.model.lane import Lane, Manners
+from pytest_brt.model.lane import Lane
 from pytest_brt.model.llama import NO_ROOM, Context
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.sequences import Sequence, Sequences, common
@@ -77,12 +77,6 @@ class Engine:
         self.longest = min(context.plan.longest, context.cells)
         self.sequences = Sequences(context)
         self.candidates = Candidates(weights)
-        self.manners = Manners(
-            ends=weights.ends,
-            control=weights.control,
-            turns=conversations.turns,
-            piece=weights.piece,
-        )
         self.queue: deque[Job] = deque()
         #: The job whose prompt is being evaluated.
         self.reading: Job | None = None
@@ -140,7 +134,8 @@ class Engine:
             seed=seed,
             prompt=prompt,
             picker=picker,
-            manners=self.manners,
+            weights=self.weights,
+            turns=self.conversations.turns,
             thought=rendered.thought,
             prefill=rendered.prefill,
         )

@@ -11,11 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import platformdirs
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
+from pytest_brt.store import write_text
 
 #: What Ollama calls the layer of a manifest that is the model.
 _MODEL_LAYER = "application/vnd.ollama.image.model"
@@ -77,8 +79,6 @@ def _ollama(folder: Path) -> Iterator[Found]:
                 yield Found(name=name, path=blob, owner="Ollama")
 
 
-#: Names the folder with models.
-VARIABLE = "PYTEST_BRT_MODELS"
 #: The file in it that holds the names the user gave.
 _NAMES = "names.json"
 
@@ -97,21 +97,17 @@ class Entry:
     tier: str
     licence: str
     parameters: str
-    context: int
     #: Where a file of it is, what that is called and how large it is.
     repository: str
     file: str
     size: str
     #: "no", "yes" (can be switched) or "always".
     thinks: str
-    notes: str
-    #: Pages the facts were read on.
-    sources: tuple[str, ...]
 
 
 def models_folder(chosen: str = "", env: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of models: `chosen`, else PYTEST_BRT_MODELS, else the user's data."""
-    named = chosen or env.get(VARIABLE, "")
+    named = chosen or env.get("PYTEST_BRT_MODELS", "")
     if named:
         return Path(named).expanduser()
     try:
@@ -183,15 +179,9 @@ def write_names(folder: Path, names: Names) -> None:
     """Keep `names` in `folder`.
 
     Raises:
-        ModelProblem: the folder cannot be written.
+        StoreProblem: the folder cannot be written.
     """
-    part = folder / f"{_NAMES}.part"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(to_json(names, indent=2) + "\n", encoding="utf-8")
-        part.replace(folder / _NAMES)
-    except OSError as error:
-        raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
+    write_text(folder / _NAMES, to_json(names, indent=2) + "\n")
 
 
 def remove_model(file: Path, folder: Path) -> tuple[Path, ...]:
@@ -247,7 +237,7 @@ def add_model(file: Path, folder: Path, *, link: bool) -> Path:
     except OSError as error:
         raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
     for target in targets:
-        _remember(target, _digest(target))
+        _remember(target, digest_of(target))
     return targets[0]
 
 
@@ -270,7 +260,7 @@ def verify_model(file: Path) -> tuple[str, bool]:
         ModelProblem: it is damaged: its digest is not the one it had when it was added.
     """
     read_header(file)
-    digest = _digest(file)
+    digest = digest_of(file)
     known = known_digest(file)
     if known and known != digest:
         raise ModelProblem(
@@ -298,7 +288,12 @@ def _remember(file: Path, digest: str) -> None:
         _notes(file).write_text(to_json(_Facts(sha256=digest)) + "\n", encoding="utf-8")
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of all that `file` holds.
+
+    Raises:
+        ModelProblem: it cannot be read.
+    """
     try:
         with file.open("rb") as data:
             return hashlib.file_digest(data, "sha256").hexdigest()
@@ -307,21 +302,13 @@ def _digest(file: Path) -> str:
 
 
 def catalogue_path() -> Path:
-    """Return the file that lists the models worth having.
-
-    Raises:
-        ModelProblem: it is missing.
-    """
-    for path in (
-        Path(__file__).with_name("catalogue.toml"),
-        Path(__file__).parents[2] / "models" / "catalogue.toml",
-    ):
-        if path.is_file():
-            return path
-    raise ModelProblem("the catalogue of models is missing (install pytest-brt again)")
+    """Return the file that lists the models worth having, of an installation or of a checkout."""
+    installed = Path(__file__).with_name("catalogue.toml")
+    checkout = Path(__file__).parents[2] / "models" / "catalogue.toml"
+    return checkout if checkout.is_file() else installed
 
 
 def read_catalogue() -> tuple[Entry, ...]:
     """Return the models worth having, as they stand in the catalogue of this version."""
     data = tomllib.loads(catalogue_path().read_text(encoding="utf-8"))
-    return tuple(Entry(**{**entry, "sources": tuple(entry["sources"])}) for entry in data["model"])
+    return msgspec.convert(data["model"], tuple[Entry, ...])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
+from pytest_brt.model.llama import Weights
 from pytest_brt.model.picker import Picker
 from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.sequences import Sequence as Tokens
@@ -15,20 +16,6 @@ from pytest_brt.model.sequences import Sequence as Tokens
 _LOOP_TAIL = 192
 _LOOP_PERIOD = 48
 _LOOP_EVERY = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
-    """What a model's tokens mean beyond text."""
-
-    #: Tokens that end a turn.
-    ends: frozenset[int]
-    #: Tokens that are no text.
-    control: frozenset[int]
-    #: Control tokens of the chat template: in an answer they begin another turn.
-    turns: frozenset[int]
-    #: The bytes a token stands for.
-    piece: Callable[[int], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +43,9 @@ class Lane:
     seed: int
     prompt: Prompt
     picker: Picker
-    manners: Manners
+    weights: Weights
+    #: Control tokens of the chat template: in an answer they begin another turn.
+    turns: frozenset[int]
     #: None when it does not think (any more).
     thought: Thought | None
     #: Tokens of `prompt.prefill`, forced at the start of an answer that follows thinking.
@@ -96,7 +85,7 @@ class Lane:
 
     def _begin(self, token: int, thought: Thought) -> None:
         """See whether the model begins to think; until that is known its tokens are held back."""
-        piece = b"" if token in self.manners.ends else self.manners.piece(token)
+        piece = b"" if token in self.weights.ends else self.weights.piece(token)
         start = (self.opening + piece).lstrip()
         if piece and start.startswith(thought.open):
             self.made += 1
@@ -115,10 +104,10 @@ class Lane:
 
     def _think(self, token: int, thought: Thought) -> None:
         self.made += 1
-        if token in self.manners.ends:  # it forgot to answer
+        if token in self.weights.ends:  # it forgot to answer
             self._answer_next([*thought.force])
             return
-        self.thinking += self.manners.piece(token)
+        self.thinking += self.weights.piece(token)
         if thought.close in self.thinking[-len(thought.close) - 64 :]:
             self.thinking = self.thinking.removesuffix(thought.close)
             self._answer_next([token, *thought.after])
@@ -132,14 +121,14 @@ class Lane:
         self.pending = [*tokens, *self.prefill]
 
     def _say(self, token: int) -> None:
-        if token in self.manners.ends or token in self.manners.turns:
+        if token in self.weights.ends or token in self.turns:
             self.end(Finish.STOP)
             return
         self.made += 1
         self.answered += 1
         self.pending = [token]
-        if token not in self.manners.control:
-            piece = self.manners.piece(token)
+        if token not in self.weights.control:
+            piece = self.weights.piece(token)
             self.answer += piece
             if self._stopped(len(piece)):
                 return

@@ -172,14 +172,13 @@ def words(count: int) -> dict[str, Value]:
 def write_llama(
     path: Path,
     *,
-    architecture: str = "llama",
     context: int = 4096,
     words: Mapping[str, Value] | None = None,
     layers: int = 2,
     width: int = 64,
     quantised: bool = False,
 ) -> Path:
-    """Write an attention model ("llama" or "qwen2") to `path`, about 430 kB with two layers.
+    """Write an attention model to `path`, about 430 kB with two layers.
 
     More layers repeat the weights of the second: they cost time, which some tests want.
     `quantised` weights go other ways in the processor than full ones: Q4_0 in every layer.
@@ -187,12 +186,12 @@ def write_llama(
     heads, kv_heads, inner = 4, 2, 128
     kv = kv_heads * width // heads
     words, size = _words(words)
-    keys = _keys(architecture, context, width, layers) | {
-        f"{architecture}.feed_forward_length": inner,
-        f"{architecture}.attention.head_count": heads,
-        f"{architecture}.attention.head_count_kv": kv_heads,
-        f"{architecture}.rope.freq_base": 10000.0,
-        f"{architecture}.vocab_size": size,
+    keys = _keys("llama", context, width, layers) | {
+        "llama.feed_forward_length": inner,
+        "llama.attention.head_count": heads,
+        "llama.attention.head_count_kv": kv_heads,
+        "llama.rope.freq_base": 10000.0,
+        "llama.vocab_size": size,
     }
     make = Weights()
     matrix = _q4 if quantised else make.normal
@@ -209,9 +208,6 @@ def write_llama(
     for p in ("blk.0.", "blk.1."):
         layer = [make.ones(f"{p}{name}.weight", width) for name in ("attn_norm", "ffn_norm")]
         layer += [matrix(f"{p}{name}.weight", *shape) for name, shape in shapes.items()]
-        if architecture == "qwen2":
-            biased = ("attn_q", "attn_k", "attn_v")
-            layer += [make.normal(f"{p}{name}.bias", shapes[name][0]) for name in biased]
         tensors += layer
     for number in range(2, layers):
         tensors += [replace(t, name=t.name.replace("blk.1.", f"blk.{number}.")) for t in layer]

@@ -9,9 +9,9 @@ from pytest_brt.model import tiny
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with tiny models: llama.gguf, qwen.gguf, mamba.gguf."""
+    """A folder with tiny models: llama.gguf, other.gguf, mamba.gguf."""
     folder = tmp_path_factory.mktemp("weights")
     tiny.write_llama(folder / "llama.gguf")
-    tiny.write_llama(folder / "qwen.gguf", architecture="qwen2")
+    tiny.write_llama(folder / "other.gguf", width=128)
     tiny.write_mamba(folder / "mamba.gguf")
     return folder

@@ -29,7 +29,7 @@ from tests.rounds import rounds
 pytestmark = needs_llama
 
 Make = Callable[..., Engine]
-KINDS = ("llama.gguf", "qwen.gguf", "mamba.gguf")
+KINDS = ("llama.gguf", "mamba.gguf")
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from pytest_brt.model.tiny import Value, write_gguf, write_llama
 
 
 def test_reads_what_the_model_is(weights: Path) -> None:
-    header = read_header(weights / "qwen.gguf")
-    assert header.architecture == "qwen2"
-    assert header.name == "tiny random qwen2"
+    header = read_header(weights / "llama.gguf")
+    assert header.architecture == "llama"
+    assert header.name == "tiny random llama"
     assert header.context == 4096
     assert header.layers == 2
     assert header.quantisation == "F32"
