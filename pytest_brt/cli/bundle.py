@@ -160,7 +160,7 @@ def _older_platforms(tag: str) -> list[str]:
 
 
 def _self() -> str:
-    """Return what pip can make our own wheel from: where it came from (PEP 610), or the registry."""
+    """Return what pip makes our own wheel from: where it came from (PEP 610), or the registry."""
     told = importlib.metadata.distribution("pytest-brt").read_text("direct_url.json") or "{}"
     source = urlsplit(json.loads(told).get("url", ""))
     folder = Path(unquote(source.path))

@@ -118,16 +118,15 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-def needed_bytes(
-    header: Header, cells: int, *, sequences: int = 0, batch: int = 0, cache_type: str = "f16"
-) -> int:
+def needed_bytes(header: Header, cells: int, *, sequences: int = 0, cache_type: str = "f16") -> int:
     """Return the memory that a model takes with `cells` tokens of context."""
     sequences = sequences or _sequences(header, _lanes(header, 0))
-    batch = batch or _batch(header, cells)
     context = cells * header.kv_bytes_per_token * _WIDTHS[cache_type]
     states = sequences * header.state_bytes
     logits = sequences * header.vocabulary * 4
-    return header.size + int(context) + states + logits + _pass(header, cells, batch)
+    return (
+        header.size + int(context) + states + logits + _pass(header, cells, _batch(header, cells))
+    )
 
 
 def _pass(header: Header, cells: int, batch: int) -> int:

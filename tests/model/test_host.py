@@ -444,7 +444,7 @@ def test_leaving_without_closing_is_clean(weights: Path) -> None:
     code = (
         "from pytest_brt.model.base import *; from pytest_brt.model.opening import open_gguf\n"
         f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
-        "m.count(['x']); print(m.model.pid)"
+        "m.count(['x']); print(m.pid)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
