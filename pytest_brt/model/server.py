@@ -120,13 +120,13 @@ class ServerModel:
         # A server holds thoughts to the form of the answer too: where there is one, none.
         if prompt.weighty and not prompt.thinking and prompt.grammar is None:
             prompt = replace(prompt, thinking=self._budget(facts))
-        if prompt.samples == 1:
-            return (self._sample(prompt, 0, time.monotonic()),)
         start = time.monotonic()
+        if prompt.samples == 1:
+            return tuple(self._request(prompt, 0, start))
         several = facts.kind in (Kind.LLAMA, Kind.VLLM)
-        together = self._together(prompt, facts) if several else []
-        found, problem = self._apart(prompt, start, range(len(together), prompt.samples))
-        found = [*together, *found]
+        together = self._together(prompt, facts, start) if several else []
+        apart, problem = self._apart(prompt, start, range(len(together), prompt.samples))
+        found = [*together, *apart]
         if problem is None:
             return tuple(found)
         if not found:
@@ -149,24 +149,20 @@ class ServerModel:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def _together(self, prompt: Prompt, facts: Facts) -> list[Completion]:
+    def _together(self, prompt: Prompt, facts: Facts, begun: float) -> list[Completion]:
         """Ask for many answers in one request, which reads the prompt once."""
-        start = time.monotonic()
         done: list[Completion] = []
         while len(done) < prompt.samples and "n" not in self._refused:
             asked = min(prompt.samples - len(done), facts.slots or prompt.samples)
-            seed = prompt.sampling.seed + len(done)
-            left = in_the_rest(prompt, start)
             try:
-                found = self._read(self._post(left, seed, left.seconds or _LONGEST, asked), prompt)
-            except ModelProblem as problem:
-                if not done and not (isinstance(problem, TooLate) and prompt.seconds):
+                found = self._request(prompt, len(done), begun, asked)
+            except ModelProblem:
+                if not done:
                     raise
                 break
             if len(found) < asked:
                 self._refused.add("n")
-            spent = time.monotonic() - start
-            done += [replace(one, seed=seed + i, seconds=spent) for i, one in enumerate(found)]
+            done += found
         return done
 
     def _apart(
@@ -174,13 +170,13 @@ class ServerModel:
     ) -> tuple[list[Completion], ModelProblem | None]:
         """Ask for each answer in a request of its own; return those had, and what kept others."""
         pool = ThreadPoolExecutor(_AT_ONCE)
-        asked = [pool.submit(self._sample, prompt, number, start) for number in numbers]
+        asked = [pool.submit(self._request, prompt, number, start) for number in numbers]
         found: list[Completion] = []
         problem: ModelProblem | None = None
         try:
             for one in asked:
                 try:
-                    found.append(one.result())
+                    found += one.result()
                 except ModelProblem as error:
                     problem = problem or error
                     pool.shutdown(wait=False, cancel_futures=True)
@@ -190,18 +186,22 @@ class ServerModel:
             pool.shutdown(wait=False, cancel_futures=True)
         return found, problem
 
-    def _sample(self, prompt: Prompt, number: int, begun: float) -> Completion:
-        """Return one answer, cut when the time of its prompt, begun then, is over."""
+    def _request(
+        self, prompt: Prompt, number: int, begun: float, count: int = 1
+    ) -> list[Completion]:
+        """Return answers from sample `number` on, cut when the time of what was begun is over."""
         start = time.monotonic()
         prompt = in_the_rest(prompt, begun)
         seed = prompt.sampling.seed + number
         try:
-            (done, *_) = self._read(self._post(prompt, seed, prompt.seconds or _LONGEST), prompt)
+            response = self._post(prompt, seed, prompt.seconds or _LONGEST, count)
+            found = self._read(response, prompt)
         except TooLate:
             if not prompt.seconds:
                 raise
-            done = Completion(text=prompt.prefill, finish=Finish.TIME)
-        return replace(done, seed=seed, seconds=time.monotonic() - start)
+            found = [Completion(text=prompt.prefill, finish=Finish.TIME)] * count
+        spent = time.monotonic() - start
+        return [replace(one, seed=seed + i, seconds=spent) for i, one in enumerate(found)]
 
     # -- requests --------------------------------------------------------------------------
 
