@@ -17,7 +17,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.chat import Begins, Template
-from pytest_brt.model.doctor import Check, State, examine, sound
+from pytest_brt.model.doctor import Check, State, examine
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 from pytest_brt.model.header import Header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
@@ -151,7 +151,7 @@ def _info(arguments: argparse.Namespace) -> int:
     say(f"file          {header.path} ({_size(header.size)})")
     say(f"model         {header.name or '(no name)'}, architecture {header.architecture!r}")
     say(f"parameters    {header.parameters / 1e9:.2f} billion, {header.layers} layers")
-    weights = ", ".join(f"{kind} {_size(size)}" for kind, size in header.types[:4])
+    weights = ", ".join(f"{kind} {_size(size)}" for kind, size in header.types.most_common(4))
     say(f"weights       {weights}")
     say(f"context       trained for {header.context or 'an unknown number of'} tokens")
     fixed = f", and {_size(header.state_bytes)} for each answer at a time"
@@ -203,7 +203,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     for check in (*examine(_folder(arguments)), _sandbox()):
         checks.append(check)
         say(f"{check.state:<5} {check.name:<17} {check.text}")
-    return 0 if sound(checks) else 1
+    return 1 if any(check.state is State.FAIL for check in checks) else 0
 
 
 def _sandbox() -> Check:
@@ -213,10 +213,10 @@ def _sandbox() -> Check:
             subject = find_subject(Path(folder), python=sys.executable, env=os.environ)
             engine = open_engine(subject, limits=Limits())
         except BrtError as problem:
-            return Check(name="sandbox", state=State.NOTE, text=str(problem))
+            return Check("sandbox", str(problem), State.NOTE)
         level = engine.level
         engine.close()
-    return Check(name="sandbox", state=State.OK, text=f"level {level!r}")
+    return Check("sandbox", f"level {level!r}")
 
 
 def _bench(arguments: argparse.Namespace) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -43,58 +42,46 @@ class State(StrEnum):
     FAIL = "FAIL"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at."""
 
     name: str
-    state: State
     #: What was found, and what to do about it.
     text: str
+    state: State = State.OK
 
 
 def examine(folder: Path) -> Iterator[Check]:
     """Look at everything, one check at a time; `folder` is the one with the models."""
-    yield from _package()
+    server, package = find_server(), "llama-cpp-python"
+    if server:
+        yield Check("llama-server", server)
+    if find_spec("llama_cpp") is not None:
+        yield Check(package, importlib.metadata.version(package))
+    else:
+        yield Check(package, f"not installed ({INSTALL})", State.NOTE if server else State.FAIL)
     yield from _generation()
     yield from _machine(folder)
 
 
-def sound(checks: Iterable[Check]) -> bool:
-    """Return whether none of `checks` failed."""
-    return all(check.state is not State.FAIL for check in checks)
-
-
-def _package() -> Iterator[Check]:
-    """Say what there is to run a GGUF file with."""
-    ours = find_spec("llama_cpp") is not None
-    if ours:
-        version = importlib.metadata.version("llama-cpp-python")
-        yield Check(name="llama-cpp-python", state=State.OK, text=version)
-    server = find_server()
-    if server:
-        yield Check(name="llama-server", state=State.OK, text=server)
-    if not ours:
-        state = State.NOTE if server else State.FAIL
-        yield Check(name="llama-cpp-python", state=state, text=f"not installed ({INSTALL})")
-
-
 def _generation() -> Iterator[Check]:
     """Generate a few tokens with tiny models of random weights, in processes of their own."""
-    usual = functools.partial(write_llama, quantised=True)
-    models: tuple[tuple[str, Callable[[Path], Path]], ...] = (
-        ("generation", usual),
-        ("hybrid", write_mamba),
-        ("vocabulary", functools.partial(usual, words=words(_VOCABULARY))),
-    )
-    with tempfile.TemporaryDirectory(prefix="brt-doctor-") as folder:
-        for name, write in models:
-            check = _try(name, write(Path(folder) / f"{name}.gguf"))
+    many = words(_VOCABULARY)
+    with tempfile.TemporaryDirectory(prefix="brt-doctor-") as place:
+        folder = Path(place)
+        usual = write_llama(folder / "usual.gguf", quantised=True)
+        for name, path in (
+            ("generation", usual),
+            ("hybrid", write_mamba(folder / "hybrid.gguf")),
+            ("vocabulary", write_llama(folder / "many.gguf", words=many, quantised=True)),
+        ):
+            check = _try(name, path)
             yield check
             if check.state is State.FAIL:
                 return
         if find_spec("llama_cpp") is not None:
-            yield _gpu(Path(folder) / "generation.gguf")
+            yield _gpu(usual)
 
 
 def _try(name: str, path: Path) -> Check:
@@ -103,12 +90,11 @@ def _try(name: str, path: Path) -> Check:
         model = open_file(str(path), Settings(threads=1, context=1024, gpu_layers=0))
         said = _say_something(model)
     except BrtError as problem:
-        return Check(name=name, state=State.FAIL, text=str(problem))
+        return Check(name, str(problem), State.FAIL)
     slow = [note for note in model.notes if "slower" in note]
     if slow:
-        text = f"works; {'; '.join(slow)} ({_REBUILD})"
-        return Check(name=name, state=State.NOTE, text=text)
-    return Check(name=name, state=State.OK, text=f"works, in a child process, {said}")
+        return Check(name, f"works; {'; '.join(slow)} ({_REBUILD})", State.NOTE)
+    return Check(name, f"works, in a child process, {said}")
 
 
 def _gpu(path: Path) -> Check:
@@ -118,11 +104,11 @@ def _gpu(path: Path) -> Check:
         _say_something(model)
     except BrtError as problem:
         text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
-        return Check(name="GPU", state=State.FAIL, text=text)
+        return Check("GPU", text, State.FAIL)
     if model.gpu:
-        return Check(name="GPU", state=State.OK, text="works: a model was put on it")
+        return Check("GPU", "works: a model was put on it")
     text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
-    return Check(name="GPU", state=State.NOTE, text=text)
+    return Check("GPU", text, State.NOTE)
 
 
 def _say_something(model: Model) -> str:
@@ -162,5 +148,4 @@ def _machine(folder: Path) -> Iterator[Check]:
 
 
 def _noted(name: str, text: str, remark: str) -> Check:
-    state = State.NOTE if remark else State.OK
-    return Check(name=name, state=state, text=f"{text}: {remark}" if remark else text)
+    return Check(name, f"{text}: {remark}", State.NOTE) if remark else Check(name, text)

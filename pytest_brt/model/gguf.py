@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import re
 import struct
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +69,7 @@ class _Reader:
         try:
             (value,) = struct.unpack_from(form, self.data, self.at)
         except struct.error:
-            raise _cut(self.path, self.at, len(self.data)) from None
+            raise self.cut() from None
         self.at += struct.calcsize(form)
         return value  # type: ignore[no-any-return]  # struct's result is untyped
 
@@ -78,7 +79,13 @@ class _Reader:
     def skip(self, count: int) -> None:
         self.at += count
         if self.at > len(self.data):
-            raise _cut(self.path, self.at, len(self.data))
+            raise self.cut()
+
+    def cut(self) -> ModelProblem:
+        return ModelProblem(
+            f"the model file ends too early: {str(self.path)!r} has {len(self.data)} bytes and its "
+            f"header needs at least {self.at} (copy or download it again)"
+        )
 
     def string(self) -> str:
         length = self.integer("<Q")
@@ -114,13 +121,6 @@ class _Reader:
             return None
         values = tuple(self.value(kind, depth=1) for _ in range(count))
         return tuple(v for v in values if v is not None and not isinstance(v, tuple))
-
-
-def _cut(path: Path, needed: int, size: int) -> ModelProblem:
-    return ModelProblem(
-        f"the model file ends too early: {str(path)!r} has {size} bytes and its header needs "
-        f"at least {needed} (copy or download it again)"
-    )
 
 
 def _broken(path: Path, what: str) -> ModelProblem:
@@ -165,18 +165,17 @@ def read_header(path: str | Path) -> Header:
             f"{str(path)!r} is a later part of a model (name its first: {parts_of(path)[0].name!r})"
         )
     first, *rest = (_read_one(part) for part in parts_of(path))
-    types = dict(first.types)
-    for part in rest:
-        for name, size in part.types:
-            types[name] = types.get(name, 0) + size
     whole = (first, *rest)
+    types: Counter[str] = Counter()
+    for part in whole:
+        types.update(part.types)
     return replace(
         first,
         size=sum(part.size for part in whole),
         expected=sum(part.expected for part in whole),
         parameters=sum(part.parameters for part in whole),
         expert_bytes=sum(part.expert_bytes for part in whole),
-        types=tuple(sorted(types.items(), key=lambda item: -item[1])),
+        types=types,
     )
 
 
@@ -263,16 +262,16 @@ def _parse(reader: _Reader, path: Path) -> Header:
         size=len(reader.data),
         keys=keys,
         parameters=parameters,
-        types=tuple(sorted(sizes.items(), key=lambda item: -item[1])),
+        types=sizes,
         expected=start + end if tensors else reader.at,
         vocabulary=vocabulary,
         expert_bytes=experts,
     )
 
 
-def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], int, int, int]:
+def _tensors(reader: _Reader, count: int, path: Path) -> tuple[Counter[str], int, int, int]:
     """Read the table of tensors: bytes by type, parameters, the last one's end, experts' bytes."""
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     parameters = end = experts = 0
     for _ in range(count):
         name = reader.string()
@@ -285,11 +284,11 @@ def _tensors(reader: _Reader, count: int, path: Path) -> tuple[dict[str, int], i
         kind, offset = reader.integer("<I"), reader.integer("<Q")
         parameters += values
         if kind not in _TYPES:  # newer than this table: llama.cpp will judge
-            sizes[f"type {kind}"] = sizes.get(f"type {kind}", 0)
+            sizes[f"type {kind}"] += 0
             continue
         label, block, width = _TYPES[kind]
         size = -(-values // block) * width
-        sizes[label] = sizes.get(label, 0) + size
+        sizes[label] += size
         end = max(end, offset + size)
         experts += size if "_exps." in name else 0
     return sizes, parameters, end, experts

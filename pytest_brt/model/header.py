@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,8 +24,8 @@ class Header:
     keys: Mapping[str, Value]
     #: Parameters, from the shapes.
     parameters: int
-    #: Bytes of weights by quantisation, largest first, as in (("Q4_0", 3_900_000_000), …).
-    types: tuple[tuple[str, int], ...]
+    #: Bytes of weights by quantisation, as in {"Q4_0": 3_900_000_000, …}.
+    types: Counter[str]
     #: Bytes the file must have at least.
     expected: int
     #: Tokens of the vocabulary, 0 when it does not say.
@@ -55,7 +56,7 @@ class Header:
     @property
     def quantisation(self) -> str:
         """The type that most bytes of its weights have."""
-        return self.types[0][0] if self.types else "?"
+        return max(self.types, key=self.types.__getitem__, default="?")
 
     @property
     def chat_template(self) -> str:
