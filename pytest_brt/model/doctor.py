@@ -15,9 +15,10 @@ from pathlib import Path
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import model_files
+from pytest_brt.model.host import LocalModel
 from pytest_brt.model.launcher import find_server
 from pytest_brt.model.memory import available_bytes, cores
-from pytest_brt.model.opening import INSTALL, open_file, open_gguf
+from pytest_brt.model.opening import INSTALL, open_file
 from pytest_brt.model.tiny import words, write_llama, write_mamba
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.
@@ -100,12 +101,12 @@ def _try(name: str, path: Path) -> Check:
 def _gpu(path: Path) -> Check:
     """Put a tiny model on the GPU, where the build has one."""
     try:
-        model = open_gguf(str(path), Settings(threads=1, context=1024))
+        model = open_file(str(path), Settings(threads=1, context=1024, engine="inprocess"))
         _say_something(model)
     except BrtError as problem:
         text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
         return Check("GPU", text, State.FAIL)
-    if model.gpu:
+    if isinstance(model, LocalModel) and model.gpu:
         return Check("GPU", "works: a model was put on it")
     text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
     return Check("GPU", text, State.NOTE)

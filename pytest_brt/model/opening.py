@@ -79,28 +79,6 @@ def parse_gguf(rest: str) -> tuple[str, str, str]:
     return path, given.get("lora", ""), given.get("template", "")
 
 
-def open_gguf(
-    path: str,
-    settings: Settings,
-    *,
-    template: str = "",
-    adapter: str = "",
-    notes: tuple[str, ...] = (),
-) -> LocalModel:
-    """Return the model in the file at `path` in a worker, looked at but not loaded yet.
-
-    Raises:
-        ModelProblem: the file is no model, has no chat template, or does not fit the memory.
-    """
-    if find_spec("llama_cpp") is None:
-        raise ModelProblem(f"llama-cpp-python is not installed ({INSTALL})")
-    start = _start(path, settings, template, adapter, available_bytes())
-    thinks = Template(start.template, where=template or path).thinks
-    # A quarter of a small context is for thoughts at most.
-    thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
-    return LocalModel(start, thinking, notes)
-
-
 def open_file(path: str, settings: Settings, *, template: str = "", adapter: str = "") -> Model:
     """Return the model in the file at `path`: in a worker, or served by a llama-server of ours.
 
@@ -110,28 +88,30 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
         ModelProblem: the file is no model, has no chat template, or does not fit the memory; or
             the engine that was asked for is not there.
     """
-    read_header(path)
+    header = read_header(path)
+    if adapter:
+        read_header(adapter)
+    text = template_text(template) if template else header.chat_template
+    # What cannot be rendered would be refused in the middle of a run.
+    thinks = Template(text, where=template or path).thinks
     server, auto = find_server(), settings.engine == "auto"
     why = _why_not_ours(settings, server)
+    setup = plan(header, settings, 0)
+    start = Start(path=path, template=text, plan=setup, settings=settings, adapter=adapter)
     if not why:
-        note = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
-        notes = (note,) if auto else ()
         try:
-            return open_gguf(path, settings, template=template, adapter=adapter, notes=notes)
+            setup = plan(header, settings, available_bytes())
         except DoesNotFit as problem:
             if not (auto and server):
                 raise
             why = f"as it loads weights piece by piece; in a worker: {problem}"
-    if not server:
-        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({INSTALL})")
-    start = _start(path, settings, template, adapter, 0)
-    # What it cannot render it would refuse in the middle of a run.
-    Template(start.template, where=template or path)
-    start = replace(
-        start,
-        template=start.template if template else "",
-        program="" if server == PACKAGE else server,
-    )
+        else:
+            note = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
+            # A quarter of a small context is for thoughts at most.
+            thinking = min(settings.thinking, setup.longest // 4) if thinks else 0
+            return LocalModel(replace(start, plan=setup), thinking, (note,) if auto else ())
+    program = "" if server == PACKAGE else server
+    start = replace(start, template=text if template else "", program=program)
     notes = (f"engine: a private llama-server (auto: {why})",) if auto else ()
     return PrivateModel(start, settings, notes)
 
@@ -147,6 +127,8 @@ def _why_not_ours(settings: Settings, server: str) -> str:
             f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "
             f"--brt-engine at auto; {INSTALL})"
         )
+    if settings.engine == "llama-server" and not server:
+        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({INSTALL})")
     if settings.cpu_experts or settings.engine == "llama-server":
         return "it can keep experts in the computer's memory"
     if find_spec("llama_cpp") is not None:
@@ -154,20 +136,6 @@ def _why_not_ours(settings: Settings, server: str) -> str:
     if settings.engine == "inprocess" or not server:
         raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({INSTALL})")
     return "llama-cpp-python is not installed"
-
-
-def _start(path: str, settings: Settings, template: str, adapter: str, available: int) -> Start:
-    """Return how a process that runs the model starts, with `available` bytes of memory."""
-    header = read_header(path)
-    if adapter:
-        read_header(adapter)
-    return Start(
-        path=path,
-        template=template_text(template) if template else header.chat_template,
-        plan=plan(header, settings, available),
-        settings=settings,
-        adapter=adapter,
-    )
 
 
 def template_text(path: str) -> str:

@@ -14,9 +14,9 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Settings
 from pytest_brt.model.catalogue import find_model, read_names
-from pytest_brt.model.opening import default_model, open_gguf
+from pytest_brt.model.opening import default_model
 from pytest_brt.model.tiny import Tensor, Value, write_gguf
-from tests.llama import needs_llama
+from tests.llama import needs_llama, open_gguf
 
 
 def call(folder: Path, *words: str) -> int:
@@ -241,7 +241,7 @@ def test_without_llama_cpp_python_both_ways_to_install_it_are_named(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    with pytest.raises(ModelProblem, match=r"not installed \(pip install .*--no-index"):
+    with pytest.raises(ModelProblem, match=r"python is missing \(pip install .*--no-index"):
         open_gguf(str(file), Settings())
 
 

@@ -22,9 +22,8 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.host import Asked, LocalModel
 from pytest_brt.model.launcher import find_server
-from pytest_brt.model.opening import open_gguf
 from pytest_brt.model.tiny import Value, write_gguf
-from tests.llama import needs_llama
+from tests.llama import needs_llama, open_gguf
 from tests.model import outlines
 from tests.rounds import rounds
 
@@ -154,9 +153,9 @@ def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path
         encoding="utf-8",
     )
     code = (
-        "import sys; from pytest_brt.model.opening import open_gguf\n"
+        "import sys; from pytest_brt.model.opening import open_file\n"
         "from pytest_brt.model.base import *\n"
-        f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
+        f"m = open_file({str(weights / 'llama.gguf')!r}, Settings(threads=1, engine='inprocess'))\n"
         "print(m.count(['hello'])); m.close()"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path.cwd())])}
@@ -383,11 +382,11 @@ def test_flipped_bytes_before_the_weights(weights: Path, tmp_path: Path) -> None
 SCRIPT = """
 import signal, sys, threading
 from pytest_brt.model.base import *
-from pytest_brt.model.opening import open_gguf
+from pytest_brt.model.opening import open_file
 
 # Processes in the background of a script start with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-model = open_gguf({path!r}, Settings(threads=1, context=4096))
+model = open_file({path!r}, Settings(threads=1, context=4096, engine='inprocess'))
 text = "word " * {words}
 model.count(["x"])
 print(model.pid, flush=True)
@@ -442,8 +441,8 @@ def test_a_killed_parent_takes_the_worker_with_it(weights: Path) -> None:
 
 def test_leaving_without_closing_is_clean(weights: Path) -> None:
     code = (
-        "from pytest_brt.model.base import *; from pytest_brt.model.opening import open_gguf\n"
-        f"m = open_gguf({str(weights / 'llama.gguf')!r}, Settings(threads=1))\n"
+        "from pytest_brt.model.base import *; from pytest_brt.model.opening import open_file\n"
+        f"m = open_file({str(weights / 'llama.gguf')!r}, Settings(threads=1, engine='inprocess'))\n"
         "m.count(['x']); print(m.pid)"
     )
     done = subprocess.run(

@@ -11,9 +11,8 @@ import pytest
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.opening import open_gguf
 from tests import real
-from tests.llama import needs_llama
+from tests.llama import needs_llama, open_gguf
 from tests.model.actions import JUDGE, Verdict
 from tests.model.headers import read_reply
 
