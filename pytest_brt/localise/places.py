@@ -44,12 +44,7 @@ def find_places(
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
-    Args:
-        issue: the report.
-        index: of the tree with the bug.
-        failing: runs of tests that fail because of the bug.
-        watched: what those tests and nearby passing ones run.
-        limit: how many places at most.
+    The tests `failing` fail because of it; `watched` is what they and nearby passing ones run.
     """
     places = _of_report(issue, index)
     seen = [*_of_stacks(failing, index).items(), *_of_spectrum(watched, index).items()]

@@ -285,13 +285,7 @@ _IMPORTS = 0.3
 
 
 def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
-    """Return the path of the test file that a test of `issue` would be added to, or "".
-
-    Args:
-        issue: the report.
-        index: the project.
-        suspects: where the bug may be, the likeliest first.
-    """
+    """Return the path of the test file that a test of `issue` would be added to, or ""."""
     query = dict(query_of(issue))
     for rank, suspect in enumerate(suspects[:_SUSPECTS]):
         for text, weight in ((suspect.function, _FUNCTION), (_stem(suspect.path), _MODULE)):

@@ -46,20 +46,15 @@ class Facts:
 
 
 def read_facts(server: Loopback, base: str, listed: Response, chosen: str, seconds: float) -> Facts:
-    """Return what the server tells of the model `chosen`, or of its only one.
+    """Return what a server with its API below `base` tells of the model `chosen`, or its only one.
 
-    Args:
-        server: answers.
-        base: the path of its API, as in "/v1".
-        listed: what it answered when asked for its models.
-        chosen: the name of the model, or "".
-        seconds: time for each further question.
+    It answered `listed` when asked for its models, and has `seconds` for each further question.
 
     Raises:
         ModelProblem: it has several models and none was chosen.
     """
-    data = listed.body.get("data") if isinstance(listed.body, dict) else None
-    entries = [m for m in data or [] if isinstance(m, dict) and m.get("id")]
+    data = _table(listed.body).get("data") or []
+    entries = [m for m in data if isinstance(m, dict) and m.get("id")]
     names = [str(entry["id"]) for entry in entries]
     if len(names) > 1 and not chosen:
         raise ModelProblem(
@@ -93,8 +88,7 @@ def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[i
 
 def _ollama(server: Loopback, name: str, seconds: float) -> tuple[int, bool]:
     """Ask Ollama what a loaded model has, else what its file says; it has no other limit."""
-    shown = server.post("/api/show", {"model": name}, seconds).body
-    shown = shown if isinstance(shown, dict) else {}
+    shown = _table(server.ask("/api/show", seconds, {"model": name}).body)
     thinks = "thinking" in (shown.get("capabilities") or [])
     for entry in _get(server, "/api/ps", seconds).get("models") or []:
         if entry.get("name") == name or entry.get("model") == name:
@@ -111,8 +105,11 @@ def _lm_studio(server: Loopback, name: str, seconds: float) -> int:
 
 
 def _get(server: Loopback, path: str, seconds: float) -> dict[str, Any]:
-    body = server.get(path, seconds).body
-    return body if isinstance(body, dict) else {}
+    return _table(server.ask(path, seconds).body)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _integer(value: object) -> int:
@@ -182,8 +179,7 @@ def is_overflow(response: Response) -> bool:
 
 def told_context(response: Response) -> int:
     """Return the context that a refusal for length names, or 0."""
-    error = response.body.get("error") if isinstance(response.body, dict) else None
-    told = _integer(error.get("n_ctx")) if isinstance(error, dict) else 0
+    told = _integer(_table(_table(response.body).get("error")).get("n_ctx"))
     found = re.search(r"(?:context (?:length|size|window)\D{0,20})(\d{3,})", response.text)
     return told or (int(found[1]) if found else 0)
 
@@ -198,7 +194,7 @@ def named_field(response: Response, fields: Mapping[str, object]) -> str:
 
 def choices_of(response: Response) -> list[dict[str, Any]]:
     """Return the answers in a response, none when it is no chat completion."""
-    found = response.body.get("choices") if isinstance(response.body, dict) else None
+    found = _table(response.body).get("choices")
     choices = found if isinstance(found, list) else []
     whole = all(isinstance(c, dict) and isinstance(c.get("message"), dict) for c in choices)
     return choices if whole else []
@@ -216,6 +212,10 @@ def text_of(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def number_of(usage: Any, name: str) -> int:
-    """Return a number of the server's account, 0 where it has none."""
-    return _integer(usage.get(name)) if isinstance(usage, dict) else 0
+def usage_of(response: Response) -> tuple[int, int, int]:
+    """Return the tokens of the prompt, those made, and those it knew; 0 where it does not say."""
+    usage = _table(response.body.get("usage"))
+    known = _table(usage.get("prompt_tokens_details"))
+    found = (usage.get("prompt_tokens"), usage.get("completion_tokens"), known.get("cached_tokens"))
+    asked, made, cached = map(_integer, found)
+    return asked, made, cached

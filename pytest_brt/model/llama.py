@@ -128,16 +128,13 @@ class Weights:
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of `text`, in which control tokens are letters like any other."""
         raw = text.encode("utf-8", "replace")
-        if not raw:
-            return []
         room = len(raw) + 8
-        buffer = (ctypes.c_int32 * room)()
-        count = self.lib.llama_tokenize(self.vocab, raw, len(raw), buffer, room, False, False)
-        if count < 0:
-            room = -count
+        while True:
             buffer = (ctypes.c_int32 * room)()
             count = self.lib.llama_tokenize(self.vocab, raw, len(raw), buffer, room, False, False)
-        return buffer[:count]
+            if count >= 0:
+                return buffer[:count]
+            room = -count
 
     def piece(self, token: int) -> bytes:
         """Return the bytes that `token` stands for, control tokens by their names."""
@@ -155,20 +152,6 @@ class Weights:
     def name(self, token: int) -> str:
         """Return the text of a special token, or "" when there is none."""
         return self.piece(token).decode("utf-8", "replace") if token >= 0 else ""
-
-    def adapter(self, path: str) -> Any:
-        """Return the LoRA adapter in the file at `path`, loaded.
-
-        Raises:
-            ModelProblem: it does not fit this model.
-        """
-        loaded = self.lib.llama_adapter_lora_init(self.model, path.encode())
-        if not loaded:
-            raise ModelProblem(
-                f"the LoRA adapter {path!r} does not fit {self.path!r}: "
-                f"{self.log.take() or 'no reason given'} (it must be made for this base model)"
-            )
-        return loaded
 
     def close(self) -> None:
         """Free the model; neither it nor anything made from it may be used after this."""
@@ -217,11 +200,19 @@ class Context:
         self.cells = int(lib.llama_n_ctx(self.context))
         self.memory = lib.llama_get_memory(self.context)
         if adapter:
-            loaded = (lib.llama_adapter_lora_p_ctypes * 1)(weights.adapter(adapter))
-            scale = (ctypes.c_float * 1)(1.0)
-            if lib.llama_set_adapters_lora(self.context, loaded, 1, scale):
-                raise ModelProblem(f"llama.cpp cannot apply the LoRA adapter {adapter!r}")
+            self._adapt(adapter)
         self._make_batch(plan.batch)
+
+    def _adapt(self, path: str) -> None:
+        loaded = self.lib.llama_adapter_lora_init(self.weights.model, path.encode())
+        adapters = (self.lib.llama_adapter_lora_p_ctypes * 1)(loaded)
+        scale = (ctypes.c_float * 1)(1.0)
+        if not loaded or self.lib.llama_set_adapters_lora(self.context, adapters, 1, scale):
+            raise ModelProblem(
+                f"the LoRA adapter {path!r} does not fit {self.weights.path!r}: "
+                f"{self.weights.log.take() or 'no reason given'} (it must be made for this base "
+                "model)"
+            )
 
     def _make_batch(self, size: int) -> None:
         """Lay the batch out in arrays of our own, so that it is filled by slices."""

@@ -84,23 +84,15 @@ class Loopback:
         self.url = f"http://{parts.netloc}"
         self.prefix = parts.path.rstrip("/").removesuffix("/chat/completions")
 
-    def get(self, path: str, seconds: float) -> Response:
-        """GET `path`.
-
-        Redirects are not followed.
+    def ask(self, path: str, seconds: float, body: Mapping[str, object] | None = None) -> Response:
+        """GET `path`, or POST `body` to it as JSON; redirects are not followed.
 
         Raises:
             ModelProblem: the answer is too long.
             Unreachable: no answer, or half of one.
             TooLate: `seconds` were over before it was complete.
         """
-        return self._request("GET", path, None, seconds)
-
-    def post(self, path: str, body: Mapping[str, object], seconds: float) -> Response:
-        """POST `body` as JSON to `path`; raises as `get` does."""
-        return self._request("POST", path, json.dumps(body).encode(), seconds)
-
-    def _request(self, method: str, path: str, body: bytes | None, seconds: float) -> Response:
+        method, data = ("GET", None) if body is None else ("POST", json.dumps(body).encode())
         end = time.monotonic() + seconds
         connection = self._kind(self.host, self.port, timeout=max(seconds, 0.001))
         with self._lock:
@@ -119,7 +111,7 @@ class Loopback:
                 self._live.update(taken)
             if self._closed or time.monotonic() >= end:  # meanwhile
                 _cut(taken)
-            connection.request(method, path, body, self.headers)
+            connection.request(method, path, data, self.headers)
             with connection.getresponse() as response:
                 raw = response.read(_MOST_BYTES + 1)
                 status, left = response.status, response.length

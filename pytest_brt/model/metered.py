@@ -76,13 +76,10 @@ class MeteredModel:
     """A model whose answers are paid for, in wall-clock time and tokens."""
 
     def __init__(self, model: Model, meter: Meter, deadline: float = math.inf) -> None:
-        """Wrap `model`, which others may use at the same time.
+        """Wrap `model`, which others may use at the same time, and tell `meter` what it costs.
 
-        Args:
-            model: does the work.
-            meter: is told what each call cost.
-            deadline: when it is late, as `time.monotonic` counts: an answer that is not
-                finished by then is cut, and a little later nobody is asked any more.
+        An answer that is not finished by the `deadline`, as `time.monotonic` counts, is cut, and
+        a little later nobody is asked any more.
         """
         self.model = model
         self.meter = meter

@@ -61,7 +61,7 @@ class PrivateModel(ServerModel):
         return len(tokens) if isinstance(tokens, list) else 0
 
     def _ask(self, path: str, body: dict[str, object]) -> dict[str, object]:
-        response = self._server().post(path, body, 60.0)
+        response = self._server().ask(path, 60.0, body)
         if response.status != 200 or not isinstance(response.body, dict):
             raise ModelProblem(f"llama-server fails: {response.status} {response.text[:200]!r}")
         return response.body
@@ -115,7 +115,7 @@ class PrivateModel(ServerModel):
         end = time.monotonic() + _LOADING
         while time.monotonic() < end and child.pid:
             with suppress(Unreachable, TooLate):
-                if loopback.get("/health", 10.0).status == 200:
+                if loopback.ask("/health", 10.0).status == 200:
                     return loopback
             time.sleep(0.1)
         raise self._given_up("it did not load its model in time" if child.pid else child.how())

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model import dialect
 from pytest_brt.model.base import (
     Completion,
     Finish,
@@ -26,20 +27,7 @@ from pytest_brt.model.base import (
     in_the_rest,
     lost_answers,
 )
-from pytest_brt.model.dialect import (
-    Facts,
-    Kind,
-    choices_of,
-    finish_of,
-    form_of,
-    is_overflow,
-    named_field,
-    number_of,
-    read_facts,
-    request,
-    text_of,
-    told_context,
-)
+from pytest_brt.model.dialect import Facts, Kind
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
 from pytest_brt.model.reply import split_thinking
 
@@ -225,8 +213,8 @@ class ServerModel:
                     raise self._gone(gone, time.monotonic() - lost) from gone
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
             try:
-                response = self._server().post(f"{self.base}/chat/completions", fields, left)
-                if response.status < 400 and not choices_of(response):
+                response = self._server().ask(f"{self.base}/chat/completions", left, fields)
+                if response.status < 400 and not dialect.choices_of(response):
                     raise Unreachable(
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
@@ -260,14 +248,14 @@ class ServerModel:
     ) -> float:
         """Return how long to wait before the next try, or raise what makes one useless."""
         url = self.server.url
-        if is_overflow(response):
-            self._limit = told_context(response) or self._limit
+        if dialect.is_overflow(response):
+            self._limit = dialect.told_context(response) or self._limit
             limit = f" of {self._limit} tokens" if self._limit else ""
             raise ModelProblem(
                 f"the prompt is longer than the context{limit} that {url!r} has for it: "
                 f"{response.text[:160]!r} (give the server more, or say --brt-context N)"
             )
-        named = named_field(response, fields)
+        named = dialect.named_field(response, fields)
         if named:
             self._refused.add(named)
             return 0.0
@@ -286,24 +274,22 @@ class ServerModel:
     def _fields(self, prompt: Prompt, seed: int, n: int) -> dict[str, object]:
         """Return the request, without the fields that this server refused."""
         facts = self._facts or Facts()
-        fields = request(prompt, facts, prompt.thinking)
+        fields = dialect.request(prompt, facts, prompt.thinking)
         fields["seed"] = seed & 0x7FFFFFFF
         if n > 1:
             fields["n"] = n
-        fields |= form_of(prompt, facts.kind)
+        fields |= dialect.form_of(prompt, facts.kind)
         return {name: value for name, value in fields.items() if name not in self._refused}
 
     def _read(self, response: Response, prompt: Prompt) -> list[Completion]:
         """Take the answers out of a response."""
-        usage = response.body.get("usage") or {}
-        asked, made = number_of(usage, "prompt_tokens"), number_of(usage, "completion_tokens")
-        cached = number_of(usage.get("prompt_tokens_details") or {}, "cached_tokens")
-        choices = choices_of(response)
+        asked, made, cached = dialect.usage_of(response)
+        choices = dialect.choices_of(response)
         notes = self._judge_size(prompt, asked)
         found = []
         for number, choice in enumerate(choices):
             message = choice["message"]
-            text, thinking = split_thinking(text_of(message.get("content")))
+            text, thinking = split_thinking(dialect.text_of(message.get("content")))
             reasoning = message.get("reasoning_content") or message.get("reasoning") or thinking
             if not text and reasoning:
                 silent = (
@@ -320,7 +306,7 @@ class ServerModel:
             found.append(
                 Completion(
                     text=text,
-                    finish=finish_of(choice),
+                    finish=dialect.finish_of(choice),
                     thinking=str(reasoning),
                     prompt_tokens=asked or estimate_prompt(prompt, self._bytes_per_token),
                     evaluated=asked - cached if number == 0 else 0,
@@ -362,10 +348,12 @@ class ServerModel:
                 seconds = min(self.settings.patience, 10.0)
                 try:
                     server = self._server()
-                    listed = server.get(f"{self.base}/models", seconds)
+                    listed = server.ask(f"{self.base}/models", seconds)
                     if listed.status == 503:  # it loads its model: the question itself waits
                         return unknown
-                    self._facts = read_facts(server, self.base, listed, self.chosen, seconds)
+                    self._facts = dialect.read_facts(
+                        server, self.base, listed, self.chosen, seconds
+                    )
                 except Unreachable:
                     return unknown
                 except TooLate:  # nor would it be quicker at once

@@ -100,7 +100,7 @@ def test_an_answer_that_would_hold_us_up_is_one_line(
     raw = served(answer)
     start = time.monotonic()
     with pytest.raises(ModelProblem, match=message) as caught:
-        Loopback(raw.url).get("/v1/models", 3.0)
+        Loopback(raw.url).ask("/v1/models", 3.0)
     assert time.monotonic() - start < 30
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
@@ -111,7 +111,7 @@ def test_a_redirect_is_not_followed(
 ) -> None:
     elsewhere = served(lambda: iter([OK + b"\r\n{}"]))
     moved = f"HTTP/1.1 307 Moved\r\nLocation: {elsewhere.url}/\r\n\r\n".encode()
-    response = Loopback(served(lambda: iter([moved])).url).post("/v1/chat/completions", {}, 5.0)
+    response = Loopback(served(lambda: iter([moved])).url).ask("/v1/chat/completions", 5.0, {})
     assert response.status == 307
     assert elsewhere.asked == 0
 
@@ -120,6 +120,6 @@ def test_an_odd_time_to_wait_and_a_page_are_only_an_answer(
     served: Callable[[Callable[[], Iterator[bytes]]], Raw],
 ) -> None:
     odd = b"HTTP/1.1 429 No\r\nRetry-After: \xb2\r\n\r\n<html>Sign in</html>"
-    response = Loopback(served(lambda: iter([odd])).url).get("/v1/models", 5.0)
+    response = Loopback(served(lambda: iter([odd])).url).ask("/v1/models", 5.0)
     assert (response.status, response.wait, response.body) == (429, 0.0, None)
     assert response.text == "<html>Sign in</html>"
