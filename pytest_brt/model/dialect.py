@@ -116,10 +116,12 @@ def _integer(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
-    """Return the fields of a request but for the seed and the form of the answer."""
-    sampling = prompt.sampling
+def request(prompt: Prompt, facts: Facts, seed: int, count: int) -> dict[str, object]:
+    """Return the fields of a request for `count` answers."""
+    sampling, thinking = prompt.sampling, prompt.thinking
     fields: dict[str, object] = {
+        **_form(prompt, facts.kind),
+        "seed": seed & 0x7FFFFFFF,
         "messages": [{"role": str(m.role), "content": m.text} for m in prompt.messages],
         "max_tokens": sampling.max_tokens + thinking,
         "temperature": sampling.temperature,
@@ -128,6 +130,8 @@ def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
         "top_k": sampling.top_k,
         "min_p": 0.0,
     }
+    if count > 1:
+        fields["n"] = count
     if facts.model:
         fields["model"] = facts.model
     if sampling.stop:
@@ -145,7 +149,7 @@ def request(prompt: Prompt, facts: Facts, thinking: int) -> dict[str, object]:
     return fields
 
 
-def form_of(prompt: Prompt, kind: Kind) -> dict[str, object]:
+def _form(prompt: Prompt, kind: Kind) -> dict[str, object]:
     """Return the field that asks for the form of an answer.
 
     llama-server gets the grammar even where there is a schema: it answers 500 when an answer to a

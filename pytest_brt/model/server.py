@@ -206,7 +206,8 @@ class ServerModel:
         lost, failures, pause = 0.0, 0, 0.1
         while True:
             # What a server fails over with one seed it may do with another.
-            fields = self._fields(prompt, seed + 7919 * failures, n)
+            whole = dialect.request(prompt, self._facts or Facts(), seed + 7919 * failures, n)
+            fields = {name: value for name, value in whole.items() if name not in self._refused}
             left = end - time.monotonic()
             if left <= 0:
                 if gone is not None:
@@ -270,16 +271,6 @@ class ServerModel:
         if response.status in (401, 403):
             what = "wants another key (PYTEST_BRT_SERVER_KEY)"
         raise ModelProblem(f"{url!r} {what}: {response.status} {response.text[:200]!r}")
-
-    def _fields(self, prompt: Prompt, seed: int, n: int) -> dict[str, object]:
-        """Return the request, without the fields that this server refused."""
-        facts = self._facts or Facts()
-        fields = dialect.request(prompt, facts, prompt.thinking)
-        fields["seed"] = seed & 0x7FFFFFFF
-        if n > 1:
-            fields["n"] = n
-        fields |= dialect.form_of(prompt, facts.kind)
-        return {name: value for name, value in fields.items() if name not in self._refused}
 
     def _read(self, response: Response, prompt: Prompt) -> list[Completion]:
         """Take the answers out of a response."""
