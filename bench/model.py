@@ -209,10 +209,9 @@ def bare_loop(engine: Engine, ids: array[int]) -> float:
     shared = Candidates(weights)
     pickers = [Picker(weights, shared, SAMPLING, seed) for seed in range(SAMPLES)]
     trunk = engine.sequences.kept[-1]
-    assert trunk.logits is not None
     assert trunk.ids == ids
     lanes = [engine.sequences.share(ids) for _ in range(SAMPLES)]
-    tokens = [picker.pick_from(trunk.logits) for picker in pickers]
+    tokens = [ids[-1]] * SAMPLES  # what is said makes no difference to the time
     sample, inner = weights.lib.llama_sampler_sample, context.context
     start = time.process_time()
     for step in range(TOKENS - 1):
@@ -237,7 +236,7 @@ def overhead_of(engine: Engine, prompt: Prompt) -> float:
     for _ in range(2):
         bare.append(bare_loop(engine, ids))
         seconds, done = cpu(functools.partial(ask, engine, prompt))
-        assert done[0].evaluated == 0
+        assert done[0].evaluated == 1
         ours.append(seconds * SAMPLES * (TOKENS - 1) / sum(d.tokens - 1 for d in done))
     return float(min(ours) / min(bare) - 1)
 

@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.conversation import Conversations, Rendered
@@ -198,9 +196,6 @@ class Engine:
         except LookupError:
             return
         self.queue.popleft()
-        if len(job.trunk.ids) == len(job.ids):
-            self._start(job)
-            return
         self.reading = job
         if self.weights.recurrent:
             job.marks = self._marks(job.rendered, len(job.trunk.ids))
@@ -218,13 +213,11 @@ class Engine:
         stable = {rendered.stable} if start < rendered.stable < len(ids) else set()
         return sorted({*sorted(parted)[-_MARKS:], *stable})
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Job, row: int) -> None:
         """Draw the first token of every lane; they are seated as room allows."""
-        assert job.trunk is not None
-        assert job.trunk.logits is not None
         for lane in job.lanes:
             if lane.finish is None and not lane.ids:
-                lane.take(lane.picker.pick_from(job.trunk.logits, free=lane.thought is not None))
+                lane.take(lane.picker.pick(self.context, row, free=lane.thought is not None))
                 lane.started = job.started
                 self._deliver(job, lane)
         unseated = (lane for lane in job.lanes if lane.finish is None and lane.sequence is None)
@@ -259,9 +252,8 @@ class Engine:
             self.sequences.keep_copy(trunk)
         if turn.last:
             self.reading = None
-            trunk.logits = np.array(self.context.logits(row))
             self.sequences.keep(trunk)
-            self._start(job)
+            self._start(job, row)
 
     def _go_on(self, job: Job, lane: Lane, turn: _Turn, row: int) -> None:
         if not turn.last:

@@ -128,20 +128,9 @@ class Picker:
     def pick(self, context: Context, row: int, *, free: bool = False) -> int:
         """Return the next token after entry `row` of the last batch; `free` skips the grammar."""
         token = int(self.lib.llama_sampler_sample(self.chain, context.context, row))
-        if self.grammar is None or free:
-            return token
-        if self._accept(token):
-            return token
-        return self._pick_again(context.logits(row))
-
-    def pick_from(self, logits: Floats, *, free: bool = False) -> int:
-        """Return the next token after stored `logits`."""
-        self.shared.fill(logits)
-        self._apply(self.chain)
-        token = int(self.shared.rows["id"][self.shared.array.selected])
         if self.grammar is None or free or self._accept(token):
             return token
-        return self._pick_again(logits)
+        return self._pick_again(context.logits(row))
 
     def force(self, token: int) -> bool:
         """Let the grammar take a token that was not picked; False when it forbids it."""

@@ -6,7 +6,7 @@ from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from pytest_brt.model.llama import Context, Floats
+from pytest_brt.model.llama import Context
 
 
 @dataclass(slots=True, eq=False)
@@ -15,8 +15,6 @@ class Sequence:
 
     number: int
     ids: array[int] = field(default_factory=lambda: array("i"))
-    #: What the model says comes after the last token, when that was kept.
-    logits: Floats | None = None
 
 
 def common(left: array[int], right: array[int]) -> int:
@@ -45,20 +43,13 @@ class Sequences:
         self.kept: list[Sequence] = []
 
     def begin(self, ids: array[int]) -> Sequence:
-        """Return a sequence with as much of `ids` as is known.
-
-        It is a new one, but for a kept one that is all of `ids` and knows what comes next.
+        """Return a new sequence with as much of `ids` as is known, but for the last of them.
 
         Raises:
             LookupError: every sequence number is taken.
         """
         kept, length = self._best(ids)
-        if kept is None:
-            return self._new()
-        if length == len(ids):
-            self._touch(kept)
-            return kept
-        return self._fork(kept, length)
+        return self._new() if kept is None else self._fork(kept, length)
 
     def share(self, ids: array[int]) -> Sequence | None:
         """Return a new sequence that is `ids`; None when they are no longer in the context.
@@ -123,14 +114,12 @@ class Sequences:
     def _best(self, ids: array[int]) -> tuple[Sequence | None, int]:
         """Return the kept sequence that `ids` shares most with, and how many tokens of it.
 
-        All of `ids` counts only where what comes next is known as well, or something must be
-        evaluated to know it. A recurrent state cannot be rewound: it is used as a whole.
+        The last token is always evaluated, to know what comes after it. A recurrent state cannot
+        be rewound: it is used as a whole.
         """
         found, most = None, 0
         for one in self.kept:
-            length = common(one.ids, ids)
-            if length == len(ids) and not (one.logits is not None and length == len(one.ids)):
-                length -= 1
+            length = min(common(one.ids, ids), len(ids) - 1)
             if length >= max(most, 1) and not (self.recurrent and length < len(one.ids)):
                 found, most = one, length
         return found, most
