@@ -77,51 +77,6 @@ class TemplateRefusal(Exception):
     """The template cannot be read, or does not take this form of the conversation."""
 
 
-class _Process:
-    """The process in which one template is compiled and run."""
-
-    def __init__(self, source: str) -> None:
-        """Start it.
-
-        Raises:
-            TemplateRefusal: the source is not valid jinja2.
-        """
-        specs = filter(None, map(find_spec, ("jinja2", "markupsafe")))
-        places = {str(Path(str(spec.origin)).parents[1]) for spec in specs}
-        self._child = subprocess.Popen(
-            [sys.executable, "-I", "-S", rendering.__file__, *sorted(places)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        weakref.finalize(self, _end, self._child)
-        self.ask(source)
-
-    def ask(self, request: object) -> str:
-        """Return what the process answers.
-
-        Raises:
-            TemplateRefusal: it tells a problem, or was ended by its limits.
-        """
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        try:
-            self._child.stdin.write(json.dumps(request).encode("ascii") + b"\n")
-            self._child.stdin.flush()
-            line = self._child.stdout.readline()
-        except BrokenPipeError:
-            line = b""
-        if not line.endswith(b"\n"):
-            status = self._child.wait()
-            if status == -signal.SIGPROF:
-                raise TemplateRefusal(f"it computes for more than {rendering.SECONDS} s")
-            raise TemplateRefusal(f"its process ended with status {status}")
-        answer: dict[str, str] = json.loads(line)
-        if "problem" in answer:
-            raise TemplateRefusal(answer["problem"])
-        return answer.get("text", "")
-
-
 def _end(child: subprocess.Popen[bytes]) -> None:
     child.kill()
     child.communicate()
@@ -144,10 +99,44 @@ class Template:
         self.source = source
         self.where = where
         self.words = {"bos_token": bos, "eos_token": eos}
+        specs = filter(None, map(find_spec, ("jinja2", "markupsafe")))
+        places = {str(Path(str(spec.origin)).parents[1]) for spec in specs}
+        #: The process in which it is compiled and run.
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-S", rendering.__file__, *sorted(places)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        weakref.finalize(self, _end, self._child)
         try:
-            self._process = _Process(source)
+            self._ask(source)
         except TemplateRefusal as error:
             raise self._problem(f"cannot be read: {error}") from error
+
+    def _ask(self, request: object) -> str:
+        """Return what the process answers.
+
+        Raises:
+            TemplateRefusal: it tells a problem, or was ended by its limits.
+        """
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        try:
+            self._child.stdin.write(json.dumps(request).encode("ascii") + b"\n")
+            self._child.stdin.flush()
+            line = self._child.stdout.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line.endswith(b"\n"):
+            status = self._child.wait()
+            if status == -signal.SIGPROF:
+                raise TemplateRefusal(f"it computes for more than {rendering.SECONDS} s")
+            raise TemplateRefusal(f"its process ended with status {status}")
+        answer: dict[str, str] = json.loads(line)
+        if "problem" in answer:
+            raise TemplateRefusal(answer["problem"])
+        return answer.get("text", "")
 
     def _problem(self, what: str) -> ModelProblem:
         text = " ".join(what.split())
@@ -228,7 +217,7 @@ class Template:
     def _render(
         self, contents: list[tuple[Role, str]], messages: Sequence[Message], thinking: int
     ) -> list[Segment]:
-        text = self._process.ask(
+        text = self._ask(
             {
                 "messages": [{"role": str(role), "content": content} for role, content in contents],
                 "add_generation_prompt": True,

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pytest_brt.codec import to_json
 from pytest_brt.model.base import Message, Prompt, Role
 from pytest_brt.model.chat import Begins, Segment, Template
 from pytest_brt.model.lane import Thought
@@ -63,14 +64,15 @@ class Conversations:
         """
         rendering = self.template.render(prompt.messages, thinking=prompt.thinking)
         known, rest = self._longest_known(prompt.messages, rendering.segments)
+        made = self.encode(rest)
         ids = array("i", known)
-        ids.extend(self.encode(rest))
+        ids.extend(made)
         if self.weights.add_bos and (not ids or ids[0] != self.weights.bos):
             ids.insert(0, self.weights.bos)
         stable = 0
         if rest and rest[-1].message < 0:
             before = self.encode(rest[:-1])
-            shift = len(ids) - len(self.encode(rest))
+            shift = len(ids) - len(made)
             if ids[shift : shift + len(before)].tolist() == before:
                 stable = shift + len(before)
         prefill = tuple(self.weights.tokenize(prompt.prefill))
@@ -105,29 +107,18 @@ class Conversations:
         """
         ids: list[int] = []
         run = ""
-
-        def flush() -> None:
-            nonlocal run
-            ids.extend(self.weights.tokenize(run))
-            run = ""
-
         for segment in segments:
-            at = 0
-            if segment.message < 0:
-                for found in self._marker.finditer(segment.text):
-                    run += segment.text[at : found.start()]
-                    flush()
+            at, markup = 0, segment.message < 0
+            # The tokenizer knows some markers even in text: they are torn apart.
+            for found in (self._marker if markup else self._guarded).finditer(segment.text):
+                end = found.start() if markup else found.start() + 1
+                ids += self.weights.tokenize(run + segment.text[at:end])
+                run, at = "", end
+                if markup:
                     ids.append(self.weights.markers[found[0]])
                     at = found.end()
-            else:
-                # The tokenizer knows these even in text: tear them apart.
-                for found in self._guarded.finditer(segment.text):
-                    run += segment.text[at : found.start() + 1]
-                    flush()
-                    at = found.start() + 1
             run += segment.text[at:]
-        flush()
-        return ids
+        return ids + self.weights.tokenize(run)
 
     def _longest_known(
         self, messages: Sequence[Message], segments: Sequence[Segment]
@@ -145,12 +136,7 @@ class Conversations:
 
 
 def _key(messages: Sequence[Message]) -> bytes:
-    digest = hashlib.sha256()
-    for message in messages:
-        raw = message.text.encode("utf-8", "replace")
-        digest.update(f"{message.role}:{len(raw)}:".encode())
-        digest.update(raw)
-    return digest.digest()
+    return hashlib.sha256(to_json(tuple(messages)).encode()).digest()
 
 
 def _any_of(words: Iterable[str]) -> re.Pattern[str]:

@@ -15,6 +15,7 @@ import json
 import resource
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ MEMORY = 512 << 20
 MOST = 1_000_000
 #: Templates that print a date get always the same one, or no prefix could be kept.
 _TODAY = datetime.datetime(2026, 1, 1)
-
-
-class Refusal(Exception):
-    """The template called raise_exception()."""
 
 
 def environment() -> ImmutableSandboxedEnvironment:
@@ -56,6 +53,9 @@ def environment() -> ImmutableSandboxedEnvironment:
         known = None if isinstance(value, jinja2.Undefined) else value
         return json.dumps(known, ensure_ascii=False, indent=indent)
 
+    def refuse(message: str) -> NoReturn:
+        raise jinja2.TemplateError(str(message))
+
     env = ImmutableSandboxedEnvironment(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -66,19 +66,6 @@ def environment() -> ImmutableSandboxedEnvironment:
     env.globals["strftime_now"] = _TODAY.strftime
     env.filters["tojson"] = to_json
     return env
-
-
-def refuse(message: str) -> NoReturn:
-    """Let a template say what it cannot do."""
-    raise Refusal(str(message))
-
-
-def limit() -> None:
-    """Limit the memory of this process; macOS may not let it."""
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    except (OSError, ValueError):
-        return
 
 
 def answers(env: ImmutableSandboxedEnvironment) -> None:
@@ -102,7 +89,7 @@ def answers(env: ImmutableSandboxedEnvironment) -> None:
         except MemoryError:
             answer = {"problem": f"it needs more than {MEMORY >> 20} MB of memory"}
         except Exception as error:  # a template is a program: it may stumble over anything
-            ours = isinstance(error, Refusal) or type(error).__module__.startswith("jinja2.")
+            ours = type(error).__module__.startswith("jinja2.")
             text = str(error) if ours else f"{type(error).__name__}: {error}"
             answer = {"problem": text or type(error).__name__}
         sys.stdout.write(json.dumps(answer) + "\n")
@@ -114,5 +101,6 @@ if __name__ == "__main__":
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     sys.path.extend(sys.argv[1:])
     prepared = environment()
-    limit()
+    with suppress(OSError, ValueError):  # macOS may not let it
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers(prepared)

@@ -6,6 +6,8 @@ from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pytest_brt.model.llama import Context
 
 
@@ -22,14 +24,7 @@ def common(left: array[int], right: array[int]) -> int:
     most = min(len(left), len(right))
     if left[:most] == right[:most]:
         return most
-    low, high = 0, most  # the answer is in low..high-1: halve by comparing slices
-    while high - low > 1:
-        middle = (low + high) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+    return int(np.argmax(np.array(left[:most]) != np.array(right[:most])))
 
 
 class Sequences:

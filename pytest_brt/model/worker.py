@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, ModelProblem
-from pytest_brt.model.base import Completion, Prompt
+from pytest_brt.model.base import Completion
 from pytest_brt.model.batch import Engine
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
@@ -64,8 +64,15 @@ class Worker:
             wait = False
 
     def obey(self, order: Order) -> None:
-        """Carry one order out, or answer why not."""
+        """Carry one order out, or answer why not; the engine delivers samples in later steps."""
         engine = self.engine
+
+        def deliver(sample: int, outcome: Completion | ModelProblem) -> None:
+            if isinstance(outcome, ModelProblem):
+                self.say(Answer(id=order.id, problem=str(outcome)))
+            else:
+                self.say(Answer(id=order.id, completion=outcome, sample=sample))
+
         try:
             if order.prompt is None:
                 sizes = tuple(len(engine.weights.tokenize(text)) for text in order.texts)
@@ -74,20 +81,9 @@ class Worker:
                 rendered = engine.conversations.render(order.prompt)
                 self.say(Answer(id=order.id, counts=(len(rendered.ids),)))
             else:
-                self.ask(order.id, order.prompt, order.numbers)
+                engine.submit(order.prompt, deliver, order.numbers)
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
-
-    def ask(self, number: int, prompt: Prompt, wanted: tuple[int, ...]) -> None:
-        """Submit a prompt; the engine delivers its answers in later steps."""
-
-        def deliver(sample: int, outcome: Completion | ModelProblem) -> None:
-            if isinstance(outcome, ModelProblem):
-                self.say(Answer(id=number, problem=str(outcome)))
-            else:
-                self.say(Answer(id=number, completion=outcome, sample=sample))
-
-        self.engine.submit(prompt, deliver, wanted)
 
     def load(self, start: Start) -> Engine:
         """Load the model, and make a context for it."""
