@@ -59,15 +59,9 @@ def watch_lines(
 ) -> Watched:
     """Run `nodes` on a view of the tree with `changes`, in one process, and note their lines.
 
-    coverage.py is used where the subject's interpreter has it. Code that runs when a module is
-    imported counts for no test.
-
-    Args:
-        engine: runs it.
-        nodes: tests as pytest names them, paths from the root of the project.
-        changes: files to put there first, as tests that the tree does not hold.
-        seconds: wall-clock time for all of them.
-        prefer: "coverage", or "trace" for the trace function even where coverage.py is.
+    They have `seconds` of wall-clock time together. coverage.py is used where the subject's
+    interpreter has it, unless `prefer` is "trace". Code that runs when a module is imported counts
+    for no test.
 
     Raises:
         SubjectProblem: the interpreter cannot be started at all.
@@ -101,9 +95,7 @@ def watch_lines(
             node=node,
             outcome=outcome,
             lines={
-                path: _numbers(int(lines, 16))
-                for path, lines in files.items()
-                if not is_test_path(path)
+                path: frozenset(lines) for path, lines in files.items() if not is_test_path(path)
             },
         )
         for node, outcome, files in data["tests"]
@@ -141,12 +133,3 @@ def _told(seen: Sequence[Observed]) -> Any:
     if not count.isdigit() or int(count) > _PARTS:
         return None
     return json.loads(zlib.decompress(base64.b64decode("".join(parts))))
-
-
-def _numbers(bits: int) -> frozenset[int]:
-    """Return the lines that are the bits of a number.
-
-    >>> sorted(_numbers(0b1010))
-    [1, 3]
-    """
-    return frozenset(line for line in range(bits.bit_length()) if bits >> line & 1)

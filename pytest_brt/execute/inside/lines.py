@@ -181,6 +181,6 @@ def run(nodes, source_root, args, prefer):
         for path, lines in found.get(number, {}).items():
             if os.path.realpath(path).startswith(root + os.sep):
                 name = os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/")
-                files[name] = "%x" % sum(1 << line for line in lines)
+                files[name] = sorted(lines)
         tests.append([node, notes.outcomes[node], files])
     return packed({"by": by, "tests": tests})
