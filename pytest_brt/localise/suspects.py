@@ -13,9 +13,11 @@ file that is nearest is found by the same words, and by what it imports.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+from typing import NamedTuple
 
 from pytest_brt.code.facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
@@ -115,8 +117,7 @@ ENDS = "the traceback ends in"
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sign:
+class _Sign(NamedTuple):
     """What speaks for a place, beside its words."""
 
     score: float
@@ -199,19 +200,17 @@ def _suspect(passage: Passage, score: float, signs: Sequence[_Sign], words: Sequ
 
 def _signs(
     text: str, index: Index, having: Collection[int], ran: Collection[Key]
-) -> dict[int, list[_Sign]]:
+) -> Mapping[int, list[_Sign]]:
     """Return what speaks for each passage beside its words."""
-    found: dict[int, list[_Sign]] = {}
-    named = dict(_named_files(text, index))
+    found: defaultdict[int, list[_Sign]] = defaultdict(list)
+    named = _named_files(text, index)
     for number, passage in index.passages.items():
         if number in having and passage.path in named:
-            sign = _Sign(score=_NAMED_FILE, reason=f"the report names {named[passage.path]}")
-            found.setdefault(number, []).append(sign)
+            found[number].append(_Sign(_NAMED_FILE, f"the report names {named[passage.path]}"))
         if (passage.path, passage.function) in ran:
-            sign = _Sign(score=_RAN, reason="the report's code runs it")
-            found.setdefault(number, []).append(sign)
+            found[number].append(_Sign(_RAN, "the report's code runs it"))
     for number, sign in _traced(text, index).items():
-        found.setdefault(number, []).append(sign)
+        found[number].append(sign)
     return found
 
 
@@ -225,7 +224,7 @@ def _traced(text: str, index: Index) -> dict[int, _Sign]:
             score = _TRACEBACK * _FRAME_DECAY**depth
             if number is not None and (number not in found or found[number].score < score):
                 where = "the traceback passes in" if depth else ENDS
-                found[number] = _Sign(score=score, reason=f"{where} {frame.function}")
+                found[number] = _Sign(score, f"{where} {frame.function}")
     return found
 
 
@@ -241,14 +240,12 @@ def _placed(frame: Frame, index: Index) -> Frame:
     folders = set(frame.path.split("/")[:-1])
     if is_test_path(frame.path) or folders.isdisjoint(index.packages):
         return frame
-    found = [
-        definition
+    found = {
+        definition.path
         for definition in index.definitions(frame.function)
         if definition.kind is not DefinitionKind.VARIABLE and is_product(definition.path)
-    ]
-    if len({definition.path for definition in found}) != 1:
-        return frame
-    return replace(frame, path=found[0].path, project=True)
+    }
+    return replace(frame, path=found.pop(), project=True) if len(found) == 1 else frame
 
 
 def _passage_of(frame: Frame, index: Index) -> int | None:
@@ -262,17 +259,15 @@ _PATH = re.compile(r"[\w./\\-]+\.py\b")
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 
-def _named_files(text: str, index: Index) -> Iterator[tuple[str, str]]:
-    """Yield the files that the text names by path or as a dotted module, with the name."""
+def _named_files(text: str, index: Index) -> dict[str, str]:
+    """Return the files that the text names by path or as a dotted module, with what names them."""
     frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
-    for name in dict.fromkeys(_PATH.findall(text)):
-        path = index.paths.find(name) if name not in frames else None
-        if path:
-            yield path, name
-    for name in dict.fromkeys(_DOTTED.findall(text)):
+    found = {index.paths.find(name): name for name in _PATH.findall(text) if name not in frames}
+    for name in _DOTTED.findall(text):
         path = index.layout.path_of(name)
         if path and not path.endswith("__init__.py"):
-            yield path, f"the module {name}"
+            found[path] = f"the module {name}"
+    return {path: name for path, name in found.items() if path}
 
 
 #: What the name of the likeliest function weighs among the words of a report, and that of its
