@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, TestTarget
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.reproduce.given import read_target
 from pytest_brt.revisions.bisect import Bisection, Tried, bisect
 from pytest_brt.revisions.history import History
 from pytest_brt.shown import say
@@ -54,16 +56,7 @@ def _target(test: str, root: Path, test_root: str) -> TestTarget:
         raise UsageProblem(f"bisect: one test is needed, as in 'test_a.py::test_b', got {test!r}")
     path = Path(name)
     file = path if path.is_absolute() or path.exists() else root / path
-    try:
-        source = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"bisect: cannot read {name!r}: {error}") from error
-    file = file.resolve()
-    if file.is_relative_to(root):
-        place = file.relative_to(root).as_posix()
-    else:
-        place = (Path(test_root) / file.name).as_posix()
-    return TestTarget(id="bisect", path=place, source=source, node=node)
+    return replace(read_target(file, root, test_root, "bisect"), node=node)
 
 
 def _say(tried: Tried) -> None:

@@ -43,8 +43,8 @@ class _Reply:
     """One answer of a script."""
 
     text: str
-    condition: re.Pattern[str] | None = None
-    always: bool = False
+    condition: re.Pattern[str]
+    always: bool
     used: bool = False
 
 
@@ -92,23 +92,21 @@ class ScriptedModel:
         return found
 
     def _read_script(self, text: str) -> list[_Reply]:
-        marks = list(_MARK.finditer(text))
-        if not marks:
+        _, *parts = _MARK.split(text)
+        if not parts:
             raise ModelProblem(
                 f"the script {str(self.path)!r} holds no replies (begin each with a line "
                 "'=== reply')"
             )
-        ends = [mark.start() for mark in marks[1:]] + [len(text)]
         replies = []
-        for mark, end in zip(marks, ends, strict=True):
-            body = text[mark.end() + 1 : end].removesuffix("\n")
+        for kind, said, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
             try:
-                condition = re.compile(mark[2]) if mark[2] else None
+                condition = re.compile(said or "")
             except re.error as error:
                 raise ModelProblem(
-                    f"the script {str(self.path)!r} has a bad condition {mark[2]!r}: {error}"
+                    f"the script {str(self.path)!r} has a bad condition {said!r}: {error}"
                 ) from error
-            replies.append(_Reply(body, condition, mark[1] == "always"))
+            replies.append(_Reply(body[1:].removesuffix("\n"), condition, kind == "always"))
         return replies
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
@@ -142,7 +140,7 @@ class ScriptedModel:
     def _next(self, prompt: Prompt, number: int) -> Completion:
         said = "\n\n".join(f"{message.role}: {message.text}" for message in prompt.messages)
         for reply in self.replies:
-            if reply.used or (reply.condition is not None and not reply.condition.search(said)):
+            if reply.used or not reply.condition.search(said):
                 continue
             reply.used = not reply.always
             text, thinking = split_thinking(reply.text)
