@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,12 +42,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
     subject = find_subject(root, python=arguments.python, env={}, sandbox=arguments.sandbox)
     target = _target(arguments.test, root, subject.test_root)
     limits = Limits(seconds=arguments.timeout)
-    engine = open_engine(subject, sandbox=arguments.sandbox, limits=limits)
-    try:
-        found = bisect(history, engine, target, good, bad, _say)
-    finally:
-        engine.close()
-    return _tell(found)
+    with closing(open_engine(subject, sandbox=arguments.sandbox, limits=limits)) as engine:
+        return _tell(bisect(history, engine, target, good, bad, _say))
 
 
 def _target(test: str, root: Path, test_root: str) -> TestTarget:

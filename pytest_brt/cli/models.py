@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -222,15 +223,13 @@ def _sandbox() -> Check:
 def _bench(arguments: argparse.Namespace) -> int:
     model = open_file(str(_find(arguments)), Settings(context=arguments.context))
     text = " ".join(f"item {number} is {number * 7919 % 1000}" for number in range(95))
-    try:
+    with closing(model):
         model.count(["load"])
         read, _, seconds = _ask(model, text, 1, 1)
         say(f"reading          {read / seconds:8.1f} tokens/s (a prompt of {read})")
         for samples, label in ((1, "1 "), (16, "16")):
             _, made, seconds = _ask(model, text, samples, 48)
             say(f"writing {label}       {made / seconds:8.1f} tokens/s")
-    finally:
-        model.close()
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from pytest_brt.codec import to_json
@@ -62,22 +63,15 @@ def _recheck(arguments: argparse.Namespace) -> int:
         say(f"the environment differs from the recorded one (variables recorded: {names})")
     for line in _differences(setting, subject, arguments.net):
         say(line)
-    engine = open_engine(
-        subject,
-        sandbox=sandbox,
-        net=arguments.net,
-        limits=Limits(seconds=setting.seconds, memory_mb=setting.memory_mb),
-    )
+    limits = Limits(seconds=setting.seconds, memory_mb=setting.memory_mb)
     kept = lost = 0
-    try:
+    with closing(open_engine(subject, sandbox=sandbox, net=arguments.net, limits=limits)) as engine:
         for claim in recheck(folder, engine, tree):
             kept += claim.holds
             lost += not claim.holds
             if arguments.verbose or not claim.holds:
                 what = on_a_line(f"{claim.about}: {claim.detail}")
                 say(f"{'holds' if claim.holds else 'LOST '}  {what}")
-    finally:
-        engine.close()
     words = (
         "everything holds" if not lost else f"{lost} of {kept + lost} recorded facts do not hold"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 
 from pytest_brt.code.rewrite import marked_tests, unmark
@@ -33,11 +34,8 @@ def _unmark(arguments: argparse.Namespace) -> int:
     """Return 0 when every test named is unmarked now, 1 when one still fails."""
     root = Path(arguments.root).resolve()
     subject = find_subject(root, python=arguments.python, env={})
-    engine = open_engine(subject, limits=Limits())
-    try:
+    with closing(open_engine(subject, limits=Limits())) as engine:
         return max(_unmark_file(test, root, engine) for test in arguments.tests)
-    finally:
-        engine.close()
 
 
 def _unmark_file(test: str, root: Path, engine: Engine) -> int:

@@ -7,6 +7,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -116,11 +117,9 @@ def _say_something(model: Model) -> str:
     """Generate, also held to a grammar, end the process, and say how much it said."""
     messages = (Message(role=Role.USER, text="hello"),)
     grammar = Grammar(gbnf='root ::= "yes" | "no"\n')
-    try:
+    with closing(model):
         done = model.complete(Prompt(messages=messages, sampling=Sampling(max_tokens=8)))
         chosen = model.complete(Prompt(messages=messages, grammar=grammar))
-    finally:
-        model.close()
     if chosen[0].text not in {"yes", "no"}:
         raise ModelProblem(f"a grammar is not kept to: {chosen[0].text[:40]!r}")
     return f"{done[0].tokens} tokens"
