@@ -129,7 +129,6 @@ class Engine:
             raise ModelProblem(f"the grammar does not allow the prefill {prompt.prefill!r}")
         return Lane(
             number=number,
-            seed=seed,
             prompt=prompt,
             picker=picker,
             weights=self.weights,
@@ -218,7 +217,6 @@ class Engine:
         for lane in job.lanes:
             if lane.finish is None and not lane.ids:
                 lane.take(lane.picker.pick(self.context, row, free=lane.thought is not None))
-                lane.started = job.started
                 self._deliver(job, lane)
         unseated = (lane for lane in job.lanes if lane.finish is None and lane.sequence is None)
         self.waiting += [(job, lane) for lane in unseated]
@@ -306,7 +304,9 @@ class Engine:
         if lane.finish is None:
             return
         done = lane.completion(
-            prompt_tokens=len(job.ids), evaluated=job.evaluated if lane is job.lanes[0] else 0
+            prompt_tokens=len(job.ids),
+            evaluated=job.evaluated if lane is job.lanes[0] else 0,
+            seconds=time.monotonic() - job.started,
         )
         self.conversations.learn(job.prompt.messages, done.text, job.ids + array("i", lane.ids))
         lane.picker.close()

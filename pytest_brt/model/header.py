@@ -67,9 +67,7 @@ class Header:
     def recurrent(self) -> bool:
         """Whether some layers keep a running state instead of one entry per token."""
         prefix = f"{self.architecture}."
-        return any(key.startswith((prefix + "ssm.", prefix + "wkv")) for key in self.keys) or (
-            f"{prefix}shortconv.l_cache" in self.keys
-        )
+        return any(key.startswith((f"{prefix}ssm.", f"{prefix}shortconv.")) for key in self.keys)
 
     def text(self, key: str) -> str:
         """Return the string under `key`, or ""."""
@@ -119,13 +117,8 @@ class Header:
     @property
     def state_bytes(self) -> int:
         """Bytes of the running state that each sequence has, whatever its length."""
-        embedding = self.number("embedding_length")
-        if self.number("wkv.head_size"):
-            values = embedding * (
-                self.number("wkv.head_size") + self.number("token_shift_count", 2)
-            )
-        elif self.number("shortconv.l_cache"):
-            values = embedding * (self.number("shortconv.l_cache") - 1)
+        if self.number("shortconv.l_cache"):
+            values = self.number("embedding_length") * (self.number("shortconv.l_cache") - 1)
         else:
             inner, state = self.number("ssm.inner_size"), self.number("ssm.state_size")
             groups = self.number("ssm.group_count")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -40,7 +39,6 @@ class Lane:
     """A sample that is being continued."""
 
     number: int
-    seed: int
     prompt: Prompt
     picker: Picker
     weights: Weights
@@ -62,7 +60,6 @@ class Lane:
     made: int = 0
     answered: int = 0
     finish: Finish | None = None
-    started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         """Begin the answer with what is given of it."""
@@ -153,7 +150,7 @@ class Lane:
                 return True
         return False
 
-    def completion(self, *, prompt_tokens: int, evaluated: int) -> Completion:
+    def completion(self, *, prompt_tokens: int, evaluated: int, seconds: float) -> Completion:
         """Return the answer as far as it came."""
         thinking = self.thinking.decode("utf-8", "replace")
         strict = self.prompt.grammar is not None
@@ -163,12 +160,12 @@ class Lane:
         return Completion(
             text=text,
             finish=self.finish or Finish.LENGTH,
-            seed=self.seed,
+            seed=self.prompt.sampling.seed + self.number,
             thinking=thinking.strip(),
             prompt_tokens=prompt_tokens,
             evaluated=evaluated,
             tokens=self.made,
-            seconds=time.monotonic() - self.started,
+            seconds=seconds,
         )
 
 
