@@ -220,14 +220,13 @@ class ServerModel:
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
             except Unreachable as error:
-                gone, lost, response = error, lost or time.monotonic(), None
+                gone, lost = error, lost or time.monotonic()
                 if time.monotonic() + pause - lost > self.settings.patience:
                     raise self._gone(error, self.settings.patience) from error
-            if response is not None:
-                gone, lost = None, 0.0
+            else:
                 if response.status < 400:
                     return response
-                failures += 1
+                gone, lost, failures = None, 0.0, failures + 1
                 waited = time.monotonic() - begin
                 pause = self._bear(response, fields, failures, waited, pause)
             time.sleep(min(pause, max(0.0, end - time.monotonic())))
