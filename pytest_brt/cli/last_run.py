@@ -97,11 +97,7 @@ def _keep(folder: Path, last: LastRun, tests: Sequence[JudgedTest]) -> None:
 
 
 def _chosen(names: Sequence[str], tests: Sequence[JudgedTest]) -> list[int]:
-    """Return the places of the tests that were named.
-
-    Raises:
-        UsageProblem: a name is none of theirs.
-    """
+    """Return the places of the tests that were named."""
     known = {f"T{number + 1}": number for number in range(len(tests))}
     known |= {judged.test.name: number for number, judged in enumerate(tests)}
     unknown = [name for name in names if name not in known]
@@ -142,11 +138,7 @@ def _ask(judged: JudgedTest) -> JudgedTest | None:
 
 
 def _edited(judged: JudgedTest) -> JudgedTest:
-    """Return the test as the user's editor left it, accepted.
-
-    Raises:
-        UsageProblem: no editor can be started, or what it left holds no test.
-    """
+    """Return the test as the user's editor left it, accepted."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with HeldFolder("pytest-brt-") as folder:
         file = folder / "test_edited.py"

@@ -115,11 +115,7 @@ class Template:
             raise self._problem(f"cannot be read: {error}") from error
 
     def _ask(self, request: object) -> str:
-        """Return what the process answers.
-
-        Raises:
-            TemplateRefusal: it tells a problem, or was ended by its limits.
-        """
+        """Return what the process answers."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         try:

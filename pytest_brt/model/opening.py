@@ -117,11 +117,7 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
 
 
 def _why_not_ours(settings: Settings, server: str) -> str:
-    """Return why a llama-server is to run a model and not a worker of ours, "" for a worker.
-
-    Raises:
-        ModelProblem: what was asked for cannot be had.
-    """
+    """Return why a llama-server is to run a model and not a worker of ours, "" for a worker."""
     if settings.cpu_experts and (settings.engine == "inprocess" or not server):
         raise ModelProblem(
             f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "

@@ -73,11 +73,7 @@ class PrivateModel(ServerModel):
         self._end()
 
     def _server(self) -> Loopback:
-        """Return a connection to the running server, after starting it if need be.
-
-        Raises:
-            ModelProblem: it cannot be started, or has died too often.
-        """
+        """Return a connection to the running server, after starting it if need be."""
         with self._starting:
             if self._closed:
                 raise ModelProblem("the model was closed")

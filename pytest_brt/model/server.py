@@ -194,12 +194,7 @@ class ServerModel:
     # -- requests --------------------------------------------------------------------------
 
     def _post(self, prompt: Prompt, seed: int, seconds: float, n: int = 1) -> Response:
-        """Ask until there is an answer: wait while it loads, leave out what it refuses.
-
-        Raises:
-            TooLate: `seconds` are over.
-            ModelProblem: it cannot be reached, fails, or refuses the prompt.
-        """
+        """Ask until there is an answer: wait while it loads, leave out what it refuses."""
         begin = time.monotonic()
         end = begin + seconds
         gone: Unreachable | None = None
@@ -327,11 +322,7 @@ class ServerModel:
         return self.server
 
     def _ask_facts(self) -> Facts:
-        """Ask the server about its model, once; where it does not answer, little is known.
-
-        Raises:
-            ModelProblem: it has several models and none was chosen.
-        """
+        """Ask the server about its model, once; where it does not answer, little is known."""
         unknown = Facts(model=self.chosen)
         with self._lock:
             if self._facts is None and time.monotonic() >= self._ask_from:
