@@ -88,16 +88,10 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--without-llama", action="store_true", help="for servers and no model at all"
     )
-    parser.set_defaults(command=run)
+    parser.set_defaults(command=_run)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Make the bundle and return the exit code.
-
-    Raises:
-        UsageProblem: the folder is not empty, or the target cannot be built for here.
-        BrtError: pip fails; its last line is in the message.
-    """
+def _run(arguments: argparse.Namespace) -> int:
     target = Target(python=arguments.python, platform=arguments.platform)
     out: Path = arguments.out
     if out.exists() and any(out.iterdir()):

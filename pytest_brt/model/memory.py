@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from bisect import bisect_right
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
@@ -124,9 +125,8 @@ def needed_bytes(header: Header, cells: int, *, sequences: int = 0, cache_type: 
     context = cells * header.kv_bytes_per_token * _WIDTHS[cache_type]
     states = sequences * header.state_bytes
     logits = sequences * header.vocabulary * 4
-    return (
-        header.size + int(context) + states + logits + _pass(header, cells, _batch(header, cells))
-    )
+    buffers = _pass(header, cells, _batch(header, cells))
+    return header.size + int(context) + states + logits + buffers
 
 
 def _pass(header: Header, cells: int, batch: int) -> int:
@@ -148,13 +148,11 @@ def _lanes(header: Header, free: int) -> int:
     """Return the answers at the same time, as many as their running states leave room for."""
     if not header.state_bytes:
         return _LANES
-    lanes = _LANES_RECURRENT
-    while free and lanes > _LEAST_LANES:
-        left = max(0, free - header.size)
-        if _sequences(header, lanes) * header.state_bytes <= left * _STATES:
-            break
-        lanes -= 1
-    return lanes
+    room = max(0, free - header.size) * _STATES if free else inf
+    for lanes in range(_LANES_RECURRENT, _LEAST_LANES, -1):
+        if _sequences(header, lanes) * header.state_bytes <= room:
+            return lanes
+    return _LEAST_LANES
 
 
 def _sequences(header: Header, lanes: int) -> int:
@@ -184,7 +182,9 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
 
     longest = settings.context or min(trained, _USUAL)
     wanted = longest + max(lanes * 512, longest)
-    fit = _most(needs, wanted, free) if available else wanted
+    # In steps of 256 cells, as llama.cpp has them.
+    steps = range(1, wanted // 256 + 1)
+    fit = 256 * bisect_right(steps, free, key=lambda n: needs(256 * n)) if available else wanted
     if fit < (settings.context or min(_LEAST, longest)):
         advice = "use a smaller model or quantisation, or free some memory"
         if settings.context and fit >= _LEAST:
@@ -208,15 +208,6 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
         needed=needs(cells),
         notes=tuple(notes),
     )
-
-
-def _most(needs: Callable[[int], int], wanted: int, free: int) -> int:
-    """Return the most cells, of `wanted` and in steps of 256, that need no more than `free`."""
-    low, high = 0, wanted // 256 + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if needs(middle * 256) <= free else (low, middle)
-    return min(wanted, low * 256) if low else 0
 
 
 def _gib(size: int) -> str:
