@@ -87,36 +87,28 @@ class TreeCopy:
             else:
                 self._stamps[name] = self._stamp(name, seen)
 
-    def restore(self) -> tuple[str, ...]:
-        """Set every file back to what it was; return the paths that had been touched.
+    def restore(self) -> None:
+        """Set every file back to what it was.
 
         What was not there goes, whatever it is: pipes, sockets and empty folders too.
         """
-        touched: list[str] = []
         files, folders = dict(self._stamps), dict(self._modes)
         strange: list[str] = []
         for name, seen in list(self._files.walk(unlock=True)):
-            if stat.S_ISDIR(seen.st_mode):
-                if folders.pop(name, None) is None:
-                    strange.append(name)
-                elif seen.st_mode != self._modes[name]:
+            if stat.S_ISDIR(seen.st_mode) and name in folders:
+                if seen.st_mode != folders.pop(name):
                     self._set_mode(name)
-                continue
-            known = files.pop(name, None)
-            if known is None:
+            elif not stat.S_ISDIR(seen.st_mode) and name in files:
+                if self._stamp(name, seen) != files.pop(name):
+                    self._replace(name)
+            else:
                 strange.append(name)
-                touched.append(name)
-            elif self._stamp(name, seen) != known:
-                self._replace(name)
-                touched.append(name)
         for name in strange:
             self._files.remove(name)
         for name in folders:
             self._make_folder(name)
         for name in files:
             self._replace(name)
-            touched.append(name)
-        return tuple(touched)
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         """Make `changes`; bytecode of every file changed goes too.
