@@ -19,18 +19,10 @@ from pytest_brt.execute.events import Event, read_event
 INSIDE = Path(__file__).parent / "inside"
 #: What is passed on as it is; everything else (tokens, keys, sockets) is not.
 PASSED_ON = (
-    "PATH",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "LD_LIBRARY_PATH",
+    "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "COMSPEC", "PATHEXT",
     # How Python reads names of files: ours and the subject's must be the same.
-    "PYTHONUTF8",
-    "PYTHONCOERCECLOCALE",
-    "SYSTEMROOT",
-    "COMSPEC",
-    "PATHEXT",
-)
+    "PYTHONUTF8", "PYTHONCOERCECLOCALE",
+)  # fmt: skip
 
 
 def scrubbed(extra: Mapping[str, str]) -> dict[str, str]:

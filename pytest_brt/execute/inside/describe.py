@@ -11,19 +11,12 @@ VALUES = 6
 
 #: What an operating system says no with when it is the sandbox that forbids.
 DENIED = {
-    errno.EROFS: "EROFS",
-    errno.EACCES: "EACCES",
-    errno.EPERM: "EPERM",
-    errno.ENETUNREACH: "ENETUNREACH",
-    errno.ENETDOWN: "ENETDOWN",
-    errno.EADDRNOTAVAIL: "EADDRNOTAVAIL",
-    errno.EFBIG: "EFBIG",
-    errno.ENOSPC: "ENOSPC",
-    errno.EDQUOT: "EDQUOT",
-    errno.ENOMEM: "ENOMEM",
-    errno.EAGAIN: "EAGAIN",
-    errno.EMFILE: "EMFILE",
-}
+    getattr(errno, name): name
+    for name in (
+        "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EFBIG", "ENOSPC",
+        "EDQUOT", "ENOMEM", "EAGAIN", "EMFILE",
+    )
+}  # fmt: skip
 
 
 def type_name(kind):

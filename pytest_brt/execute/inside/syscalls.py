@@ -104,14 +104,10 @@ def enter_root(path):
     os.chdir("/")
 
 
-def set_read_only(path):
-    """Make every mount at and below `path` read-only."""
-    _mount_setattr(AT_FDCWD, os.fsencode(path), AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0, 0)
-
-
-def seal(path):
-    """Make the mount at `path` read-only, but not those below it."""
-    _mount_setattr(AT_FDCWD, os.fsencode(path), 0, MOUNT_ATTR_RDONLY, 0, 0)
+def set_read_only(path, recursive=True):
+    """Make the mount at `path` read-only, and those below it."""
+    flags = AT_RECURSIVE if recursive else 0
+    _mount_setattr(AT_FDCWD, os.fsencode(path), flags, MOUNT_ATTR_RDONLY, 0, 0)
 
 
 def set_writable(path):

@@ -53,7 +53,7 @@ def mount_row(config, keep):
     for name in ("tmp", "home"):
         os.makedirs(os.path.join(place, name), exist_ok=True)
     if not keep:
-        calls.seal(scratch)
+        calls.set_read_only(scratch, recursive=False)
 
 
 def mount_cell(config, keep):
