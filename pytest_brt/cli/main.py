@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     chosen = next((word for word in words if word in _COMMANDS), "")
     for name, (file, what) in _COMMANDS.items():
-        command = commands.add_parser(name, help=what)
+        about = f"{what[0].upper()}{what[1:]}."
+        command = commands.add_parser(name, help=what, description=about)
         if name == chosen:
             command.set_defaults(typed=name)
             if name not in _ALONE:

@@ -31,3 +31,19 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "issue" in out
     assert "rank" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "about"),
+    [
+        ("study", "Measure the tool on many bugs. Further options are pytest's"),
+        ("models", "Local models: GGUF files"),
+        ("diff", "Show how the code differs"),
+    ],
+)
+def test_help_of_a_command_says_what_it_does(
+    command: str, about: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"\n{about}" in capsys.readouterr().out
