@@ -7,13 +7,12 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.canonical import put
 from pytest_brt.patches.judges import left_out_reason, needs_build
-from pytest_brt.patches.ladder import climb
+from pytest_brt.patches.ladder import File, Files, climb
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import Target, find_targets
 from pytest_brt.types import AppliedPatch, FileChange, Patch
@@ -35,21 +34,13 @@ for path in sys.stdin.buffer.read().split(b"\0"):
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """A file as it is."""
-
-    content: bytes
-    executable: bool
-
-
 def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = False) -> AppliedPatch:
     """Return what `patch` makes of the tree at `root`, which is only read.
 
-    The touched files are copied to a scratch folder and given to ``git apply``, first as
-    written, then with wrong counts and line ends put right, then with differences in blanks
-    ignored; the last two are noted as "applied leniently". Context is never skipped. All of
-    the patch applies, or nothing does. A rename is a deletion and an addition.
+    Hunks are placed as `ladder` says: first as written, then with wrong counts and line ends put
+    right, then with differences in blanks ignored; the last two are noted as "applied leniently".
+    Context is never skipped. All of the patch applies, or nothing does. A rename is a deletion and
+    an addition.
 
     The notes also say what was left out (tests, pytest's configuration, code that Python
     starts by itself, binary files), what has no effect without a build, that nothing changes,
@@ -60,7 +51,6 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
 
     Raises:
         PatchProblem: it cannot be read, is unsafe, or does not apply; one line says why.
-        UsageProblem: git is not installed.
     """
     try:
         patch.text.encode("utf-8", "surrogateescape")
@@ -72,74 +62,64 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
     targets = tuple(target for target in found if not target.diff.is_binary_file)
     paths = sorted({path for target in targets for path in _paths(target)})
     before = {path: file for path in paths if (file := _read(path, root)) is not None}
+    after, notes = climb(targets, diffs.repairs, before)
+    kept, left_out = _divide(before, after, whole)
+    notes += left_out
+    if binary:
+        notes += (f"touches binary files: left out {_names(binary)}",)
+    if not kept and not left_out and not binary:
+        notes += ("changes nothing",)
+    built = tuple(change.path for change in kept if needs_build(change))
+    if built:
+        notes += (f"has no effect before a build: {_names(built)}",)
+    notes += tuple(
+        # As text that can be printed, whatever bytes the name has.
+        f"syntax error after applying: {path.encode(errors='backslashreplace').decode()}:{why}"
+        for path, why in _newly_broken(kept, before, after, python).items()
+    )
+    return AppliedPatch(patch=patch, changes=kept, notes=notes)
+
+
+def _newly_broken(
+    kept: tuple[FileChange, ...], before: Files, after: Files, python: str
+) -> dict[str, str]:
+    """Return what is wrong with those of the changed files that compiled before."""
+    paths = tuple(c.path for c in kept if c.content is not None and c.path.endswith(".py"))
     with tempfile.TemporaryDirectory(prefix="brt-patch-") as folder:
         tree, original = Path(folder, "tree"), Path(folder, "original")
-        tree.mkdir()
-        _write(before, tree)
-        contents = {path: file.content for path, file in before.items()}
-        notes = climb(targets, diffs.repairs, contents, tree)
-        _check_nothing_else(tree, paths)
-        after = {path: file for path in paths if (file := _read(path, tree)) is not None}
-        kept, left_out = _divide(before, after, whole)
-        notes += left_out
-        if binary:
-            notes += (f"touches binary files: left out {_names(binary)}",)
-        if not kept and not left_out and not binary:
-            notes += ("changes nothing",)
-        built = tuple(change.path for change in kept if needs_build(change))
-        if built:
-            notes += (f"has no effect before a build: {_names(built)}",)
-        python_files = tuple(
-            change.path
-            for change in kept
-            if change.path.endswith(".py") and change.content is not None
-        )
-        broken = find_syntax_errors(python_files, tree, python)
-        if broken:
-            _write({path: before[path] for path in broken if path in before}, original)
-            known = tuple(path for path in broken if path in before)
-            for path in find_syntax_errors(known, original, python):
-                del broken[path]
-        notes += tuple(
-            # As text that can be printed, whatever bytes the name has.
-            f"syntax error after applying: {path.encode(errors='backslashreplace').decode()}:{why}"
-            for path, why in broken.items()
-        )
-    return AppliedPatch(patch=patch, changes=kept, notes=notes)
+        _write({path: after[path] for path in paths}, tree)
+        broken = find_syntax_errors(paths, tree, python)
+        known = tuple(path for path in broken if path in before)
+        _write({path: before[path] for path in known}, original)
+        for path in find_syntax_errors(known, original, python):
+            del broken[path]
+    return broken
 
 
 def _paths(target: Target) -> tuple[str, ...]:
     return tuple(path for path in (target.old, target.new) if path is not None)
 
 
-def _read(path: str, root: Path) -> _File | None:
+def _read(path: str, root: Path) -> File | None:
     """Return the file, or None when there is none."""
     try:
         mode = (root / path).lstat().st_mode
         if not stat.S_ISREG(mode):
             raise PatchProblem(f"unsafe path: {path!r} is not an ordinary file")
-        return _File(content=(root / path).read_bytes(), executable=bool(mode & stat.S_IXUSR))
+        return File(content=(root / path).read_bytes(), executable=bool(mode & stat.S_IXUSR))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise PatchProblem(f"cannot read {path!r} in the tree: {error.strerror}") from error
 
 
-def _write(files: dict[str, _File], folder: Path) -> None:
+def _write(files: Files, folder: Path) -> None:
     for path, file in files.items():
         put(folder / path, file.content, file.executable)
 
 
-def _check_nothing_else(tree: Path, paths: list[str]) -> None:
-    """Raise when git made a file that the headers, as they were read, do not name."""
-    for place in tree.rglob("*"):
-        path = place.relative_to(tree).as_posix()
-        if path not in paths and (place.is_symlink() or not place.is_dir()):
-            raise PatchProblem(f"unsafe path: {path!r} was made by git, and no header names it")
-
-
 def _divide(
-    before: dict[str, _File], after: dict[str, _File], whole: bool
+    before: Files, after: Files, whole: bool
 ) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """Return the changes of code, and remarks on those that are left out."""
     kept: list[FileChange] = []

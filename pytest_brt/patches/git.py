@@ -118,7 +118,7 @@ def run_git(
     """
     if shutil.which("git") is None:
         raise UsageProblem(
-            "git: not found on PATH, and patches are applied by 'git apply' (install git)"
+            "git: not found on PATH, and trees and branches are compared by it (install git)"
         )
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= {

@@ -1,221 +1,260 @@
-"""The attempts to apply a patch to a scratch tree: exact first, then mended, never fuzzy.
+"""The attempts to apply a patch: exact first, then mended, never fuzzy.
 
-Each attempt is one ``git apply``, which changes all files or none. GNU ``patch`` is not
-used: it leaves half-applied trees, and its fuzz puts hunks where they do not belong.
-
-What git is given are the parts that were read, written by unidiff: git sees only what `scan` saw,
-so that prose, odd prefixes and dates cannot make the two disagree on what a patch touches.
+A hunk belongs where its number says when all its lines stand there; else where they stand nearest
+to it, as for ``git apply``: one that says line 1 is at the beginning of its file then, and one
+without context after it at the end. Machine-written hunks often lack context, or always say line
+1: they go where their lines stand in exactly one place. No context is skipped, nothing is guessed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from unidiff.patch import Hunk, Line, PatchedFile, PatchInfo
+from unidiff.patch import Hunk, Line
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.git import GitReply, run_git
-from pytest_brt.patches.names import encode, quote
+from pytest_brt.patches.names import decode, encode
 from pytest_brt.patches.scan import is_copy, moved
-from pytest_brt.patches.target import (
-    Target,
-    find_adrift,
-    find_places,
-    first_line,
-    is_bare,
-    is_change,
-    old_lines,
-    place,
-    split_lines,
-)
+from pytest_brt.patches.target import Target
 
-#: Without this flag a hunk without context must be at an end of its file.
-_BY_NUMBER = ("--unidiff-zero",)
-_FAILED = re.compile(r"^error: patch failed: (.*):(\d+)$", re.MULTILINE)
-_ERROR = re.compile(r"^(?:error|fatal): (?!while searching for)(.*)$", re.MULTILINE)
-_CHECKING = re.compile(r"^Checking patch (.*)\.\.\.$")
-_OFFSET = re.compile(r"^Hunk #(\d+) succeeded at \d+ \(offset -?\d+ lines?\)\.$")
+#: The places, from 0 and best first, at which a hunk may be in the lines of its file.
+Finder = Callable[[Hunk, Sequence[str]], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Attempt:
-    """One way to apply a patch."""
+class File:
+    """A file as it is."""
 
-    targets: tuple[Target, ...]
-    #: What was done to make it apply; none when it is applied as it is written.
-    repairs: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    content: bytes
+    executable: bool
+
+
+Files = Mapping[str, File]
 
 
 def climb(
-    targets: tuple[Target, ...], repairs: tuple[str, ...], before: dict[str, bytes], tree: Path
-) -> tuple[str, ...]:
-    """Apply `targets` to the files in `tree`; return remarks on how it was done.
+    targets: tuple[Target, ...], repairs: tuple[str, ...], before: Files
+) -> tuple[Files, tuple[str, ...]]:
+    """Return what `targets` make of the files in `before`, and remarks on how it was done.
 
-    `repairs` is what reading them put right; `before` has the content of the files in `tree`.
+    `repairs` is what reading them put right.
 
     Raises:
-        PatchProblem: no attempt succeeds; the files are as they were.
+        PatchProblem: no attempt succeeds.
     """
-    if not write_form(targets):
-        return ()
-    reply = None
-    for attempt in _attempts(targets, repairs, before):
-        reply = _apply(attempt, tree)
-        if not reply.status:
-            leniently = f"applied leniently: {', '.join(attempt.repairs)}"
-            notes = (leniently,) if attempt.repairs else ()
-            return (*notes, *_ambiguous(reply, attempt.targets, before))
-    raise _explain(reply.stderr if reply else "", targets)
+    problem = PatchProblem("does not apply")
+    for mended, find, done in _attempts(targets, repairs, before):
+        try:
+            after, notes = _apply(mended, before, find)
+        except PatchProblem as error:
+            problem = error
+            continue
+        leniently = f"applied leniently: {', '.join(done)}"
+        return after, ((leniently,) if done and after != before else ()) + notes
+    raise problem
 
 
 def _attempts(
-    targets: tuple[Target, ...], repairs: tuple[str, ...], before: dict[str, bytes]
-) -> Iterator[_Attempt]:
-    mended = with_line_ends(targets, before)
-    adrift = find_adrift(mended, before)
-    if adrift is not None:
-        path, hunk = adrift
-        raise PatchProblem(
-            f"does not apply: the hunk at line {first_line(hunk)} of the patch has no context that"
-            f" says where in {path!r} it belongs (write it with 'git diff -U3')"
-        )
+    targets: tuple[Target, ...], repairs: tuple[str, ...], before: Files
+) -> Iterator[tuple[tuple[Target, ...], Finder, tuple[str, ...]]]:
+    """Yield what to apply, how its places are found, and what was done to make it apply."""
+    mended = tuple(_with_line_ends(target, before) for target in targets)
+    _check_places(mended, before)
     if not repairs:
-        exact = place(targets, before, search=False)
-        if exact is not None:
-            yield _Attempt(targets=exact, flags=_BY_NUMBER)
-        yield _Attempt(targets=targets)
+        yield targets, _at_number, ()
+        yield targets, _nearest, ()
     if mended != targets:
         repairs = (*repairs, "line ends converted")
     if repairs:
-        yield _Attempt(targets=mended, repairs=repairs)
-    placed = place(mended, before, search=True)
-    if placed is not None:
-        moved = (*repairs, "hunks placed by their lines")
-        yield _Attempt(targets=placed, repairs=moved, flags=_BY_NUMBER)
-    if not any(is_bare(hunk) for target in targets for hunk in target.hunks):
-        blanks = (*repairs, "differences in blanks ignored")
-        yield _Attempt(targets=mended, repairs=blanks, flags=("--ignore-whitespace",))
+        yield mended, _nearest, repairs
+    yield mended, _in_one_place, (*repairs, "hunks placed by their lines")
+    if not any(_is_bare(hunk) for target in targets for hunk in target.hunks):
+        yield mended, _but_for_blanks, (*repairs, "differences in blanks ignored")
 
 
-def _apply(attempt: _Attempt, tree: Path) -> GitReply:
-    text = write_form(attempt.targets)
-    flags = ("-p1", "--verbose", "--whitespace=nowarn", *attempt.flags)
-    return run_git(tree, "apply", *flags, "-", stdin=encode(text))
-
-
-def _explain(stderr: str, targets: tuple[Target, ...]) -> PatchProblem:
-    """Return the problem that says which hunk of which file git could not place."""
-    failed = _FAILED.search(stderr)
-    if failed is None:
-        error = _ERROR.search(stderr)
-        said = error[1] if error else "nothing"
-        return PatchProblem(f"does not apply: git says {said!r}")
-    path, start = failed[1], int(failed[2])
+def _check_places(targets: tuple[Target, ...], before: Files) -> None:
+    """Raise where a hunk without context could belong to several places."""
     for target in targets:
-        if path not in (target.old, target.new):
-            continue
-        changing = (hunk for hunk in target.hunks if is_change(hunk))
-        for number, hunk in enumerate(changing, start=1):
-            if hunk.source_start == start:
-                return PatchProblem(
-                    f"does not apply: {path!r} has no lines like those of hunk {number}"
-                    f" (line {first_line(hunk)} of the patch, meant for line {start} of the file)"
+        file = before.get(target.old or "")
+        lines = _lines(file)
+        bare = [hunk for hunk in target.hunks if _is_change(hunk) and _is_bare(hunk)]
+        for hunk in bare if file else ():
+            olds = _olds(hunk)
+            is_adrift = not olds or len(_find_places(_without_ends(lines), _without_ends(olds))) > 1
+            if is_adrift and not _at_number(hunk, lines):
+                raise PatchProblem(
+                    f"does not apply: the hunk at line {_first_line(hunk)} of the patch has no"
+                    f" context that says where in {target.path!r} it belongs (write it with"
+                    " 'git diff -U3')"
                 )
-    return PatchProblem(f"does not apply: {path!r} has other lines near line {start}")
 
 
-def _ambiguous(
-    reply: GitReply, targets: tuple[Target, ...], before: dict[str, bytes]
-) -> tuple[str, ...]:
-    """Return a remark for each hunk that was moved although it fits in several places."""
-    notes = []
-    path = ""
-    for line in reply.stderr.splitlines():
-        if checking := _CHECKING.match(line):
-            path = checking[1].rpartition(" => ")[2]
-        elif moved := _OFFSET.match(line):
-            number = int(moved[1])
-            for target in targets:
-                hunks = [hunk for hunk in target.hunks if is_change(hunk)]
-                if target.path != path or number > len(hunks):
-                    continue
-                olds = old_lines(hunks[number - 1])
-                places = len(find_places(split_lines(before, target), olds))
-                if places > 1:
-                    notes.append(
-                        f"hunk {number} of {path!r} fits in {places} places, none at its line:"
-                        " the nearest was taken"
-                    )
-    return tuple(notes)
-
-
-def write_form(targets: tuple[Target, ...]) -> str:
-    """Return `targets` as one diff with a/ and b/ prefixes; "" when none changes anything."""
-    return "".join(str(_file(target)) for target in targets if _does_something(target))
-
-
-def with_line_ends(targets: tuple[Target, ...], before: dict[str, bytes]) -> tuple[Target, ...]:
-    """Return `targets` with the line ends of their files, where each of the two has one kind.
-
-    `before` has the content of the files that are there.
-    """
-    return tuple(
-        replace(
-            target,
-            hunks=tuple(
-                _converted(hunk, before.get(target.old or "", b"")) for hunk in target.hunks
-            ),
+def _apply(
+    targets: tuple[Target, ...], before: Files, find: Finder
+) -> tuple[Files, tuple[str, ...]]:
+    changed: dict[str, File | None] = {}
+    notes: list[str] = []
+    for target in targets:
+        old, diff = target.old or "", target.diff
+        # A patch of the same file goes on where the one before left it; a move takes the original.
+        file = before.get(old) if moved(diff) else changed.get(old, before.get(old))
+        content, more = _with_hunks(target, _lines(file), find)
+        notes += more
+        if target.old is not None and file is None:
+            raise PatchProblem(f"does not apply: {old!r} is not there any more")
+        if target.new is None:
+            if content:
+                raise PatchProblem(f"does not apply: {old!r} has more lines than are deleted")
+            changed[old] = None
+            continue
+        changes_mode = (
+            diff.source_mode and diff.target_mode and diff.source_mode != diff.target_mode
         )
-        for target in targets
+        executable = file.executable if file else False
+        if changes_mode or (file is None and diff.target_mode):
+            executable = diff.target_mode == "100755"
+        changed[target.new] = File(content=encode(content), executable=executable)
+        if moved(diff) and not is_copy(diff):
+            changed.setdefault(old, None)
+    after = {**before, **changed}
+    return {path: file for path, file in after.items() if file is not None}, tuple(notes)
+
+
+def _with_hunks(target: Target, lines: list[str], find: Finder) -> tuple[str, list[str]]:
+    """Return a file's text with the hunks of `target`, and a remark where a place was chosen."""
+    edits: list[tuple[int, int, list[str]]] = []
+    notes = []
+    hunks = [hunk for hunk in target.hunks if _is_change(hunk)]
+    for number, hunk in enumerate(hunks, start=1):
+        size = len(_olds(hunk))
+        places = find(hunk, lines) if target.old is not None or size else (0,)
+        free = (at for at in places if all(at + size <= a or b <= at for a, b, _ in edits))
+        start = next(free, None)
+        path = target.old if target.old is not None else target.new
+        if start is None:
+            raise PatchProblem(
+                f"does not apply: {path!r} has no lines like those of hunk {number} (line "
+                f"{_first_line(hunk)} of the patch, meant for line {hunk.source_start} of the file)"
+            )
+        fitting = len(_find_places(lines, _olds(hunk)))
+        if find is _nearest and fitting > 1 and not _at_number(hunk, lines):
+            notes.append(
+                f"hunk {number} of {path!r} fits in {fitting} places, none at its line:"
+                " the nearest was taken"
+            )
+        edits.append((start, start + size, _news(hunk, lines[start : start + size])))
+    for start, end, news in reversed(sorted(edits, key=lambda edit: edit[:2])):
+        lines[start:end] = news
+    return "".join(lines), notes
+
+
+# -- where a hunk belongs -------------------------------------------------------------------
+
+
+def _at_number(hunk: Hunk, lines: Sequence[str]) -> Sequence[int]:
+    olds = _olds(hunk)
+    if not olds:
+        # Nothing to find: certain at the end of the file only.
+        return (len(lines),) if hunk.source_start == len(lines) else ()
+    start = max(hunk.source_start - 1, 0)
+    return (start,) if list(lines[start : start + len(olds)]) == olds else ()
+
+
+def _nearest(hunk: Hunk, lines: Sequence[str]) -> Sequence[int]:
+    olds = _olds(hunk)
+    if not olds:
+        return _at_number(hunk, lines)
+    return _in_order(hunk, _find_places(lines, olds), len(lines))
+
+
+def _in_one_place(hunk: Hunk, lines: Sequence[str]) -> Sequence[int]:
+    # The last line of a file is like another whether it has an end or not.
+    alike = _find_places(_without_ends(lines), _without_ends(_olds(hunk)))
+    places = _find_places(lines, _olds(hunk))
+    return _at_number(hunk, lines) or (places if len(alike) == 1 else ())
+
+
+def _but_for_blanks(hunk: Hunk, lines: Sequence[str]) -> Sequence[int]:
+    olds = [_squeezed(line) for line in _olds(hunk)]
+    return _in_order(hunk, _find_places([_squeezed(line) for line in lines], olds), len(lines))
+
+
+def _in_order(hunk: Hunk, places: Sequence[int], count: int) -> Sequence[int]:
+    """Return the places that git would take, nearest first: those below before those above."""
+    if hunk.source_start <= 1:
+        places = [at for at in places if at == 0]
+    if not [line for line in hunk if line.line_type != "\\"][-1].is_context:
+        places = [at for at in places if at + len(_olds(hunk)) == count]
+    wanted = hunk.source_start - 1
+    return sorted(places, key=lambda at: (abs(at - wanted), at < wanted))
+
+
+def _find_places(lines: Sequence[str], olds: Sequence[str]) -> tuple[int, ...]:
+    """Return where in `lines` all of `olds` stand, one after another."""
+    wanted = list(olds)
+    return tuple(
+        at
+        for at in range(len(lines) - len(wanted) + 1)
+        if wanted and lines[at] == wanted[0] and list(lines[at : at + len(wanted)]) == wanted
     )
 
 
-def _does_something(target: Target) -> bool:
-    diff = target.diff
-    return bool(
-        moved(diff)
-        or target.old is None
-        or target.new is None
-        or _changes_mode(diff)
-        or any(is_change(hunk) for hunk in target.hunks)
-    )
+def _without_ends(lines: Sequence[str]) -> list[str]:
+    return [line.removesuffix("\n") for line in lines]
 
 
-def _changes_mode(diff: PatchedFile) -> bool:
-    return bool(diff.source_mode and diff.target_mode and diff.source_mode != diff.target_mode)
+def _squeezed(line: str) -> str:
+    return re.sub(r"[ \t\r\n]+", " ", line.rstrip("\r\n"))
 
 
-def _file(target: Target) -> PatchedFile:
-    old = quote(f"a/{target.old if target.old is not None else target.new}")
-    new = quote(f"b/{target.new if target.new is not None else target.old}")
-    lines = (f"diff --git {old} {new}", *_extended(target))
-    file = PatchedFile(
-        PatchInfo([f"{line}\n" for line in lines]),
-        source="/dev/null" if target.old is None else old,
-        target="/dev/null" if target.new is None else new,
-    )
-    # A hunk without a change says nothing, and git takes it for damage.
-    file.extend(hunk for hunk in target.hunks if is_change(hunk))
-    return file
+# -- lines, each with its end -----------------------------------------------------------------
 
 
-def _extended(target: Target) -> list[str]:
-    diff = target.diff
-    if target.old is None:
-        return [f"new file mode {diff.target_mode or '100644'}"]
-    if target.new is None:
-        return [f"deleted file mode {diff.source_mode or '100644'}"]
-    lines = []
-    if _changes_mode(diff):
-        lines += [f"old mode {diff.source_mode}", f"new mode {diff.target_mode}"]
-    if moved(diff):
-        word = "copy" if is_copy(diff) else "rename"
-        lines += [f"{word} from {quote(target.old)}", f"{word} to {quote(target.new)}"]
-    return lines
+def _lines(file: File | None) -> list[str]:
+    *whole, rest = decode(file.content if file else b"").split("\n")
+    return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]
+
+
+def _with_ends(hunk: Hunk) -> Iterator[tuple[Line, str]]:
+    """Yield the lines of a hunk and their texts; the last of a file may have no end."""
+    for line, after in zip(hunk, [*hunk[1:], None], strict=True):
+        if line.line_type != "\\":
+            is_last = after is not None and after.line_type == "\\"
+            yield line, line.value.removesuffix("\n") + ("" if is_last else "\n")
+
+
+def _olds(hunk: Hunk) -> list[str]:
+    """Return the lines that `hunk` must find."""
+    return [text for line, text in _with_ends(hunk) if not line.is_added]
+
+
+def _news(hunk: Hunk, there: Sequence[str]) -> list[str]:
+    """Return what `hunk` makes of the lines that it found `there`: context stays as it is."""
+    found = iter(there)
+    old = ((line, text if line.is_added else next(found)) for line, text in _with_ends(hunk))
+    return [text for line, text in old if not line.is_removed]
+
+
+def _is_change(hunk: Hunk) -> bool:
+    return bool(hunk.added or hunk.removed)
+
+
+def _is_bare(hunk: Hunk) -> bool:
+    return not any(line.is_context for line in hunk)
+
+
+def _first_line(hunk: Hunk) -> int:
+    """Return the 1-based number of the hunk's "@@" in the patch."""
+    return (hunk[0].diff_line_no or 0) - 1
+
+
+def _with_line_ends(target: Target, before: Files) -> Target:
+    """Return `target` with the line ends of its file, where each of the two has one kind."""
+    file = before.get(target.old or "")
+    content = file.content if file else b""
+    return replace(target, hunks=tuple(_converted(hunk, content) for hunk in target.hunks))
 
 
 def _converted(hunk: Hunk, content: bytes) -> Hunk:

@@ -1,9 +1,8 @@
 """File names in a diff: as headers write them, and whether a patch may touch what they name.
 
 The forms are those of ``git diff`` (git-diff(1), "Generating patch text with -p"), of POSIX
-``diff -u`` (name, tab, date) and of ``svn diff``. ``git apply`` refuses most unsafe paths itself;
-what it accepts (symbolic links, names that clash on other systems) is refused here, and nothing
-rests on one check alone.
+``diff -u`` (name, tab, date) and of ``svn diff``. What ``git apply`` refuses is refused here, and
+some of what it accepts: symbolic links, and names that clash on other systems.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import PatchProblem, UsageProblem
-from pytest_brt.patches import apply_patch
-from pytest_brt.types import AppliedPatch, Patch
+from pytest_brt.patches import apply_patch, canonical_diff
+from pytest_brt.types import AppliedPatch, FileChange, Patch
 from tests.patches.conftest import FILES, MODULE
 
 Apply = Callable[[str], AppliedPatch]
@@ -427,7 +427,7 @@ def test_without_git_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageProblem, match=r"^git: not found on PATH.*\(install git\)$"):
-        apply_patch(Patch(id="0", name="x", text=PLAIN), tree)
+        canonical_diff((FileChange(path="pkg/m.py", content=b""),), tree)
 
 
 def test_text_that_no_file_can_hold(tree: Path) -> None:

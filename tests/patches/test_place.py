@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.target import find_places
+from pytest_brt.patches.ladder import _find_places
 from pytest_brt.types import AppliedPatch, Patch
 from tests.patches.conftest import FILES
 
@@ -14,11 +14,11 @@ NOTE = ("applied leniently: hunks placed by their lines",)
 
 def test_find_places() -> None:
     content = "a\nb\na\nb\na\n"
-    assert find_places(content.split("\n"), ("a", "b")) == (1, 3)
-    assert find_places(content.split("\n"), ("b", "a", "")) == (4,)
-    assert find_places(content.split("\n"), ("c",)) == ()
-    assert find_places(content.split("\n"), ()) == ()
-    assert find_places([""], ("a",)) == ()
+    assert _find_places(content.split("\n"), ("a", "b")) == (0, 2)
+    assert _find_places(content.split("\n"), ("b", "a", "")) == (3,)
+    assert _find_places(content.split("\n"), ("c",)) == ()
+    assert _find_places(content.split("\n"), ()) == ()
+    assert _find_places([""], ("a",)) == ()
 
 
 @pytest.mark.parametrize(
