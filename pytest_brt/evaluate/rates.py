@@ -120,7 +120,7 @@ REPAIR_RATES: dict[str, Callable[[Sequence[RepairRun]], bool]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Which:
-    """Chooses runs."""
+    """A way of repairing bugs, which chooses runs."""
 
     strategy: str
     #: With the failing tests, without them, or either.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
+from pytest_brt.evaluate.rates import Which
 from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings
 from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of, places_of_fix
 from pytest_brt.execute.engine import Engine
@@ -34,26 +34,15 @@ from pytest_brt.types import FileChange, JudgedTest, Repair
 _USING = frozenset({Tool.EXTRACT_TESTS, Tool.RUN_TESTS, Tool.WRITE_FIX})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """A way of repairing a bug."""
-
-    strategy: str
-    #: Whether it is given the failing tests.
-    given: bool
-    #: Parts that are switched off.
-    without: tuple[str, ...] = ()
-
-
-def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Way, ...]:
+def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Which, ...]:
     """Return how a bug is repaired; `tested` says whether there is a failing test to give."""
-    ways: list[Way] = []
+    ways: list[Which] = []
     for strategy in settings.strategies:
         if tested:
-            ways.append(Way(strategy=strategy, given=True))
-        ways.append(Way(strategy=strategy, given=False))
+            ways.append(Which(strategy=strategy, given=True))
+        ways.append(Which(strategy=strategy, given=False))
         if tested and strategy == "repairagent":
-            ways += [Way(strategy=strategy, given=True, without=off) for off in settings.without]
+            ways += [Which(strategy=strategy, given=True, without=off) for off in settings.without]
     return tuple(ways)
 
 
@@ -90,7 +79,7 @@ def repair(job: Job, kit: Kit, scratch: Path) -> Repaired:
     )
 
 
-def _repairs(way: Way, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[Repair]:
+def _repairs(way: Which, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[Repair]:
     """Carry out all runs of one way; each way has the whole budget for itself."""
     settings = job.settings.repairs
     assert settings is not None, "asked for with what to repair by"
@@ -119,7 +108,7 @@ def _repairs(way: Way, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[
                 given=job.tests if way.given else (),
                 deadline=deadline,
             )
-            for index in indices(strategy, job.settings.samples, given=way.given)
+            for index in indices(strategy, job.settings.samples, given=bool(way.given))
         ]
     finally:
         repairing.close()
@@ -154,7 +143,7 @@ class _Judge:
         self._nothing = patch_key((), self._read)
         self._right: dict[str, bool] = {}
 
-    def told(self, way: Way, done: Repair) -> RepairRun:
+    def told(self, way: Which, done: Repair) -> RepairRun:
         """Return a run with its fixes judged."""
         trajectory = done.trajectory
         steps = trajectory.steps if trajectory else ()
@@ -162,7 +151,7 @@ class _Judge:
             strategy=way.strategy,
             without=way.without,
             index=done.index,
-            given=way.given,
+            given=bool(way.given),
             brt=done.brt,
             used=is_used(done, self._tests),
             fixes=self._fixes(done),

@@ -23,7 +23,6 @@ _EXTENDED = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to"
     r"|rename old|rename new|similarity index|dissimilarity index|index) (.*)"
 )
-_INDEX = re.compile(r"[0-9a-f]+\.\.[0-9a-f]+")
 #: The line that ends a mail of ``git format-patch``; the version of git follows.
 _SIGNATURE = "-- "
 #: What a line inside a hunk can begin with.
@@ -302,7 +301,6 @@ def _extended(fields: dict[str, str], creates: bool, deletes: bool) -> list[str]
             "deleted file mode", fields.get("index", "").partition(" ")[2] or "100644"
         )
     if "index" in fields:
-        hashes, _, mode = fields["index"].partition(" ")
-        # Models make hashes up, and not always of hexadecimal digits.
-        fields["index"] = f"{hashes if _INDEX.fullmatch(hashes) else '0..0'} {mode}".rstrip()
+        # Models make hashes up, and not always of hexadecimal digits: only the mode counts.
+        fields["index"] = f"0..0 {fields['index'].partition(' ')[2]}".rstrip()
     return [f"{name} {value}" for name, value in fields.items()]

@@ -42,7 +42,7 @@ from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.options import read_options
 from pytest_brt.plugin.summary import Summary
-from pytest_brt.render.answer import count
+from pytest_brt.render.answer import bug_tests, count
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import RANKED, Held, Journal, LastRun, add_spent, save_last_run, write_bytes
@@ -204,26 +204,18 @@ class Session(OurFiles):
     def _unreached(self, items: list[pytest.Item]) -> str:
         """Say what was not reached of what was selected, "" when all of it was."""
         record = self.run.record()
-        attempted = {item.key.issue for item in items if isinstance(item, AttemptItem)}
-        ranked = {item.case.issue_id for item in items if isinstance(item, PatchItem)}
-        reproduced = {
-            attempt.issue
-            for attempt in record.attempts
-            if any(judged.judgement.reproduces for judged in attempt.tests)
-        }
-        possible = {
-            attempt.issue
-            for attempt in record.attempts
-            if any(judged.judgement.candidate for judged in attempt.tests)
-        }
+
+        def asked(kind: type[Work]) -> set[str]:
+            return {item.case.issue_id for item in items if isinstance(item, kind)}
+
+        attempted, ranked = asked(AttemptItem), asked(PatchItem)
+        repairing, placing = asked(RepairItem), asked(LocaliseItem)
+        possible = {one.issue for one in record.attempts if any(bug_tests(one.tests))}
+        reproduced = {one.issue for one in record.attempts if bug_tests(one.tests)[0]}
         compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
         fixed = {i.case.issue_id for i in items if isinstance(i, PatchItem) and i.status}
-        repairing = {item.key.issue for item in items if isinstance(item, RepairItem)}
-        repaired = {
-            repair.issue for repair in record.repairs if any(not f.broken for f in repair.fixes)
-        }
+        repaired = {one.issue for one in record.repairs if any(not f.broken for f in one.fixes)}
         disputed = {repair.issue for repair in record.repairs if repair.fixes} - repaired
-        placing = {item.case.issue_id for item in items if isinstance(item, LocaliseItem)}
         placed = {found.issue for found in record.localised if found.places}
         # What is repaired or placed need not be reproduced too: tests may have been given.
         attempted -= repairing | placing
@@ -286,7 +278,7 @@ class Session(OurFiles):
             yield f"exit code {code}: {'; '.join(filter(None, [self.unreached, model]))}"
         if verbosity > 0:
             yield f"again: {command}"
-        found = any(j.judgement.candidate for a in self.record.attempts for j in a.tests)
+        found = any(any(bug_tests(attempt.tests)) for attempt in self.record.attempts)
         if found and not self.record.ranks:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
             yield (

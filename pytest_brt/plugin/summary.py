@@ -39,6 +39,7 @@ from pytest_brt.render.table import (
     existing,
     pinned,
     reasons,
+    shortened,
     table,
     with_harm,
 )
@@ -241,8 +242,7 @@ class Summary:
             show(reporter, f"          {self._cut(line)}")
 
     def _cut(self, reason: str) -> str:
-        line = " ".join(reason.split())
-        return line if self.verbose or len(line) <= REASON else f"{line[: REASON - 1]}…"
+        return shortened(reason, None if self.verbose else REASON)
 
     # -- ranks --------------------------------------------------------------------------
 

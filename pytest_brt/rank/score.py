@@ -124,15 +124,13 @@ def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple
         judged
         for judged in agreed
         if not any(
-            _contradict(passing[judged.test.id], passing[other.test.id])
+            passing[judged.test.id]
+            and passing[other.test.id]
+            and passing[judged.test.id].isdisjoint(passing[other.test.id])
             and other.judgement.confidence >= judged.judgement.confidence
             for other in agreed
         )
     )
-
-
-def _contradict(one: set[str], other: set[str]) -> bool:
-    return bool(one and other) and one.isdisjoint(other)
 
 
 def logit(share: float) -> float:

@@ -148,17 +148,16 @@ def agreement_of(results: Sequence[PatchResult]) -> tuple[float, ...]:
 
     Copies count once: several people who write the same are one more voice, not ten.
     """
-    return tuple(_agreement(result, results) for result in results)
-
-
-def _agreement(result: PatchResult, results: Sequence[PatchResult]) -> float:
-    others: dict[str, set[str]] = {}
-    for other in results:
-        is_copy = other is result or (result.normal and other.normal == result.normal)
-        if other.applies and other.places and not is_copy:
-            others.setdefault(other.normal or other.patch.name, set(other.places))
-    own = set(result.places)
-    return sum(bool(own & places) for places in others.values()) / len(others) if others else 0.0
+    found = []
+    for result in results:
+        others: dict[str, bool] = {}
+        for other in results:
+            is_copy = other is result or (result.normal and other.normal == result.normal)
+            if other.applies and other.places and not is_copy:
+                is_near = not set(result.places).isdisjoint(other.places)
+                others.setdefault(other.normal or other.patch.name, is_near)
+        found.append(sum(others.values()) / len(others) if others else 0.0)
+    return tuple(found)
 
 
 def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
