@@ -72,28 +72,20 @@ def _recheck(arguments: argparse.Namespace) -> int:
             if arguments.verbose or not claim.holds:
                 what = on_a_line(f"{claim.about}: {claim.detail}")
                 say(f"{'holds' if claim.holds else 'LOST '}  {what}")
-    words = (
-        "everything holds" if not lost else f"{lost} of {kept + lost} recorded facts do not hold"
-    )
+    words = f"{lost} of {kept + lost} recorded facts do not hold" if lost else "everything holds"
     say(f"{words} ({kept + lost} facts checked, sandbox {engine.level})")
     return 1 if lost else 0
 
 
 def _differences(setting: Setting, subject: Subject, net: str) -> Iterator[str]:
     """Say what was recorded otherwise than it is run now."""
-    versions = (setting.python_version, setting.pytest_version)
-    if versions != (subject.python_version, subject.pytest_version):
-        then, now = (
-            f"Python {_dotted(python)} and pytest {_dotted(pytest)}"
-            for python, pytest in (versions, (subject.python_version, subject.pytest_version))
-        )
+    versions = "Python {}.{} and pytest {}.{}"
+    then = versions.format(*setting.python_version, *setting.pytest_version)
+    now = versions.format(*subject.python_version, *subject.pytest_version)
+    if then != now:
         yield f"recorded with {then}; run with {now} (choose another: --python)"
     if setting.net != "none" and net == "none":
         yield "recorded with network access; run without it (--net host allows it)"
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
 
 
 def _environment(pairs: list[str]) -> Mapping[str, str]:
