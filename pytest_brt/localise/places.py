@@ -17,7 +17,7 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.coverage import Watched
-from pytest_brt.localise.spectrum import Counts, dstar, rank_lines, tarantula
+from pytest_brt.localise.spectrum import SuspectLine, rank_lines
 from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.types import Issue, Place, TestRun
 
@@ -152,25 +152,20 @@ def _of_spectrum(watched: Watched | None, index: Index) -> dict[_Key, Place]:
         known = found.get(key)
         if known is None:
             found[key] = replace(
-                _place(around, suspect.score, (suspect.line,), _told(suspect.counts)),
-                ochiai=suspect.score,
-                dstar=_finite(dstar(suspect.counts)),
-                tarantula=tarantula(suspect.counts),
+                _place(around, suspect.ochiai, (suspect.line,), _told(suspect)),
+                ochiai=suspect.ochiai,
+                dstar=-1.0 if isinf(suspect.dstar) else suspect.dstar,  # for JSON
+                tarantula=suspect.tarantula,
             )
-        elif known.ochiai == suspect.score and len(known.lines) < _LINES:
+        elif known.ochiai == suspect.ochiai and len(known.lines) < _LINES:
             found[key] = replace(known, lines=(*known.lines, suspect.line))
     return found
 
 
-def _finite(score: float) -> float:
-    """Return a score that JSON can hold."""
-    return -1.0 if isinf(score) else score
-
-
-def _told(counts: Counts) -> str:
+def _told(line: SuspectLine) -> str:
     return (
-        f"run by {counts.failing} of {counts.all_failing} failing and "
-        f"{counts.passing} of {counts.all_passing} passing tests"
+        f"run by {line.failing} of {line.all_failing} failing and "
+        f"{line.passing} of {line.all_passing} passing tests"
     )
 
 

@@ -1,32 +1,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.localise.spectrum import Counts, dstar, ochiai, rank_lines, tarantula
+from pytest_brt.localise.spectrum import SuspectLine, rank_lines
 
 
-def counts(failing: int, passing: int, all_failing: int = 2, all_passing: int = 4) -> Counts:
-    return Counts(
-        failing=failing, passing=passing, all_failing=all_failing, all_passing=all_passing
+def line(failing: int, passing: int, all_failing: int = 2, all_passing: int = 4) -> SuspectLine:
+    return SuspectLine(
+        path="a.py",
+        line=1,
+        failing=failing,
+        passing=passing,
+        all_failing=all_failing,
+        all_passing=all_passing,
     )
 
 
+FORMULAS = ("ochiai", "dstar", "tarantula")
+
+
 def test_values_worked_out_by_hand() -> None:
-    assert ochiai(counts(1, 3)) == pytest.approx(1 / math.sqrt(2 * 4))
-    assert tarantula(counts(1, 3)) == pytest.approx(0.5 / (0.5 + 0.75))
-    assert dstar(counts(1, 3)) == 1 / 4
-    assert dstar(counts(2, 0)) == math.inf
+    assert line(1, 3).ochiai == pytest.approx(1 / math.sqrt(2 * 4))
+    assert line(1, 3).tarantula == pytest.approx(0.5 / (0.5 + 0.75))
+    assert line(1, 3).dstar == 1 / 4
+    assert line(2, 0).dstar == math.inf
 
 
 def test_nothing_known() -> None:
-    for formula in (ochiai, dstar, tarantula):
-        assert formula(counts(0, 0, 0, 0)) == 0.0
-        assert formula(counts(0, 3)) == 0.0
+    for formula in FORMULAS:
+        assert getattr(line(0, 0, 0, 0), formula) == 0.0
+        assert getattr(line(0, 3), formula) == 0.0
 
 
 def test_rank_lines() -> None:
@@ -39,21 +46,20 @@ def test_rank_lines() -> None:
         ("b.py", 9),
         ("a.py", 2),
     ]
-    assert ranked[0].score == 1.0
-    assert (ranked[1].counts.failing, ranked[1].counts.passing) == (2, 2)
+    assert ranked[0].ochiai == 1.0
+    assert (ranked[1].failing, ranked[1].passing) == (2, 2)
     assert rank_lines([], passing) == ()
 
 
-@pytest.mark.parametrize("formula", [ochiai, dstar, tarantula])
+@pytest.mark.parametrize("formula", FORMULAS)
 @given(data=st.data())
-def test_more_failing_never_less_suspicious(
-    formula: Callable[[Counts], float], data: st.DataObject
-) -> None:
+def test_more_failing_never_less_suspicious(formula: str, data: st.DataObject) -> None:
     all_failing, all_passing = data.draw(st.integers(1, 9)), data.draw(st.integers(0, 9))
     failing = data.draw(st.integers(0, all_failing - 1))
     passing = data.draw(st.integers(0, all_passing))
-    less = formula(counts(failing, passing, all_failing, all_passing))
-    more = formula(counts(failing + 1, passing, all_failing, all_passing))
+    less = getattr(line(failing, passing, all_failing, all_passing), formula)
+    more = getattr(line(failing + 1, passing, all_failing, all_passing), formula)
     assert more >= less >= 0
     if passing:
-        assert formula(counts(failing + 1, passing - 1, all_failing, all_passing)) >= more
+        fewer = line(failing + 1, passing - 1, all_failing, all_passing)
+        assert getattr(fewer, formula) >= more
