@@ -86,14 +86,10 @@ def _review(arguments: argparse.Namespace) -> int:
             if answer is None:
                 break
             tests[number] = answer
-    _keep(folder, last, tests)
-    say(f"{reviewed(tests) or 'nothing accepted or rejected'}, of {len(tests)} tests")
-    return 0
-
-
-def _keep(folder: Path, last: LastRun, tests: Sequence[JudgedTest]) -> None:
     rest = (test for test in last.tests if not test.judgement.candidate)
     save_last_run(folder, replace(last, tests=(*tests, *rest)))
+    say(f"{reviewed(tests) or 'nothing accepted or rejected'}, of {len(tests)} tests")
+    return 0
 
 
 def _chosen(names: Sequence[str], tests: Sequence[JudgedTest]) -> list[int]:

@@ -200,9 +200,8 @@ def _template(source: str) -> str:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    checks: list[Check] = []
-    for check in (*examine(_folder(arguments)), _sandbox()):
-        checks.append(check)
+    checks = (*examine(_folder(arguments)), _sandbox())
+    for check in checks:
         say(f"{check.state:<5} {check.name:<17} {check.text}")
     return 1 if any(check.state is State.FAIL for check in checks) else 0
 

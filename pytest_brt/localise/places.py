@@ -82,11 +82,8 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 "(give its path from the root)"
             )
         count = index.source(path).count("\n") + 1
-        first, _, last = span.partition("-")
-        try:
-            line, end = (int(first), int(last or first)) if span else (1, 0)
-        except ValueError:
-            line = end = -1
+        first, _, last = (span or "1-0").partition("-")
+        line, end = (int(n) if n.isdecimal() else -1 for n in (first, last or first))
         if span and not 1 <= line <= end <= count:
             raise UsageProblem(
                 f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {span!r} "
