@@ -67,16 +67,15 @@ def resolve(
     added: list[str] = []
     given: list[str] = []
     problems: list[NameProblem] = []
-    open_star = _has_open_star(source, index)
+    imports = [node for node in ast.walk(parse(source)) if isinstance(node, ast.ImportFrom)]
+    has_star = any(node.names[0].name == "*" for node in imports)
     for missing in undefined_names(source):
-        if _comes_with_star(missing.name, source, index):
-            continue
         statement = find_import(missing.name, index, near=near, fixtures=fixtures)
         if statement:
             added.append(statement)
         elif missing.name in fixtures:
             given.append(missing.name)
-        elif not open_star:
+        elif not has_star:
             problems.append(_unknown(missing, index))
     return Resolution(
         source=add_imports(source, added),
@@ -140,23 +139,6 @@ def _is_exported(name: str, package: str, index: Index) -> bool:
     ]
     defined = any(d.top and not is_test_path(d.path) for d in index.definitions(name))
     return defined or not foreign
-
-
-def _has_open_star(source: str, index: Index) -> bool:
-    """Return whether a star import of `source` may bring names that nobody can know."""
-    return any(not index.exports(module).complete for module in _starred(source))
-
-
-def _comes_with_star(name: str, source: str, index: Index) -> bool:
-    return any(name in index.exports(module).public for module in _starred(source))
-
-
-def _starred(source: str) -> list[str]:
-    return [
-        node.module
-        for node in ast.walk(parse(source))
-        if isinstance(node, ast.ImportFrom) and node.module and node.names[0].name == "*"
-    ]
 
 
 def _unknown(missing: UndefinedName, index: Index) -> NameProblem:

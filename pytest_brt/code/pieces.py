@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import libcst as cst
 from libcst import matchers
 
+from pytest_brt.code.facts import read_facts
 from pytest_brt.code.rewrite import NeededImport, Statement
 from pytest_brt.code.scope import undefined_names
-from pytest_brt.code.source import SourceText, parse_source, read_module, read_test
+from pytest_brt.code.source import SourceText, read_module, read_test
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
 
@@ -69,7 +70,7 @@ def take_apart(source: str, newline: str = "\n") -> Pieces:
     if any("pytestmark" in piece.names for piece in pieces):
         raise EditProblem("the new test sets pytestmark, which would mark its neighbours as well")
     used = frozenset().union(*(piece.names for piece in pieces))
-    wanted = [item for item in _imports(parse_source(whole).body, text) if item[2] in used]
+    wanted = [item for item in _imports(text) if item[2] in used]
     return Pieces(imports=tuple(dict.fromkeys(wanted)), pieces=pieces)
 
 
@@ -129,15 +130,9 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield inner.name
 
 
-def _imports(body: list[ast.stmt], text: str) -> Iterator[NeededImport]:
-    for node in body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield (alias.name, "", alias.asname or alias.name.partition(".")[0])
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            for alias in node.names if module != "__future__" else ():
-                if alias.name == "*":
-                    yield from ((module, name.name, name.name) for name in undefined_names(text))
-                else:
-                    yield (module, alias.name, alias.asname or alias.name)
+def _imports(text: str) -> Iterator[NeededImport]:
+    for item in read_facts(text).imports:
+        if item.top and item.name == "*":
+            yield from ((item.module, name.name, name.name) for name in undefined_names(text))
+        elif item.top and item.module != "__future__":
+            yield (item.module, item.name, item.bound)

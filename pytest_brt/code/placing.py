@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 from libcst import matchers
 
-from pytest_brt.code.facts import import_statement
+from pytest_brt.code.facts import import_statement, read_facts
 from pytest_brt.code.pieces import Piece, Pieces, statements_of, take_apart
 from pytest_brt.code.rewrite import (
     BLANK,
@@ -49,25 +49,8 @@ class Needs:
     imports: tuple[NeededImport, ...]
     #: Helpers for the top level of the file.
     top: tuple[Piece, ...]
-    #: For the body of each test, in order: the names in it, and the code.
-    local: tuple[tuple[frozenset[str], str], ...]
-
-    def local_for(self, piece: Piece) -> tuple[str, ...]:
-        """Return the statements that the test `piece` has to start with."""
-        return tuple(
-            code
-            for names, code in self.local
-            # An import is needed where its name is used, a statement everywhere.
-            if not names or names & self._reach(piece)
-        )
-
-    def _reach(self, piece: Piece) -> frozenset[str]:
-        """Return the names used by `piece` and by the local code that comes with it."""
-        reach = set(piece.names)
-        for names, code in self.local:
-            if not names or names & reach:
-                reach.update(n.id for n in ast.walk(parse(code)) if isinstance(n, ast.Name))
-        return frozenset(reach)
+    #: Code for the body of each test, in order.
+    local: tuple[str, ...]
 
 
 def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
@@ -77,40 +60,28 @@ def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
     is not, what depends on that, and all plain statements.
     """
     taken = bound_names(text)
-    present = set(_imports_of(tree))
+    present = {(i.module, i.name, i.bound) for i in read_facts(text).imports if i.top}
     clashing = [i for i in pieces.imports if i[2] in taken and i not in present]
     moved = {item[2] for item in clashing}
-    local: list[tuple[frozenset[str], str]] = [
-        (frozenset({item[2]}), import_statement(*item) + "\n") for item in clashing
-    ]
+    local = [import_statement(*item) + "\n" for item in clashing]
     top: list[Piece] = []
     for piece in pieces.pieces:
         if piece.test:
             continue
         if not piece.name:
-            local.append((frozenset(), piece.text))
+            local.append(piece.text)
             moved |= piece.names
             continue
         known = [n for n in tree.body if getattr(n, "name", "") == piece.name]
         if any(ast.dump(n) == ast.dump(parse(piece.text).body[0]) for n in known):
             continue
         if piece.name in taken or piece.names & moved:
-            local.append((frozenset({piece.name}), piece.text))
+            local.append(piece.text)
             moved.add(piece.name)
         else:
             top.append(piece)
     imports = tuple(i for i in pieces.imports if i not in clashing and i not in present)
     return Needs(imports=imports, top=tuple(top), local=tuple(local))
-
-
-def _imports_of(tree: ast.Module) -> list[NeededImport]:
-    found: list[NeededImport] = []
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            found += [(a.name, "", a.asname or a.name.partition(".")[0]) for a in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found += [(node.module or "", a.name, a.asname or a.name) for a in node.names]
-    return found
 
 
 def is_same(known: str, code: str) -> bool:
@@ -198,7 +169,7 @@ def _written(
     assert isinstance(node, cst.FunctionDef)
     local = [
         statement
-        for code in plan.local_for(piece)
+        for code in plan.local
         for statement in statements_of(SourceText(path="", text=code, encoding="utf-8"))
     ]
     node = prepend(node, local)

@@ -27,9 +27,8 @@ def decode(data: bytes) -> str:
     Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
     """
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
+        text = read_source("", data).text
+    except EditProblem:
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -76,12 +76,7 @@ def read_session(text: str) -> tuple[Exchange, ...]:
 
 def _tidy(output: list[str]) -> str:
     """Return the output without blank lines around it; indentation within is kept."""
-    lines = [line.rstrip("\r") for line in output]
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return "\n".join(lines)
+    return re.sub(r"\A(?:[ \t]*\n)+|\s+\Z", "", "\n".join(output))
 
 
 def read_shell(text: str) -> tuple[Exchange, ...]:

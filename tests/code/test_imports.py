@@ -73,10 +73,8 @@ def test_resolve(index: Index) -> None:
     assert (again.source, again.added) == (result.source, ())
 
 
-def test_star_imports_bring_names(index: Index) -> None:
-    assert resolve("from pkg import *\narea(Circle)", index).added == ()
+def test_star_imports_may_bring_any_name(index: Index) -> None:
     assert resolve("from numpy import *\narray", index).problems == ()
-    assert [p.name for p in resolve("from pkg import *\narrays", index).problems] == ["arrays"]
 
 
 def test_add_imports_keeps_the_encoding_line_first() -> None:
