@@ -20,50 +20,37 @@ class Exports:
     complete: bool
 
 
-class ExportTable:
-    """Finds the names of modules, and remembers them."""
+def find_exports(
+    module: str, layout: Layout, read: Callable[[str], Facts], seen: frozenset[str] = frozenset()
+) -> Exports:
+    """Return the names that ``from module import name`` finds, submodules included.
 
-    def __init__(self, layout: Layout, read: Callable[[str], Facts]) -> None:
-        """Take the facts of a file of the project, by its path, from `read`."""
-        self._layout = layout
-        self._read = read
-        self._known: dict[str, Exports] = {}
-
-    def of(self, module: str) -> Exports:
-        """Return the names that ``from module import name`` finds, submodules included.
-
-        An unknown module has none, and is not complete.
-        """
-        if module not in self._known:
-            self._known[module] = self._find(module, frozenset())
-        return self._known[module]
-
-    def _find(self, module: str, seen: frozenset[str]) -> Exports:
-        path = self._layout.path_of(module)
-        inner = submodules(module, self._layout)
-        if path is None:
-            return Exports(names=inner, public=frozenset(), complete=bool(inner))
-        facts = self._read(path)
-        names = {one.name for one in facts.definitions if one.top}
-        complete = not facts.dynamic
-        for item in facts.imports:
-            if not item.top:
-                continue
-            if item.bound != "*":
-                names.add(item.bound)
-            elif item.module in seen or item.module == module:
-                continue
-            elif self._layout.path_of(item.module):
-                starred = self._find(item.module, seen | {module})
-                names.update(starred.public)
-                complete = complete and starred.complete
-            else:
-                complete = False
-        public = facts.public
-        if public is None:
-            public = frozenset(name for name in names if name[:1] != "_")
-        below = inner if path.endswith("__init__.py") else frozenset()
-        return Exports(names=frozenset(names) | below | _GIVEN, public=public, complete=complete)
+    `read` gives the facts of a file by its path. An unknown module has no names, and is not
+    complete. Star imports of the modules `seen` are not followed again.
+    """
+    path = layout.path_of(module)
+    inner = submodules(module, layout)
+    if path is None:
+        return Exports(names=inner, public=frozenset(), complete=bool(inner))
+    facts = read(path)
+    names = {one.name for one in facts.definitions if one.top}
+    complete = not facts.dynamic
+    for item in (item for item in facts.imports if item.top):
+        if item.bound != "*":
+            names.add(item.bound)
+        elif item.module in seen or item.module == module:
+            continue
+        elif layout.path_of(item.module):
+            starred = find_exports(item.module, layout, read, seen | {module})
+            names.update(starred.public)
+            complete = complete and starred.complete
+        else:
+            complete = False
+    public = facts.public
+    if public is None:
+        public = frozenset(name for name in names if name[:1] != "_")
+    below = inner if path.endswith("__init__.py") else frozenset()
+    return Exports(names=frozenset(names) | below | _GIVEN, public=public, complete=complete)
 
 
 def submodules(module: str, layout: Layout) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The text of a Python file → its facts, by its syntax, or by patterns where it has none for us."""
+"""The text of a Python file → its facts: what it defines, imports and offers."""
 
 from __future__ import annotations
 
@@ -108,49 +108,6 @@ class Facts:
     dynamic: bool
 
 
-_DEFINITION = re.compile(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+([A-Za-z_]\w*)(\(.*\))?")
-
-
-def scan(text: str) -> Iterator[Definition]:
-    """Yield the functions and classes of `text`; indentation says where one ends."""
-    lines = text.split("\n")
-    around: list[tuple[int, str, bool]] = []
-    for number, line in enumerate(lines, 1):
-        match = _DEFINITION.match(line)
-        if match is None:
-            continue
-        depth, is_class, name = len(match[1].expandtabs()), match[2] == "class", match[3]
-        while around and around[-1][0] >= depth:
-            around.pop()
-        in_class = bool(around) and around[-1][2]
-        yield Definition(
-            name=name,
-            qualname=".".join([*(outer for _, outer, _ in around), name]),
-            kind=_kind(is_class, in_class),
-            line=number,
-            end_line=_block_end(lines, number, depth),
-            signature=match[4] or "",
-        )
-        around.append((depth, name, is_class))
-
-
-def _kind(is_class: bool, in_class: bool) -> DefinitionKind:
-    if is_class:
-        return DefinitionKind.CLASS
-    return DefinitionKind.METHOD if in_class else DefinitionKind.FUNCTION
-
-
-def _block_end(lines: Sequence[str], number: int, depth: int) -> int:
-    end = number
-    for at in range(number, len(lines)):
-        line = lines[at].expandtabs()
-        if line.strip():
-            if len(line) - len(line.lstrip()) <= depth:
-                break
-            end = at + 1
-    return end
-
-
 #: Characters; what is longer is generated data, and is read as text.
 LONGEST_PARSED = 600_000
 
@@ -162,15 +119,15 @@ _MAYBE_DYNAMIC = re.compile(r"globals\(\)|__getattr__|exec\(|sys\.modules|setatt
 def read_facts(text: str) -> Facts:
     """Return the facts of a file; never raises.
 
-    Of a file that this interpreter cannot parse (other syntax, or generated data) they are its
-    functions and classes, with the indentation's word for their span.
+    Of a file that this interpreter cannot parse (other syntax, or generated data) nothing is known
+    but that it may define anything.
     """
     try:
         tree = parse(text) if len(text) <= LONGEST_PARSED else None
     except SyntaxError:
         tree = None
     if tree is None:
-        return Facts(definitions=tuple(scan(text)), imports=(), public=None, dynamic=True)
+        return Facts(definitions=(), imports=(), public=None, dynamic=True)
     definitions, imports = _walk(tree, text.split("\n"))
     return Facts(
         definitions=tuple(definitions),
@@ -212,10 +169,13 @@ def _definition(
     in_class: bool,
     lines: Sequence[str],
 ) -> Definition:
+    kind = DefinitionKind.METHOD if in_class else DefinitionKind.FUNCTION
+    if isinstance(node, ast.ClassDef):
+        kind = DefinitionKind.CLASS
     return Definition(
         name=node.name,
         qualname=prefix + node.name,
-        kind=_kind(isinstance(node, ast.ClassDef), in_class),
+        kind=kind,
         line=first_line(node),
         end_line=node.end_lineno or node.lineno,
         signature=_signature(node, lines),

@@ -20,12 +20,7 @@ _TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
 
 
 def rank_hosts(source: str, files: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Return the test files that a test could be added to, best first.
-
-    Args:
-        source: the test, as a module of its own.
-        files: the tokens of each file that takes tests (`Index.test_tokens`).
-    """
+    """Return which of `files`, told by their tokens, a test could be added to, best first."""
     tokens = code_tokens(source)
     shared = {path: len(tokens & theirs) for path, theirs in files.items()}
     return tuple(sorted(filter(shared.get, shared), key=lambda path: (-shared[path], path)))

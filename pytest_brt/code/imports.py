@@ -55,12 +55,6 @@ def resolve(
     top-level definition of that name, what the test file `near` imports, a fixture, what the
     tree's tests most often import under that name, a module of the standard library.
 
-    Args:
-        source: a module, or statements.
-        index: the project.
-        near: the test file that the code will be added to or stand beside, or "".
-        fixtures: names of the fixtures that are known there.
-
     Raises:
         SyntaxError: `source` is not Python.
     """

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from pytest_brt.code.database import connect, refresh
-from pytest_brt.code.exports import Exports, ExportTable
+from pytest_brt.code.exports import Exports, find_exports
 from pytest_brt.code.facts import Definition, DefinitionKind, Facts, Import, Passage
 from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
@@ -78,7 +78,7 @@ class Index:
         self.layout = layout
         self._connection = connection
         self._lock = threading.Lock()
-        self._exports = ExportTable(layout, self._facts)
+        self._exports: dict[str, Exports] = {}
         self._importers: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
@@ -238,11 +238,10 @@ class Index:
         )
 
     def exports(self, module: str) -> Exports:
-        """Return the names that ``from module import name`` finds, submodules included.
-
-        An unknown module has none, and is not complete.
-        """
-        return self._exports.of(module)
+        """Return the names that ``from module import name`` finds, see `find_exports`."""
+        if module not in self._exports:
+            self._exports[module] = find_exports(module, self.layout, self._facts)
+        return self._exports[module]
 
     def _facts(self, path: str) -> Facts:
         rows = self._rows("select dynamic, public from files where path = ?", path)

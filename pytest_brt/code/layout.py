@@ -197,10 +197,7 @@ def find_layout(
 ) -> Layout:
     """Return the layout of a project of these `files` (relative POSIX paths of ``.py`` files).
 
-    Args:
-        files: every Python file.
-        declared: source roots that the project's configuration names, first in order.
-        collected: what it says of tests.
+    The source roots that its configuration has `declared` come first.
     """
     known = frozenset(files)
     counts: dict[str, int] = {}

@@ -70,12 +70,7 @@ def find_definitions(
 ) -> dict[str, list[Found]]:
     """Return the definitions that have what is wanted, best first, by their files.
 
-    Args:
-        wanted: what to look for.
-        index: of the project.
-        read: gives the text of a file as it is now.
-        changed: files that are other than the index knows them.
-        limit: how many at most.
+    `read` gives the text of a file as it is now; `changed` are those that the index does not know.
     """
     others = frozenset(changed)
     weights = _weights(wanted, index)
@@ -177,13 +172,9 @@ class Call:
 
 
 def find_calls(name: str, index: Index, *, path: str = "", limit: int = 200) -> tuple[Call, ...]:
-    """Return the calls of anything called `name` (``name(…)``, ``x.name(…)``).
+    """Return the calls of anything called `name`: ``name(…)``, ``x.name(…)``.
 
-    Args:
-        name: a simple name.
-        index: knows which files have the word.
-        path: only within this file.
-        limit: how many at most; the product's come before the tests'.
+    With `path` only those in this file; the product's come before the tests'.
     """
     files = [path] if path else sorted(index.files_with(name), key=lambda p: (is_test_path(p), p))
     found: list[Call] = []

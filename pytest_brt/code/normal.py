@@ -66,10 +66,8 @@ def normal_file(source: str) -> str:
 def patch_key(changes: Sequence[FileChange], original: Callable[[str], bytes | None]) -> str:
     """Return a short key that is equal for patches that make equal trees.
 
-    Args:
-        changes: what the patch makes of the files it touches.
-        original: gives a file's content before it, None when there was none. A file that
-            only changed in comments or formatting does not count.
+    `original` gives what a file held before, None when there was none. A file that only changed in
+    comments or formatting does not count.
     """
     parts: list[str] = []
     for change in sorted(changes, key=lambda change: change.path):

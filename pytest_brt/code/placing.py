@@ -110,11 +110,6 @@ def place(source: str, path: str, host: bytes) -> Placement:
     cannot give it). A test's name that is taken gets a number. What else the test needs goes
     to the top of the file when its name is free there, else into the function itself.
 
-    Args:
-        source: a module that stands alone: imports, statements, helpers and tests.
-        path: of the file, relative to the project.
-        host: its content.
-
     Raises:
         EditProblem: one of the two is not Python, or they cannot be joined.
     """

@@ -218,11 +218,7 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
     Strict: the mark itself turns the suite red on the day the bug is fixed. A test that has
     an xfail mark already is left as it is.
 
-    Args:
-        path: of the file, for messages.
-        data: its content.
-        node: the test below the file, as in "test_a" or "TestX::test_a".
-        reason: what the mark tells, on one line.
+    `node` is the test below the file, as in "test_a" or "TestX::test_a".
 
     Raises:
         EditProblem: there is no such test, or the file is not Python.

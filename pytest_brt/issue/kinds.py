@@ -34,13 +34,7 @@ _OUTPUT_CUE = re.compile(
 
 
 def classify(text: str, language: str, before: str) -> BlockKind:
-    """Say what the block `text` is.
-
-    Args:
-        text: the block without its fence.
-        language: the fence's tag in lower case, or "".
-        before: the prose right above it, which may announce output.
-    """
+    """Say what a block is, by its fence's tag in lower case and the prose right above it."""
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         return BlockKind.OUTPUT

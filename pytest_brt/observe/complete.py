@@ -28,14 +28,10 @@ _MOST_FILES, _MOST_BYTES = 400, 20_000
 def completed(
     file: File, text: str, paths: Collection[str], subject: Subject, *, empty: bool = False
 ) -> File:
-    """Return `file` with the settings it lacks, from the example most like the report.
+    """Return `file` with the settings it lacks, from the example most like the report's `text`.
 
-    Args:
-        file: settings in Python: assignments only.
-        text: the whole report, which names what it is about.
-        paths: the files that the report shows; settings that name their folders are taken.
-        subject: the project; only its tests are looked at.
-        empty: complete settings of which the report shows nothing, too.
+    Of other examples the usual setting is taken that names a folder of the report's `paths`.
+    Settings of which the report shows nothing are completed with `empty` only.
     """
     own = _settings(file.content) if file.path.endswith(".py") else None
     if own is None or not (own or empty):

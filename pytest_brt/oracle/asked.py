@@ -73,10 +73,7 @@ def _is_standard(node: ast.Import | ast.ImportFrom) -> bool:
 def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
     """Return what of the reported wrong behaviour the test demands, "" when nothing.
 
-    Args:
-        source: a test module that parses.
-        wrong: values that the report complains about, as it writes them.
-        raised: simple names of the exceptions that it complains about.
+    `wrong` are the values that the report complains about, `raised` the simple names of exceptions.
     """
     tree = parse(source)
     for text in _demanded(tree):

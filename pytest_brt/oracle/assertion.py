@@ -16,15 +16,9 @@ _SINGLETONS = frozenset({"", "bool", "NoneType"})
 
 
 def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str, ...], bool]:
-    """Return the lines that compare a result with the text or value `other`.
+    """Return the lines that compare a result with `other`, and whether they need `capsys`.
 
-    Args:
-        display: the result.
-        other: for evaluable values Python source; else the text itself.
-        differs: claim that they differ instead of that they agree.
-
-    Returns:
-        The lines, and whether they need the fixture `capsys`.
+    `other` is Python source where the result can be evaluated, else the text itself.
     """
     same = "!=" if differs else "=="
     expression = _grouped(display.expression)

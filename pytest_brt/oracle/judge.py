@@ -101,11 +101,8 @@ def judge(
 ) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
-    Args:
-        test: the test.
-        runs: what it did, each time it was run.
-        facts: what the report says; None for a test of a person's, who knows what it asks.
-        rate: says how likely it is to be right, if nothing speaks against it.
+    It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
+    asks, no `facts` are needed.
     """
     verdict = _verdict(runs)
     why_not = unsteady(runs) if facts is None else refusal(test, runs, facts)

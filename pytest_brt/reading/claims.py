@@ -45,12 +45,9 @@ _FAILS = re.compile(
 def claims(
     given: Sentence, known: Collection[str] = (), section: Role = Role.SHOWN
 ) -> tuple[Claim, ...]:
-    """Return what a sentence says about code.
+    """Return what a sentence says about code, and about the variables `known` in the report.
 
-    Args:
-        given: the sentence.
-        known: variables of the report, which a sentence may speak of by name.
-        section: the role of the section it stands in; a lone value there has that role.
+    A lone value has the role of the section that it stands in.
     """
     told = sentence(plain(given.text), given.line, heading=given.heading)
     codes = code_in(told)

@@ -31,13 +31,7 @@ class Command:
 
 
 def read_command(text: str, role: Role, names: Collection[str]) -> tuple[bool, Command | None]:
-    """Return whether `text` is a command of the project, and the command if it is to be run.
-
-    Args:
-        text: what somebody typed.
-        role: what the report holds of it.
-        names: the project's commands.
-    """
+    """Return whether `text` is one of the project's commands, and what of it is to be run."""
     module = _PYTHON.match(text.strip())
     text = _ENDS_COMMAND.split(module["rest"] if module else text.strip())[0]
     try:

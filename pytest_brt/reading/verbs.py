@@ -50,13 +50,9 @@ _INSTEAD = re.compile(
 def verb_claims(
     sentence: Sentence, codes: list[Code], masked: str, known: Collection[str]
 ) -> list[Claim]:
-    """Return what the verbs of a sentence say.
+    """Return what the verbs of a sentence say of its code, and of the variables `known`.
 
-    Args:
-        sentence: the sentence.
-        codes: the code in it.
-        masked: its text, with the code hidden.
-        known: variables that it may speak of by name.
+    `masked` is its text with the code hidden.
     """
     found = [
         claim

@@ -70,7 +70,6 @@ def test_a_file_of_base_classes_takes_none(index: Index, tmp_path: Path) -> None
         "tests/test_text.py",
         "tests/test_io.py",
         "tests/test_old.py",
-        "tests/broken_test.py",
     }
     base = FILES["tests/test_text.py"].replace("def test_render", "class Base:\n  def check")
     write_tree(tmp_path, {"tests/test_text.py": base})

@@ -93,7 +93,7 @@ def test_definitions(index: Index) -> None:
         False,
     )
     assert index.definitions("Square.area") == ()
-    assert [d.name for d in index.definitions("ancient")] == ["ancient"]
+    assert index.definitions("ancient") == ()  # in a syntax that this interpreter does not know
 
 
 def test_unique_definition(index: Index) -> None:

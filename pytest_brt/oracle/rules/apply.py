@@ -62,14 +62,7 @@ _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.AGREE)
 
 
 def contradiction(view: View, draft: Draft, every: Sequence[Draft], wanted: frozenset[str]) -> str:
-    """Say what of the report contradicts a draft, "" when nothing does.
-
-    Args:
-        view: the report, run.
-        draft: what a rule wants tested.
-        every: the drafts of all rules.
-        wanted: exceptions that the report asks for, as `View.wanted_exceptions` has them.
-    """
+    """Say what of the report contradicts a draft, one of `every`, "" when nothing does."""
     if draft.index is None:
         return ""
     if draft.kind is OracleKind.NO_RAISE:

@@ -20,13 +20,7 @@ _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 def miss_notes(
     view: View, tests: Sequence[JudgedTest], commands: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return why no bug test was found and what to add to the report; () when one was.
-
-    Args:
-        view: the report and what its statements did.
-        tests: all tests that were considered.
-        commands: notes on commands that were run.
-    """
+    """Return why no bug test was found and what to add to the report; () when one was."""
     if any(item.judgement.candidate for item in tests):
         return ()
     notes: list[str] = [*view.script.notes, *commands]
