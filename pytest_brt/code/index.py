@@ -158,20 +158,12 @@ class Index:
     def unique_definition(self, name: str) -> Definition | None:
         """Return the one top-level definition of `name` in the product, else None.
 
-        Of several, the one with the shortest module path is taken if it is the only one so
-        short, or if one of their packages says which it is by exporting it.
+        Of several, the one with the shortest module path is taken if it is the only one so short.
         """
         found = [d for d in self.definitions(name) if d.top and not is_test_path(d.path)]
-        own = set(self.packages)
-        found = [d for d in found if d.module.partition(".")[0] in own]
-        if not found:
-            return None
-        modules = {d.module: d for d in found}
-        if len(modules) == 1:
-            return found[0]
-        shortest = min(module.count(".") for module in modules)
-        short = [d for module, d in modules.items() if module.count(".") == shortest]
-        return short[0] if len(short) == 1 else None
+        found = [d for d in found if d.module.partition(".")[0] in self.packages]
+        short = {d.module for d in found if d.module.count(".") == found[0].module.count(".")}
+        return found[0] if len(short) == 1 else None
 
     def names_like(self, name: str, *, limit: int = 5) -> tuple[str, ...]:
         """Return defined names that are spelled almost like `name`, nearest first."""

@@ -170,7 +170,7 @@ def _written(
     node = prepend(node, local)
     if holder:
         node = add_self(node)
-        if holder.unittest and style.assertion.startswith("self."):
+        if holder.unittest and style.by_method:
             node = to_unittest(node)
     return node
 

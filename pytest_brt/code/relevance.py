@@ -47,9 +47,7 @@ def relevance(query: Mapping[str, float], index: Index, *, tests: bool = False) 
     passages = {n: p for n, p in index.passages.items() if counts.get(p.path)}
     for passage in passages.values():
         sizes[passage.path] = sizes.get(passage.path, 0) + passage.size
-    every = sum(sizes.values())
-    of_passages = _Lengths(average=every / max(1, len(passages)), share=_PASSAGE)
-    of_files = _Lengths(average=every / max(1, len(sizes)), share=_FILE)
+    every = sum(sizes.values()) or 1
     by_passage: dict[int, float] = {}
     by_file: dict[str, float] = {}
     shares: dict[str, dict[int, float]] = {}
@@ -62,13 +60,14 @@ def relevance(query: Mapping[str, float], index: Index, *, tests: bool = False) 
         for number, fields in found.items():
             passage = passages[number]
             much = sum(_FIELDS[field] for field in fields)
-            own[number] = worth * of_passages.saturated(much, passage.size)
+            relative = passage.size * len(passages) / every
+            own[number] = worth * _saturated(much, relative, _PASSAGE)
             by_passage[number] = by_passage.get(number, 0.0) + own[number]
             in_file[passage.path] = in_file.get(passage.path, 0.0) + much
         worth = weight * _rarity(len(in_file), len(sizes))
         for path, much in in_file.items():
-            share = worth * of_files.saturated(much, sizes[path])
-            by_file[path] = by_file.get(path, 0.0) + share
+            relative = sizes[path] * len(sizes) / every
+            by_file[path] = by_file.get(path, 0.0) + worth * _saturated(much, relative, _FILE)
     return Relevance(passages=by_passage, files=by_file, shares=shares, worths=worths)
 
 
@@ -87,13 +86,6 @@ def _rarity(having: int, every: int) -> float:
     return math.log(1 + (every - having + 0.5) / (having + 0.5))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lengths:
-    """How much a text is expected to have of anything, by its length."""
-
-    average: float
-    share: float
-
-    def saturated(self, much: float, size: int) -> float:
-        relative = 1 - self.share + self.share * size / (self.average or 1.0)
-        return much * (_SATURATION + 1) / (much + _SATURATION * relative)
+def _saturated(much: float, relative: float, share: float) -> float:
+    """Return what having `much` says in a text `relative` times as long as others are."""
+    return much * (_SATURATION + 1) / (much + _SATURATION * (1 - share + share * relative))

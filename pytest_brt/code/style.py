@@ -44,8 +44,8 @@ class HostStyle:
 
     form: HostForm
     classes: tuple[HostClass, ...]
-    #: What a plain check looks like: "assert" or "self.assertEqual".
-    assertion: str
+    #: Whether a check is mostly a call such as ``self.assertEqual``.
+    by_method: bool
 
 
 #: Fixtures that come with pytest itself (docs: "Fixtures reference", "Built-in fixtures").
@@ -67,7 +67,7 @@ def style_of(source: str) -> HostStyle:
     classes = tuple(_classes(tree))
     functions = tuple(n.name for n in _functions(tree.body) if n.name.startswith("test"))
     form = _form(classes, functions)
-    return HostStyle(form=form, classes=classes, assertion=_assertion(source))
+    return HostStyle(form=form, classes=classes, by_method=_asserts_by_method(source))
 
 
 def best_class(style: HostStyle, source: str) -> HostClass | None:
@@ -125,12 +125,9 @@ def _classes(tree: ast.Module) -> Iterator[HostClass]:
             yield HostClass(name=node.name, unittest=is_unittest, line=node.lineno, tests=tests)
 
 
-def _assertion(source: str) -> str:
+def _asserts_by_method(source: str) -> bool:
     plain = len(re.findall(r"^\s+assert\b", source, re.M))
-    methods = Counter(re.findall(r"\bself\.assert\w+", source))
-    if sum(methods.values()) <= plain:
-        return "assert"
-    return "self.assertEqual" if "self.assertEqual" in methods else methods.most_common(1)[0][0]
+    return len(re.findall(r"\bself\.assert\w+", source)) > plain
 
 
 def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
-from pytest_brt.syntax import parse, symbols
+from pytest_brt.syntax import first_line, parse, symbols
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
@@ -22,8 +23,9 @@ class Statement:
     """A statement that parses, with the comments around it."""
 
     source: str
-    #: 0-based line within the block.
+    #: 0-based line within the block, and the one after its last.
     line: int
+    end: int
     #: Comment lines right above.
     above: str = ""
     #: Comment at the end of its last line, or an arrow with a remark.
@@ -56,24 +58,15 @@ def statements(text: str) -> tuple[Statement, ...]:
     pieces = _whole(text) if parses(text) and not _POINTER.search(text) else None
     if pieces is None:
         pieces = _piecemeal(lines)
-    return tuple(_with_comments(piece, pieces, lines) for piece in pieces)
+    return tuple(_with_comments(piece, lines) for piece in pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    source: str
-    first: int
-    #: Line after its last one.
-    end: int
-    beside: str = ""
-
-
-def _whole(text: str) -> list[_Piece] | None:
+def _whole(text: str) -> list[Statement] | None:
     tree = parse(text)
     lines = text.split("\n")
     pieces = []
     for node in _without_main(tree.body):
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) - 1
+        first = first_line(node) - 1
         end = node.end_lineno or node.lineno
         chunk = lines[first:end]
         segment = ast.get_source_segment(text, node) or ""
@@ -81,7 +74,7 @@ def _whole(text: str) -> list[_Piece] | None:
         if node.col_offset and "\n" in source:
             source = ast.unparse(node)
         tail = _comment_in(lines[end - 1], source.split("\n")[-1])
-        pieces.append(_Piece(source.rstrip(), first, end, tail))
+        pieces.append(Statement(source=source.rstrip(), line=first, end=end, beside=tail))
     return pieces
 
 
@@ -103,23 +96,18 @@ def _comment_in(line: str, source: str) -> str:
     return match[1].strip() if match else ""
 
 
-def _piecemeal(lines: list[str]) -> list[_Piece]:
-    pieces: list[_Piece] = []
+def _piecemeal(lines: list[str]) -> list[Statement]:
+    pieces: list[Statement] = []
     position = 0
     while position < len(lines):
-        if not lines[position].strip() or lines[position].lstrip().startswith("#"):
-            position += 1
-            continue
-        piece = _longest(lines, position)
-        if piece is None:
-            position += 1
-            continue
-        pieces.append(piece)
-        position = piece.end
+        empty = not lines[position].strip() or _is_comment(lines[position])
+        piece = None if empty else _longest(lines, position)
+        pieces += [piece] if piece else []
+        position = piece.end if piece else position + 1
     return pieces
 
 
-def _longest(lines: list[str], start: int) -> _Piece | None:
+def _longest(lines: list[str], start: int) -> Statement | None:
     """Return the statement that starts at `start`, repaired when needed."""
     stop = min(len(lines), start + 60)
     for mend in (_as_is, _plain):
@@ -132,7 +120,7 @@ def _longest(lines: list[str], start: int) -> _Piece | None:
             chunk = "\n".join(lines[start:end])
             source, beside = mend(chunk)
             if source.strip() and parses(source) and parse(source).body:
-                return _Piece(source.rstrip(), start, end, beside)
+                return Statement(source=source.rstrip(), line=start, end=end, beside=beside)
     return None
 
 
@@ -162,21 +150,20 @@ def _tail_comment(chunk: str) -> str:
     return match[1].strip() if match else ""
 
 
-def _with_comments(piece: _Piece, pieces: list[_Piece], lines: list[str]) -> Statement:
-    above: list[str] = []
-    number = piece.first - 1
-    while number >= 0 and lines[number].lstrip().startswith("#"):
-        above.insert(0, lines[number].strip().lstrip("#").strip())
-        number -= 1
-    below: list[str] = []
-    number = piece.end
-    while number < len(lines) and lines[number].lstrip().startswith("#"):
-        below.append(lines[number].strip().lstrip("#").strip())
-        number += 1
-    return Statement(
+def _with_comments(piece: Statement, lines: list[str]) -> Statement:
+    above = takewhile(_is_comment, reversed(lines[: piece.line]))
+    below = takewhile(_is_comment, lines[piece.end :])
+    return replace(
+        piece,
         source=textwrap.dedent(piece.source).strip("\n"),
-        line=piece.first,
-        above=" ".join(above),
-        beside=piece.beside,
-        below="\n".join(below),
+        above=" ".join(reversed([_comment(line) for line in above])),
+        below="\n".join(map(_comment, below)),
     )
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
+def _comment(line: str) -> str:
+    return line.strip().lstrip("#").strip()

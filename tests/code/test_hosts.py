@@ -119,7 +119,7 @@ def test_tokens() -> None:
 
 def test_style_of_functions(index: Index) -> None:
     style = style_of(index.source("tests/test_text.py"))
-    assert (style.form, style.classes, style.assertion) == (HostForm.FUNCTIONS, (), "assert")
+    assert (style.form, style.classes, style.by_method) == (HostForm.FUNCTIONS, (), False)
     assert best_class(style, "def test_render_more(): ...") is None
 
 
@@ -132,7 +132,7 @@ def test_style_of_classes(index: Index) -> None:
 
 def test_style_of_unittest(index: Index) -> None:
     style = style_of(index.source("tests/test_old.py"))
-    assert (style.form, style.assertion) == (HostForm.UNITTEST, "self.assertEqual")
+    assert (style.form, style.by_method) == (HostForm.UNITTEST, True)
     assert [(c.name, c.unittest, c.tests) for c in style.classes] == [
         ("ParserTests", True, ("testNumbers",)),
         ("PrinterTests", True, ("testColour",)),
