@@ -65,7 +65,6 @@ def read_passages(
 
 
 def _lines_of(lines: Sequence[str], definitions: Sequence[Definition]) -> dict[int, list[str]]:
-    """Return the lines of each passage, by the place of its definition."""
     owners = [-1] * len(lines)
     # Outer definitions come first, so that the inner ones take their lines from them.
     order = sorted(range(len(definitions)), key=lambda n: _span(definitions[n]))

@@ -91,10 +91,6 @@ class Passage:
     #: How many terms it has.
     size: int
 
-    def holds(self, line: int) -> bool:
-        """Return whether `line` is one of its span."""
-        return self.line <= line <= self.end_line
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:

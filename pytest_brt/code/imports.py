@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.scope import UndefinedName, undefined_names
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import is_constant, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
         return source
     after = 0
     for at, node in enumerate(parse(source).body):
-        is_doc = at == 0 and isinstance(node, ast.Expr) and _is_string(node.value)
+        is_doc = at == 0 and is_constant(node)
         is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
         if not (is_doc or is_future):
             break
@@ -161,10 +161,6 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
         while after < len(lines) and lines[after].startswith("#"):
             after += 1
     return "\n".join([*lines[:after], *statements, *lines[after:]])
-
-
-def _is_string(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def check_imports(source: str, index: Index) -> tuple[NameProblem, ...]:
@@ -214,7 +210,6 @@ def _wrong_module(module: str, index: Index) -> str:
 
 
 def _wrong_names(node: ast.ImportFrom, index: Index) -> Iterator[tuple[str, str]]:
-    """Yield what an import takes that is not there, and why."""
     module = node.module or ""
     if node.level:
         yield "." * node.level + module, "a test that stands alone has no package to start from"

@@ -267,21 +267,17 @@ class Index:
             for number, path, qualname, line, end_line, kind, size in rows
         }
 
-    @cached_property
-    def _passages_in(self) -> Mapping[str, Mapping[int, Passage]]:
-        found: dict[str, dict[int, Passage]] = {}
-        for number, passage in self.passages.items():
-            found.setdefault(passage.path, {})[number] = passage
-        return found
-
     def passage_at(self, path: str, line: int) -> int | None:
         """Return the number of the passage that `line` of `path` belongs to, if it has any."""
-        around = {
-            number: passage.end_line - passage.line if passage.end_line else _WHOLE
-            for number, passage in self._passages_in.get(path, {}).items()
-            if not passage.end_line or passage.holds(line)
-        }
-        return min(around, key=lambda number: around[number], default=None)
+        rows = self._rows(
+            "select passages.id from passages join files on files.id = passages.file"
+            " left join definitions on definitions.id = passages.definition"
+            " where path = ? and (line is null or ? between line and end_line)"
+            " order by line is null, end_line - line, passages.id limit 1",
+            path,
+            line,
+        )
+        return _int(rows[0][0]) if rows else None
 
     def spread(self, term: str) -> Mapping[int, tuple[str, ...]]:
         """Return the numbers of the passages that have `term`, with the fields it stands in."""
@@ -297,8 +293,6 @@ class Index:
         return tuple(sorted({self.passages[number].path for number in self.spread(term)}))
 
 
-#: Lines of a file, when it is compared with a function.
-_WHOLE = 1 << 30
 _DEFINITIONS = (
     "select files.path, name, qualname, kind, line, end_line, signature"
     " from definitions join files on files.id = definitions.file"

@@ -210,18 +210,14 @@ def find_layout(
     found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
     # Folders below a usual root without __init__.py are namespace packages, not roots.
     found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
-    roots = _distinct([*declared, *found, *usual, ""])
-    return Layout(files=known, roots=roots, collected=collected)
+    roots = dict.fromkeys([*declared, *found, *usual, ""])
+    return Layout(files=known, roots=tuple(roots), collected=collected)
 
 
 def _has_child(files: Iterable[str], folder: str) -> bool:
     return f"{folder}/__init__.py" not in set(files) and any(
         file.startswith(f"{folder}/") for file in files
     )
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 class TreePaths:

@@ -99,7 +99,6 @@ def find_definitions(
 
 
 def _weights(wanted: Wanted, index: Index) -> dict[str, float]:
-    """Return how much each word says: the more, the fewer files have it."""
     total = len(index.layout.files)
     return {
         word: math.log(1 + total / (1 + len(index.files_with(word))))

@@ -90,7 +90,6 @@ def _form(path: str, content: bytes | None) -> str:
 
 
 def _split_imports(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Yield each imported name as a statement of its own."""
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
@@ -143,7 +142,6 @@ def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _outermost(node: ast.AST) -> Iterator[_Function]:
-    """Yield the functions and methods that do not stand in another."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Function):
             yield child

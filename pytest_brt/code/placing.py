@@ -152,7 +152,6 @@ def _holder(piece: Piece, style: HostStyle) -> HostClass | None:
 def _written(
     piece: Piece, plan: Needs, holder: HostClass | None, style: HostStyle
 ) -> cst.FunctionDef | cst.ClassDef:
-    """Return the test as the file would have it, but for its name."""
     node = piece.node
     if isinstance(node, cst.ClassDef):
         if plan.local:
@@ -181,7 +180,6 @@ def _put(
     holder: HostClass | None,
     taken: frozenset[str] | set[str],
 ) -> tuple[cst.Module, str]:
-    """Return the file with the test in it, and the name that it got."""
     around = _class_named(module, holder.name) if holder else None
     body = around.body.body if around else module.body
     known = [one for one in body if isinstance(one, cst.FunctionDef | cst.ClassDef)]

@@ -71,7 +71,6 @@ def _descendants(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 
 def _global_uses(table: symtable.SymbolTable) -> set[str]:
-    """Return the names that are looked up among the module's, at any depth."""
     used = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
     for inner in _descendants(table):
         used.update(
@@ -89,7 +88,6 @@ def _first_uses(tree: ast.Module) -> dict[str, int]:
 
 
 def _early(body: Sequence[ast.stmt]) -> set[str]:
-    """Return the names that `body` binds, but uses before."""
     ever = set(_all_bound(body))
     bound: set[str] = set()
     early: set[str] = set()

@@ -53,7 +53,6 @@ def _numbers(tree: ast.AST) -> Numbers:
 
 
 def _claims(node: ast.stmt) -> bool:
-    """Return whether a statement waits for an exception or a warning in its block."""
     if not isinstance(node, ast.With | ast.AsyncWith):
         return False
     calls = (item.context_expr for item in node.items)
@@ -99,7 +98,6 @@ Finder = Callable[[ast.Module, Numbers], Iterator[Change]]
 
 
 def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Yield each list of statements, outer ones first."""
     yield tree.body
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):

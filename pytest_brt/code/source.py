@@ -221,7 +221,6 @@ def _imports(body: Sequence[ast.stmt]) -> set[tuple[object, ...]]:
 
 
 def _nameless(node: ast.stmt) -> str:
-    """Return what a statement is, whatever name it defines."""
     same = copy(node)
     if isinstance(same, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         same.name = ""

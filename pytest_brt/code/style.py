@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.words import split_identifier
@@ -15,14 +14,6 @@ from pytest_brt.syntax import parse
 
 if TYPE_CHECKING:  # a new file is styled without an index
     from pytest_brt.code.index import Index
-
-
-class HostForm(StrEnum):
-    """How a test file groups its tests."""
-
-    FUNCTIONS = "functions"
-    CLASSES = "classes"
-    UNITTEST = "unittest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +33,8 @@ class HostClass:
 class HostStyle:
     """The habits of one test file."""
 
-    form: HostForm
+    #: Whether more of its tests stand in `classes` than outside of them.
+    in_classes: bool
     classes: tuple[HostClass, ...]
     #: Whether a check is mostly a call such as ``self.assertEqual``.
     by_method: bool
@@ -65,9 +57,12 @@ def style_of(source: str) -> HostStyle:
     """
     tree = parse(source)
     classes = tuple(_classes(tree))
-    functions = tuple(n.name for n in _functions(tree.body) if n.name.startswith("test"))
-    form = _form(classes, functions)
-    return HostStyle(form=form, classes=classes, by_method=_asserts_by_method(source))
+    functions = [node for node in _functions(tree.body) if node.name.startswith("test")]
+    return HostStyle(
+        in_classes=sum(len(item.tests) for item in classes) > len(functions),
+        classes=classes,
+        by_method=_asserts_by_method(source),
+    )
 
 
 def best_class(style: HostStyle, source: str) -> HostClass | None:
@@ -76,7 +71,7 @@ def best_class(style: HostStyle, source: str) -> HostClass | None:
     It is the one that shares most words with the test; ties go to the last one. A file of
     functions has none, unless everything in it is in classes.
     """
-    if style.form is HostForm.FUNCTIONS or not style.classes:
+    if not style.in_classes:
         return None
     words = Counter(split_identifier(source))
     own = {item.name: _class_words(item) for item in style.classes}
@@ -92,14 +87,6 @@ def best_class(style: HostStyle, source: str) -> HostClass | None:
 def _class_words(item: HostClass) -> set[str]:
     names = [item.name, *item.tests]
     return {word for name in names for word in split_identifier(name)} - {"test", "tests"}
-
-
-def _form(classes: tuple[HostClass, ...], functions: tuple[str, ...]) -> HostForm:
-    in_classes = sum(len(item.tests) for item in classes)
-    if in_classes <= len(functions):
-        return HostForm.FUNCTIONS
-    in_unittest = sum(len(item.tests) for item in classes if item.unittest)
-    return HostForm.UNITTEST if 2 * in_unittest > in_classes else HostForm.CLASSES
 
 
 def _functions(

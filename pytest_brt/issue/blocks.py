@@ -194,7 +194,6 @@ def _without_tags(line: str) -> str:
 
 
 def _add_prose(blocks: list[Block], prose: _Open) -> None:
-    """Add paragraphs and headings."""
     paragraph: list[str] = []
     start = prose.start
 

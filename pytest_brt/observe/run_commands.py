@@ -95,7 +95,6 @@ def _whole(file: File) -> File:
 def _for_files(
     known: dict[str, Entry], files: tuple[File, ...], engine: Engine
 ) -> tuple[list[Command], tuple[File, ...]]:
-    """Work out the command for files that the report shows without one."""
     documents = [file.path for file in files if file.path.endswith(".rst")]
     python = [file.path for file in files if file.path.endswith(".py")]
     if documents:

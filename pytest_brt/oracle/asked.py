@@ -87,7 +87,6 @@ def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
 
 
 def _demanded(tree: ast.Module) -> Iterator[str]:
-    """Yield the values that assertions of `tree` compare with by == and `is`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
             for operator, right in zip(node.test.ops, node.test.comparators, strict=True):

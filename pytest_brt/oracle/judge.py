@@ -202,7 +202,6 @@ def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: F
 
 
 def _calls_project(test: CandidateTest, run: TestRun) -> bool:
-    """Say whether the line that fails has names of the project in it."""
     line = failing_line(test, run)
     return bool(line) and not is_about_python(test.source or "", line)
 

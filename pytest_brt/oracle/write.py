@@ -189,7 +189,6 @@ def script(draft: Draft, replayed: Replayed) -> str | None:
 
 
 def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | None:
-    """Return the imports and the lines of the test's body."""
     setup = _setup(draft, replayed)
     lines = [tidy(replayed.seen[index].step.source) for index in setup]
     imports, local = _hoist(lines)
@@ -267,7 +266,6 @@ def _ran(replayed: Replayed, index: int) -> bool:
 
 
 def _is_idle(source: str) -> bool:
-    """A statement that only shows something."""
     node = parse(source).body[0]
     return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)
 

@@ -65,7 +65,6 @@ def _below(output: str, role: Role, wish: str) -> Claim:
 
 
 def _is_remark(source: str) -> bool:
-    """Say whether nothing was typed but comments."""
     lines = (line.strip() for line in source.split("\n"))
     return all(not line or line.startswith("#") for line in lines)
 
@@ -115,7 +114,6 @@ def _shows(reading: Reading) -> bool:
 
 
 def _is_bare_value(text: str) -> bool:
-    """Say whether a block is a value, or a list of values."""
     parts = statements(text)
     if len(parts) > 1:
         return all(is_literal(part.source) for part in parts)
@@ -174,7 +172,6 @@ def _line_by_line(reading: Reading, lines: int) -> list[int]:
 
 
 def _prints_inside(source: str) -> bool:
-    """Say whether a statement is a block with a `print` in it."""
     node = _last(source)
     return not isinstance(node, ast.Expr) and any(map(_is_print, ast.walk(node)))
 
@@ -184,7 +181,6 @@ def _last(source: str) -> ast.stmt:
 
 
 def _is_print(node: ast.AST) -> bool:
-    """Say whether a statement is a call of `print` and nothing else."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Call)

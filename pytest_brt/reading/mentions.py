@@ -66,7 +66,6 @@ def _unquote(code: str) -> str:
 
 
 def _expression_end(text: str, start: int, end: int) -> int:
-    """Return where the expression that starts at `start` ends, 0 when there is none."""
     for stop in re.finditer(r"\s|$|[,.;:](?=\s|$)", text):
         if stop.start() < end:
             continue

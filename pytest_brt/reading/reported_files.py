@@ -179,7 +179,6 @@ class _Reader:
             self._quotes.append(Quote(text=text, role=role))
 
     def _command(self, text: str, role: Role) -> bool:
-        """Take `text` as a command when it is one of the project's."""
         known, command = read_command(text, role, self._names)
         if command is not None:
             self._commands.setdefault((command.name, command.arguments), command)

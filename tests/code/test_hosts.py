@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.code.hosts import code_tokens, rank_hosts
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.style import HostForm, HostStyle, best_class, fixtures_in_scope, style_of
+from pytest_brt.code.style import HostStyle, best_class, fixtures_in_scope, style_of
 from tests.trees import write_tree
 
 UNITTEST = """\
@@ -119,20 +119,20 @@ def test_tokens() -> None:
 
 def test_style_of_functions(index: Index) -> None:
     style = style_of(index.source("tests/test_text.py"))
-    assert (style.form, style.classes, style.by_method) == (HostForm.FUNCTIONS, (), False)
+    assert (style.in_classes, style.classes, style.by_method) == (False, (), False)
     assert best_class(style, "def test_render_more(): ...") is None
 
 
 def test_style_of_classes(index: Index) -> None:
     style = style_of(index.source("tests/test_io.py"))
-    assert style.form is HostForm.CLASSES
+    assert style.in_classes
     assert chosen(style, "def test_save_twice(): save()") == "TestSave"
     assert chosen(style, "def test_load_twice(): load()") == "TestLoad"
 
 
 def test_style_of_unittest(index: Index) -> None:
     style = style_of(index.source("tests/test_old.py"))
-    assert (style.form, style.by_method) == (HostForm.UNITTEST, True)
+    assert (style.in_classes, style.by_method) == (True, True)
     assert [(c.name, c.unittest, c.tests) for c in style.classes] == [
         ("ParserTests", True, ("testNumbers",)),
         ("PrinterTests", True, ("testColour",)),

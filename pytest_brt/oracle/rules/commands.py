@@ -190,7 +190,6 @@ def _drafts(issue: Issue, stage: Stage, played: Played) -> Iterator[Draft]:
 
 
 def _no_crash(played: Played, crash: Crash) -> Draft:
-    """A crash of the tool must not happen."""
     base = OracleKind.NO_RAISE.prior
     found = CRASH.search(played.output)
     return _draft(
@@ -209,7 +208,6 @@ def _crash_name(played: Played) -> str:
 
 
 def _status(stage: Stage, played: Played) -> Iterator[Draft]:
-    """A command that should succeed must end with 0."""
     words = [text for text in stage.reported.expected if _asks_for_success(text)]
     if played.status != 0 and words:
         yield _draft(
@@ -264,7 +262,6 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
 
 
 def _common(quote: Quote, played: Played) -> Iterator[str]:
-    """Yield what lines of a quotation and of the output have in common."""
     lines = [line.strip() for line in quote.text.split("\n") if len(line.strip()) >= 6][:80]
     for line in played.output.split("\n"):
         line = line.strip()  # noqa: PLW2901
@@ -291,7 +288,6 @@ def _is_telling(fragment: str) -> bool:
 
 
 def _is_shown(quote: Quote, played: Played) -> bool:
-    """Say whether the command printed a telling line of the quotation."""
     return any(_is_telling(fragment) for fragment in _common(quote, played))
 
 
@@ -324,7 +320,6 @@ def _complained(stage: Stage, played: Played) -> Iterator[Draft]:
 def _draft(
     played: Played, kind: OracleKind, lines: tuple[str, ...], sentence: str, score: float, why: str
 ) -> Draft:
-    """Return the draft of a test that asserts `lines` after the command has run."""
     return Draft(
         kind=kind,
         index=None,

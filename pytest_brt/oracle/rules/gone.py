@@ -63,7 +63,6 @@ def _is_as_wanted(seen: Seen) -> bool:
 
 
 def _quotation(view: View, seen: Seen, display: Display) -> tuple[Claim | None, Likeness] | None:
-    """Return where the report quotes the result, and how well."""
     best: tuple[Claim | None, Likeness] | None = None
     for said in seen.step.claims:
         if said.kind is ClaimKind.VALUE and said.role in _SUSPECT:
@@ -107,7 +106,6 @@ def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
 
 
 def _is_fine(said: Claim, display: Display) -> bool:
-    """The report wants this very result, or calls it good."""
     if said.kind is not ClaimKind.VALUE or said.role not in (Role.EXPECTED, Role.CONTRAST):
         return False
     return bool(quoted_in(display.text, said.text))

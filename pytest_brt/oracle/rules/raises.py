@@ -221,7 +221,6 @@ def must_raise(view: View) -> Iterator[Draft]:
 
 
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
-    """One exception comes out where the report asks for another."""
     kinds = {simple(raised.type), *map(simple, raised.bases)}
     for said in seen.step.claims:
         wanted = said.raised.type if said.raised and said.role is Role.EXPECTED else ""
@@ -234,7 +233,6 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
 
 
 def _is_blamed(seen: Seen, raised: Raised) -> bool:
-    """Say whether the report complains about the very exception that comes out here."""
     return any(
         said.role is Role.OBSERVED
         and said.raised

@@ -113,17 +113,11 @@ def called(source: str) -> str:
     """
     found = re.findall(r"([A-Za-z_]\w*)\s*\(", source)
     names = [n for n in found if n not in ("print", "str") and not iskeyword(n)]
-    if names:
-        chained = re.findall(r"\.([A-Za-z_]\w*)\s*\(", source)
-        return str(
-            chained[-1]
-            if chained
-            and source.rstrip().endswith(")")
-            and (not re.match(r"\s*[A-Za-z_]\w*\s*\(", source))
-            else names[0]
-        )
-    attributes = re.findall(r"\.([A-Za-z_]\w*)", source)
-    return str(attributes[-1]) if attributes else ""
+    if not names:
+        return str((re.findall(r"\.([A-Za-z_]\w*)", source) or [""])[-1])
+    chained = re.findall(r"\.([A-Za-z_]\w*)\s*\(", source)
+    is_chain = source.rstrip().endswith(")") and not re.match(r"\s*[A-Za-z_]\w*\s*\(", source)
+    return str(chained[-1] if chained and is_chain else names[0])
 
 
 def short(source: str) -> str:

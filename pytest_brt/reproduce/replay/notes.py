@@ -91,7 +91,6 @@ def _unused(view: View) -> list[str]:
 
 
 def _came_out(view: View) -> bool:
-    """Say whether a statement did something that the report shows of it."""
     return any(
         (
             claim.kind is ClaimKind.VALUE
@@ -104,12 +103,10 @@ def _came_out(view: View) -> bool:
 
 
 def _raised(seen: Seen) -> str:
-    """Return the simple name of the exception that a statement ended in, "" for none."""
     return simple(seen.did.raised.type) if seen.did and seen.did.raised else ""
 
 
 def _failed(view: View) -> list[str]:
-    """Statements that raised something that is not the bug."""
     found = []
     for seen in view.seen:
         raised = seen.did.raised if seen.did else None

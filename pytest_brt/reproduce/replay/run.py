@@ -146,7 +146,6 @@ def _proposal(
 
 
 def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
-    """Return a name that no other test of this attempt has."""
     about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
     called = slug(issue.source, issue.title)
     parts = [called, "" if about in called.split("_") else about, draft.kind.called]
