@@ -91,7 +91,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> None:
     target = Target(python=arguments.python, platform=arguments.platform)
     out: Path = arguments.out
     if out.exists() and any(out.iterdir()):
@@ -128,7 +128,6 @@ def _run(arguments: argparse.Namespace) -> int:
     _write_notes(out, target, about_llama(arguments), llama=not arguments.without_llama)
     count, size = _sum_up(out)
     print(f"{count} files, {size / 1e6:.0f} MB in {out} (how to go on: {out / 'INSTALL.md'})")
-    return 0
 
 
 def _say(what: str) -> None:

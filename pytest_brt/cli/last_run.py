@@ -68,7 +68,7 @@ def _set_up_review(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_review)
 
 
-def _review(arguments: argparse.Namespace) -> int:
+def _review(arguments: argparse.Namespace) -> None:
     _, folder, last = find_last_run(arguments.root, WRITTEN)
     tests = [test for some in bug_tests(last.tests) for test in some]
     if not tests:
@@ -89,7 +89,6 @@ def _review(arguments: argparse.Namespace) -> int:
     rest = (test for test in last.tests if not test.judgement.candidate)
     save_last_run(folder, replace(last, tests=(*tests, *rest)))
     say(f"{reviewed(tests) or 'nothing accepted or rejected'}, of {len(tests)} tests")
-    return 0
 
 
 def _chosen(names: Sequence[str], tests: Sequence[JudgedTest]) -> list[int]:

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if rest and not getattr(known, "takes_rest", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return int(known.command(known))
+        return known.command(known) or 0
     except BrtError as error:
         say(f"pytest-brt: {error}", error=True)
         return 4

@@ -66,7 +66,7 @@ def _find(arguments: argparse.Namespace) -> Path:
     return catalogue.find_model(arguments.model, _folder(arguments))
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def _list(arguments: argparse.Namespace) -> None:
     folder = _folder(arguments)
     files, names = catalogue.model_files(folder), catalogue.read_names(folder)
     say(f"models in {folder}:" if files else f"no models in {folder} yet")
@@ -81,7 +81,6 @@ def _list(arguments: argparse.Namespace) -> int:
     for found in others:
         say(f"  {found.name}: {_facts(found.path)}; {found.owner}")
     _print_catalogue()
-    return 0
 
 
 def _facts(file: Path) -> str:
@@ -99,7 +98,7 @@ def _print_catalogue() -> None:
         say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}")
 
 
-def _add(arguments: argparse.Namespace) -> int:
+def _add(arguments: argparse.Namespace) -> None:
     # A pattern names all parts of a model, of which the first brings the others.
     given = set(arguments.files)
     for file in arguments.files:
@@ -108,28 +107,24 @@ def _add(arguments: argparse.Namespace) -> int:
         target = catalogue.add_model(file, _folder(arguments), link=arguments.link)
         say(f"added {target}\nSHA-256 {catalogue.known_digest(target)}")
         say(f"use it: pytest --brt-model gguf:{target.stem} …")
-    return 0
 
 
-def _remove(arguments: argparse.Namespace) -> int:
+def _remove(arguments: argparse.Namespace) -> None:
     for path in catalogue.remove_model(_find(arguments), _folder(arguments)):
         say(f"removed {path}")
-    return 0
 
 
-def _default(arguments: argparse.Namespace) -> int:
+def _default(arguments: argparse.Namespace) -> None:
     folder, name = _folder(arguments), _called(arguments)
     catalogue.write_names(folder, replace(catalogue.read_names(folder), default=name))
     say(f"{name} is taken when no model is named (--brt-model none for none)")
-    return 0
 
 
-def _alias(arguments: argparse.Namespace) -> int:
+def _alias(arguments: argparse.Namespace) -> None:
     folder, name = _folder(arguments), _called(arguments)
     names = catalogue.read_names(folder)
     catalogue.write_names(folder, replace(names, aliases={**names.aliases, arguments.alias: name}))
     say(f"{arguments.alias} is another name of {name}")
-    return 0
 
 
 def _called(arguments: argparse.Namespace) -> str:
@@ -139,15 +134,14 @@ def _called(arguments: argparse.Namespace) -> str:
     return file.stem if file.parent == _folder(arguments) else str(file.absolute())
 
 
-def _verify(arguments: argparse.Namespace) -> int:
+def _verify(arguments: argparse.Namespace) -> None:
     file = _find(arguments)
     digest, known = catalogue.verify_model(file)
     what = "unchanged since it was added" if known else "noted: compare it with its publisher's"
     say(f"{file.name}: SHA-256 {digest}, {what}")
-    return 0
 
 
-def _info(arguments: argparse.Namespace) -> int:
+def _info(arguments: argparse.Namespace) -> None:
     header = read_header(_find(arguments))
     say(f"file          {header.path} ({_size(header.size)})")
     say(f"model         {header.name or '(no name)'}, architecture {header.architecture!r}")
@@ -167,13 +161,12 @@ def _info(arguments: argparse.Namespace) -> int:
         setup = plan(header, Settings(context=arguments.context), available_bytes())
     except DoesNotFit as problem:
         say(f"here          does not fit: {problem}")
-        return 0
+        return
     say(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time,")
     say(f"              {_size(setup.needed)} in all, {setup.threads} threads")
     say(f"speed         {_speed(header)}")
     for note in setup.notes:
         say(f"              {note}")
-    return 0
 
 
 def _speed(header: Header) -> str:
@@ -219,7 +212,7 @@ def _sandbox() -> Check:
     return Check("sandbox", f"level {level!r}")
 
 
-def _bench(arguments: argparse.Namespace) -> int:
+def _bench(arguments: argparse.Namespace) -> None:
     model = open_file(str(_find(arguments)), Settings(context=arguments.context))
     text = " ".join(f"item {number} is {number * 7919 % 1000}" for number in range(95))
     with closing(model):
@@ -229,7 +222,6 @@ def _bench(arguments: argparse.Namespace) -> int:
         for samples, label in ((1, "1 "), (16, "16")):
             _, made, seconds = _ask(model, text, samples, 48)
             say(f"writing {label}       {made / seconds:8.1f} tokens/s")
-    return 0
 
 
 def _ask(model: Model, text: str, samples: int, tokens: int) -> tuple[int, int, float]:

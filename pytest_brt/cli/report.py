@@ -41,11 +41,12 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_report)
 
 
-def _report(arguments: argparse.Namespace) -> int:
+def _report(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.folder)
     names: list[str] = arguments.name
     if names and (folder / "result.json").is_file():
-        return _compare([folder, *map(Path, names)])
+        _compare([folder, *map(Path, names)])
+        return
     found = [
         Told(
             name=kept.name,
@@ -64,22 +65,21 @@ def _report(arguments: argparse.Namespace) -> int:
     if arguments.html:
         write_text(Path(arguments.html), as_page(found))
         say(f"{len(found)} dialogues: {arguments.html}")
-        return 0
+        return
     chosen = [told for told in found if not names or told.name in names]
     if not chosen:
         known = ", ".join(told.name for told in found)
         raise UsageProblem(f"no dialogue is called {names[0]!r} (there are: {known})")
     if len(chosen) == 1:
         say("\n".join(as_text(chosen[0], whole=arguments.verbose)))
-        return 0
+        return
     for told in chosen:
         last = heading(told.steps[-1]) if told.steps else "nothing"
         say(f"{told.name}: {len(told.steps)} steps, {told.ended}; last: {last}")
     say(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
-    return 0
 
 
-def _compare(folders: list[Path]) -> int:
+def _compare(folders: list[Path]) -> None:
     studies = [read_study(folder) for folder in folders]
     if len(studies) == 2:
         tables = comparison(*studies)
@@ -87,4 +87,3 @@ def _compare(folders: list[Path]) -> int:
         tables = beside(dict(zip(map(str, folders), studies, strict=True)))
     for table in tables:
         say("\n".join(text_of(table)))
-    return 0

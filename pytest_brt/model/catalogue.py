@@ -45,8 +45,9 @@ class _Manifest:
     layers: tuple[_Layer, ...]
 
 
-def cached_models(env: Mapping[str, str] = os.environ) -> tuple[Found, ...]:
+def cached_models() -> tuple[Found, ...]:
     """Return the models in the caches of other programs, by owner and name."""
+    env = os.environ
     home = Path(env.get("HOME") or env.get("USERPROFILE") or "/nonexistent")
     cache = Path(env.get("XDG_CACHE_HOME") or home / ".cache")
     hub = Path(env.get("HF_HUB_CACHE") or Path(env.get("HF_HOME") or cache / "huggingface") / "hub")
@@ -119,11 +120,10 @@ def models_folder(chosen: str = "", env: Mapping[str, str] = os.environ) -> Path
 
 def model_files(folder: Path) -> tuple[Path, ...]:
     """Return the models in `folder`, by name; of one in several parts the first."""
-    files = sorted(folder.glob("*.gguf")) if folder.is_dir() else []
-    return tuple(file for file in files if not is_later_part(file))
+    return tuple(file for file in sorted(folder.glob("*.gguf")) if not is_later_part(file))
 
 
-def find_model(name: str, folder: Path, env: Mapping[str, str] = os.environ) -> Path:
+def find_model(name: str, folder: Path) -> Path:
     """Return the file that `name` means.
 
     A path; an alias; the name of a model in `folder` or in another program's cache, whole or its
@@ -137,7 +137,7 @@ def find_model(name: str, folder: Path, env: Mapping[str, str] = os.environ) -> 
     if path.exists() or (path.suffix == ".gguf" and not (folder / name).exists()):
         return path  # read_header says what is wrong with it
     own = {file: file.stem for file in model_files(folder)}
-    others = {found.path: found.name for found in cached_models(env)}
+    others = {found.path: found.name for found in cached_models()}
     for known in (own, others):
         wanted = name.lower().removesuffix(".gguf")
         exact = [file for file, called in known.items() if called.lower() == wanted]

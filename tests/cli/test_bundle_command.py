@@ -20,7 +20,7 @@ def call(*words: str) -> int:
     parser = argparse.ArgumentParser()
     bundle.set_up(parser)
     arguments = parser.parse_args([*words])
-    return int(arguments.command(arguments))
+    return int(arguments.command(arguments) or 0)
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def call(folder: Path, *words: str) -> int:
     parser = argparse.ArgumentParser()
     models.set_up(parser)
     arguments = parser.parse_args(["--folder", str(folder), *words])
-    return int(arguments.command(arguments))
+    return int(arguments.command(arguments) or 0)
 
 
 @pytest.fixture
