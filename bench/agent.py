@@ -33,8 +33,7 @@ from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Ro
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.model.tiny import words, write_llama
-from pytest_brt.reproduce.agent.run import attempt
-from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.reproduce.strategy import STRATEGIES, Workbench
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/sqlparse-strip-comments"
@@ -137,7 +136,8 @@ def main() -> None:
         engine = Clock(opened)
         bench = Workbench(engine=engine, repeat=2, keep=5, model=forced, say=print)
         begin = time.perf_counter()
-        made = attempt(load_issue(str(EXAMPLE / "issue.md"), sys.stdin.buffer), 0, bench)
+        issue = load_issue(str(EXAMPLE / "issue.md"), sys.stdin.buffer)
+        made = STRATEGIES["agent"].attempt(issue, 0, bench)
         wall = time.perf_counter() - begin
         model.close()
         opened.close()

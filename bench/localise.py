@@ -47,7 +47,7 @@ from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.prompting.choice import chosen
+from pytest_brt.reproduce.opinion import chosen
 from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.reproduce.prompting.shown import show_suspects

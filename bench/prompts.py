@@ -130,9 +130,9 @@ def first_prompts(issue: Issue, engine: Engine, model: Counting) -> dict[str, Pr
         kit = Kit(
             issue=issue, bench=bench, index=index, hints=hints, sampling=sampling, found=found
         )
-        asked: dict[str, Any] = {"form": Form.FILES, "sampling": sampling, "samples": 1}
+        asked: dict[str, Any] = {"form": Form.FILES, "samples": 1}
         libro = sampling_prompt(kit.brief, index, **asked, facts=True)[0]
-        invert = Questions(brief=kit.brief, index=index, sampling=sampling).plan((), 1)
+        invert = Questions(brief=kit.brief, index=index).plan((), 1)
         return {"libro": libro, "invert": invert, "agent": Prompt(messages=opening(kit).messages)}
 
 

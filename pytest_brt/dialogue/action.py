@@ -44,7 +44,7 @@ class Parameter:
     #: A few words for the model, as in "a file of the project".
     about: str
     kind: Kind = Kind.TEXT
-    #: The only values it takes; any when empty.
+    #: The only values that the grammar has; any when empty.
     choices: tuple[str, ...] = ()
     #: Taken when none is given; None makes it required.
     default: str | None = None
@@ -60,10 +60,8 @@ class ActionSpec:
     #: One short sentence for the model.
     about: str
     parameters: tuple[Parameter, ...] = ()
-    #: Fenced blocks of code that must follow the header, and that may.
-    least_blocks: int = 0
+    #: Fenced blocks of Python that may follow the header.
     most_blocks: int = 0
-    language: str = "python"
     #: Most lines of a block.
     lines: int = 80
     #: Whether doing it again later can tell anything new though no file was changed.
@@ -74,15 +72,12 @@ class ActionSpec:
     def example(self) -> str:
         """Return the reply that asks for it, with its arguments' descriptions as values."""
         fields: list[tuple[str, str | int]] = [(THOUGHT, "why"), (ACTION, self.name)]
-        fields += [
-            (p.name, 1 if p.kind is Kind.NUMBER else " or ".join(p.choices) or p.about)
-            for p in self.parameters
-        ]
+        fields += [(p.name, 1 if p.kind is Kind.NUMBER else p.about) for p in self.parameters]
         inner = ", ".join(
             f"{msgspec.json.encode(k).decode()}: {msgspec.json.encode(v).decode()}"
             for k, v in fields
         )
-        block = f"\n```{self.language}\n…\n```" if self.most_blocks else ""
+        block = "\n```python\n…\n```" if self.most_blocks else ""
         return f"{{{inner}}}{block}"
 
 
@@ -117,7 +112,7 @@ def describe(specs: Iterable[ActionSpec]) -> str:
 
 def _about(spec: ActionSpec) -> str:
     """Return what an action does, with the lengths that its free text may have."""
-    texts = [p for p in spec.parameters if p.kind is Kind.TEXT and not p.choices]
+    texts = [p for p in spec.parameters if p.kind is Kind.TEXT]
     lengths = ", ".join(f'"{p.name}": at most {p.most} characters' for p in texts)
     return f"{spec.about} ({lengths})" if lengths else spec.about
 
@@ -126,13 +121,7 @@ def _about(spec: ActionSpec) -> str:
 def grammar_of(specs: tuple[ActionSpec, ...]) -> Grammar:
     """Return the grammar of replies that ask for one of `specs`."""
     shapes = [
-        Shape(
-            header=_header(spec),
-            least=spec.least_blocks,
-            most=spec.most_blocks,
-            lines=spec.lines,
-        )
-        for spec in specs
+        Shape(header=_header(spec), most=spec.most_blocks, lines=spec.lines) for spec in specs
     ]
     return grammar_for(*shapes, lead=(THOUGHT,))
 

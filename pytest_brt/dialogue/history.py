@@ -1,17 +1,59 @@
 """The plain way to show a model what happened: all of it, oldest first, until it is too long.
 
-What is too long is cut, and what was left out is said.
+What is too long is cut, and what was left out is said. A counter says how long things are.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+import threading
+from bisect import bisect
 from collections.abc import Callable, Sequence
 
-from pytest_brt.dialogue.budget import Counter
-from pytest_brt.model.base import Message, Role
+from pytest_brt.model.base import Message, Model, Prompt, Role
 from pytest_brt.types import Step
+
+
+class Counter:
+    """Counts tokens as a model does, each text once; safe to use from many threads."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._known: dict[str, int] = {}
+        self._empty = -1
+        self._lock = threading.Lock()
+
+    def __call__(self, text: str) -> int:
+        """Return how many tokens `text` has.
+
+        Raises:
+            ModelProblem: the model cannot be reached.
+        """
+        with self._lock:
+            known = self._known.get(text)
+        if known is None:
+            known = self._model.count([text])[0]
+            with self._lock:
+                self._known[text] = known
+        return known
+
+    def of(self, messages: Sequence[Message]) -> int:
+        """Return the tokens of a conversation, what the template puts around it included.
+
+        At most a few more than there are: what joins two messages is counted with each.
+        """
+        return sum(self(message.text) + self._around() for message in messages)
+
+    def _around(self) -> int:
+        """Return the tokens that the template puts around one message, at most."""
+        if self._empty < 0:
+            one = Message(role=Role.USER, text="x")
+            other = Message(role=Role.ASSISTANT, text="x")
+            whole = self._model.measure(Prompt(messages=(one, other, one)))
+            self._empty = max(1, -(-(whole - 3 * self("x")) // 3) + 1)
+        return self._empty
+
 
 #: What is left of the room after something had to be left out. Not just enough: everything after
 #: a change must be evaluated again, so that changes should be rare.
@@ -170,13 +212,8 @@ def cut(text: str, most: int, count: Callable[[str], int], *, head: float = _HEA
 
 def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
     """Return the largest number from `low` to `high` that fits, `low` without any; by halving."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    fitting = bisect(range(low, high + 1), False, key=lambda number: not fits(number))
+    return low + max(0, fitting - 1)
 
 
 def short_line(line: str) -> str:

@@ -1,10 +1,15 @@
-"""Carries a dialogue out: ask, read the action, do it, show what came of it, until it ends."""
+"""Carries a dialogue out: ask, read the action, do it, show what came of it, until it ends.
+
+It ends when a tool says so, by its limits, or when it goes round in circles.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from pytest_brt.dialogue.action import (
     Action,
@@ -15,8 +20,7 @@ from pytest_brt.dialogue.action import (
     grammar_of,
     refused,
 )
-from pytest_brt.dialogue.budget import REPEAT, Budget, Counter, rounds, why_repeat
-from pytest_brt.dialogue.history import cut, without_repeats
+from pytest_brt.dialogue.history import Counter, cut, without_repeats
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.trajectory import Log
@@ -31,6 +35,32 @@ Messages = Callable[[Sequence[Step]], tuple[Message, ...]]
 Allowed = Callable[[Sequence[Step]], Collection[str]]
 #: A second sample of a step must not be drawn with the seed of another step's first one.
 _SEEDS = 1000
+#: Facts of a step that was refused as a repeat, and of the one that ended the dialogue.
+REPEAT, DONE = "repeat", "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a dialogue may use up."""
+
+    #: Turns of the model, those that came to nothing included.
+    steps: int
+    #: When it must be over, as `time.monotonic` counts.
+    deadline: float = math.inf
+
+    def spent(self, steps: Sequence[Step]) -> Ending | None:
+        """Say which limit is reached after `steps`; None when another one may be taken."""
+        if len(steps) >= self.steps:
+            return Ending.STEPS
+        if time.monotonic() >= self.deadline:
+            return Ending.TIME
+        return None
+
+    def seconds(self) -> float:
+        """Return the seconds that are left for one answer; 0 when there is no limit."""
+        if math.isinf(self.deadline):
+            return 0.0
+        return max(0.1, self.deadline - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +133,6 @@ def converse(loop: Loop, log: Log | None = None) -> Trajectory:
     return trajectory
 
 
-#: Fact of the step that ended the dialogue.
-DONE = "done"
-
-
 def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:
     if steps and steps[-1].fact(DONE):
         return Ending.FINISH, ""
@@ -135,7 +161,8 @@ def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> tuple[Step | N
     else:
         action = read
         outcome = _carry_out(loop, action, steps, specs)
-    shown = _shown(outcome.observation, action.mended, loop.observation, counter)
+    note = f"({'; '.join(action.mended)})\n" if action.mended else ""
+    shown = note + cut(without_repeats(outcome.observation), loop.observation, counter)
     step = Step(
         number=len(steps) + 1,
         reply=completion.text,
@@ -184,11 +211,6 @@ def _carry_out(
         return refused(f"This did not work: {problem}")
 
 
-def _shown(text: str, mended: tuple[str, ...], most: int, counter: Counter) -> str:
-    note = f"({'; '.join(mended)})\n" if mended else ""
-    return note + cut(without_repeats(text), most, counter)
-
-
 def _told(step: Step, most: int) -> str:
     """Return a step in a few words, as in "step 3 of 25: test tests/test_a.py: FAIL"."""
     what = " ".join([step.action or "no action", *(v for _, v in step.arguments[:1])])
@@ -196,3 +218,62 @@ def _told(step: Step, most: int) -> str:
     came = step.verdict or refused
     line = f"step {step.number} of {most}: {what[:60]}" + (f": {came}" if came else "")
     return " ".join(line.split())
+
+
+#: Steps in a row that came to nothing because they repeat an earlier one, before it ends.
+_PATIENCE = 4
+#: Of so many last steps as many as that may not be equal: a loop need not be one step long.
+_LAST, _EQUAL = 8, 4
+
+
+def why_repeat(action: Action, steps: Sequence[Step], allowed: Collection[str]) -> str:
+    """Return what to tell a model whose action was done before and cannot do anything new, or "".
+
+    The same action is no repeat if files were changed since: running a test again after an edit
+    is right. The second repeat in a row is told in other words than the first.
+    """
+    earlier = _same(action.key, steps)
+    if earlier is None:
+        return ""
+    if not steps[-1].fact(REPEAT):
+        seen = " ".join(earlier.observation.split())[:160]
+        return (
+            f"You did exactly this in step {earlier.number}, and nothing has changed since. "
+            f"It said: {seen} Do something else."
+        )
+    others = [name for name in allowed if name != action.name]
+    return (
+        f"Again the same as step {earlier.number}. Your next action must be totally different "
+        f"from {action.name}: take {' or '.join(others) or 'other arguments'}."
+    )
+
+
+def rounds(steps: Sequence[Step]) -> int:
+    """Return how many times the last step was done, when it is time to end for that; else 0."""
+    repeats = sum(1 for _ in takewhile(lambda step: step.fact(REPEAT), reversed(steps)))
+    same = _equals(steps)
+    return max(repeats + 1, same) if repeats >= _PATIENCE or same >= _EQUAL else 0
+
+
+def _equals(steps: Sequence[Step]) -> int:
+    """Return how often the last step was done among the last eight, itself included.
+
+    A step counts when it was refused, or when nothing has been changed since.
+    """
+    count, changed = 0, False
+    for step in reversed(steps[-_LAST:]):
+        same = (step.key or step.reply) == (steps[-1].key or steps[-1].reply)
+        count += same and bool(step.problem or not changed)
+        changed |= bool(step.changes)
+    return count
+
+
+def _same(key: str, steps: Sequence[Step]) -> Step | None:
+    """Return the step since the last change that did the same, None when there is none."""
+    for step in reversed(steps):
+        if step.key == key and not step.fact(REPEAT):
+            # An edit that changed something is not to be done twice either.
+            return step
+        if step.changes:
+            return None
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +15,10 @@ _NAMES = (ACTION, "command", "tool", "function", "name")
 _THOUGHTS = (THOUGHT, "thoughts", "reasoning", "reason", "think")
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "action_input")
 _CODES = ("code", "content", "source", "body", "patch")
-#: A line as in "Action: cat [tests/test_a.py]".
-_LINE = re.compile(
-    r"^\W*action\W*:\W*(?P<name>\w[\w -]*?)\s*(?:[\[(:]\s*(?P<rest>.*?)[\])]?)?\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 #: An escape of JSON's, or a backslash that begins none. Backspaces and form feeds are not meant:
 #: models write regular expressions.
 _ESCAPE = re.compile(r"(?P<known>\\(?:[\\\"/nrt]|u[0-9a-fA-F]{4}))|\\")
 _LONE = "a lone \\ in a string was read as it is written; in JSON it is \\\\"
-_DICTIONARY = re.compile(r"^\s*\{.*\}\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,28 +41,22 @@ def read_action(
 ) -> Action | Refused:
     """Return the action that `reply` asks for, one of `specs`.
 
-    A header of JSON is expected, then blocks of code where the action takes any; a line
-    "Action: name [argument]" is understood too. Names of actions and arguments are put right
-    as `mend.closest` says, paths as `Paths.find` does. What cannot be put right without
-    guessing is refused, with a text that tells the model what to do.
-
-    Args:
-        reply: as the model wrote it.
-        specs: the actions that are allowed now, by name.
-        paths: the files that there are.
-        cut: whether the reply was cut off at its longest.
+    A header of JSON is expected, then blocks of code where the action takes any; `cut` when the
+    reply was cut off at its longest. Names of actions and arguments are put right as `closest`
+    says, paths as `Paths.find` does. What cannot be put right without guessing is refused, with
+    a text that tells the model what to do.
     """
     header, rest, notes = _header(reply)
     if header is None:
         form = next(iter(specs.values())).example()
         return Refused(text=f"No action found in your reply. Answer in this form: {form}")
-    thought = _thought(header)
+    thought = " ".join(str(_take(header, _THOUGHTS) or "").split())
     given = _take(header, _NAMES)
     if isinstance(given, dict):
         header = {**header, **given}
         given = _take(header, _NAMES)
     name = str(given or "").strip()
-    match = closest(name, specs) if name else closest("", specs)
+    match = closest(name, specs)
     if not match.name:
         return Refused(text=_no_such(name, match.several, specs), thought=thought)
     spec = specs[match.name]
@@ -105,24 +92,8 @@ def _header(reply: str) -> tuple[dict[str, Any] | None, str, tuple[str, ...]]:
     try:
         header, rest = first_object(_escaped(lone) + more)
     except ReplyProblem:
-        pass
-    else:
-        return header, rest, (_LONE,) if _escaped(lone) != lone else ()
-    literal = _literal(reply)
-    if literal is not None:
-        return *literal, ()
-    return *_spoken(reply), ()
-
-
-def _spoken(reply: str) -> tuple[dict[str, Any] | None, str]:
-    """Return what a line "Action: …" asks for, and what comes after it."""
-    line = _LINE.search(reply)
-    if line is None:
-        return None, reply
-    header: dict[str, Any] = {THOUGHT: reply[: line.start()].strip(), ACTION: line["name"]}
-    if line["rest"]:
-        header["arguments"] = line["rest"]
-    return header, reply[line.end() :]
+        return None, reply, ()
+    return header, rest, (_LONE,) if _escaped(lone) != lone else ()
 
 
 def _escaped(text: str) -> str:
@@ -130,25 +101,8 @@ def _escaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: found["known"] or "\\\\", text)
 
 
-def _literal(reply: str) -> tuple[dict[str, Any], str] | None:
-    """Return a header that was written as Python's dictionary, and what comes after it."""
-    for match in _DICTIONARY.finditer(reply):
-        try:
-            value = ast.literal_eval(match[0])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if isinstance(value, dict):
-            return {str(key): item for key, item in value.items()}, reply[match.end() :]
-    return None
-
-
 def _take(header: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((header.pop(name) for name in names if name in header), None)
-
-
-def _thought(header: dict[str, Any]) -> str:
-    thought = _take(header, _THOUGHTS)
-    return " ".join(str(thought or "").split())
 
 
 def _no_such(name: str, several: tuple[str, ...], specs: Mapping[str, ActionSpec]) -> str:
@@ -161,26 +115,22 @@ def _no_such(name: str, several: tuple[str, ...], specs: Mapping[str, ActionSpec
 
 def _flat(header: dict[str, Any], spec: ActionSpec) -> dict[str, str]:
     """Return the arguments as text, those in a dictionary of their own too."""
-    inner = None if _is_parameter(header, spec) else _take(header, _ARGUMENTS)
+    names = [parameter.name for parameter in spec.parameters]
+    # A parameter of the action itself may be called "input" or the like.
+    own = any(name in names and name in header for name in _ARGUMENTS)
+    inner = None if own else _take(header, _ARGUMENTS)
     values = dict(header)
     if isinstance(inner, dict):
         values.update(inner)
-    elif isinstance(inner, list) and len(inner) <= len(spec.parameters):
-        values.update(zip((p.name for p in spec.parameters), inner, strict=False))
-    elif inner is not None and spec.parameters:
-        values.setdefault(spec.parameters[0].name, inner)
+    elif isinstance(inner, list) and len(inner) <= len(names):
+        values.update(zip(names, inner, strict=False))
+    elif inner is not None and names:
+        values.setdefault(names[0], inner)
     return {str(key): _text(value) for key, value in values.items() if value is not None}
 
 
-def _is_parameter(header: dict[str, Any], spec: ActionSpec) -> bool:
-    """Say whether a parameter of the action itself is called "input" or the like."""
-    return any(p.name in _ARGUMENTS and p.name in header for p in spec.parameters)
-
-
 def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _blocks(rest: str, values: dict[str, str], spec: ActionSpec, *, cut: bool) -> tuple[str, ...]:
@@ -188,18 +138,13 @@ def _blocks(rest: str, values: dict[str, str], spec: ActionSpec, *, cut: bool) -
         return ()
     blocks, closed = fenced_blocks(rest)
     if not blocks:
-        code = next((key for key in values if key in _CODES and not _known(key, spec)), None)
+        names = [parameter.name for parameter in spec.parameters]
+        code = next((key for key in values if key in _CODES and key not in names), None)
         if code is not None:
             blocks, closed = (values.pop(code).rstrip("\n") + "\n",), True
     if blocks and not closed and cut:
         raise _Wrong("Your code was cut off: it is too long. Write less code.")
-    if len(blocks) < spec.least_blocks:
-        raise _Wrong(f"{spec.name} needs code. Answer in this form: {spec.example()}")
     return blocks[: spec.most_blocks]
-
-
-def _known(name: str, spec: ActionSpec) -> bool:
-    return any(parameter.name == name for parameter in spec.parameters)
 
 
 def _arguments(
@@ -239,11 +184,6 @@ def _renamed(values: dict[str, str], spec: ActionSpec, mended: list[str]) -> dic
 def _value(
     value: str, parameter: Parameter, spec: ActionSpec, paths: Paths, mended: list[str]
 ) -> str:
-    if parameter.choices:
-        match = closest(value, parameter.choices)
-        if not match.name:
-            raise _Wrong(f"{parameter.name!r} must be {' or '.join(parameter.choices)}.")
-        return match.name
     if parameter.kind is Kind.NUMBER:
         digits = re.search(r"\d+", value)
         if digits is None:
@@ -263,17 +203,12 @@ def _path(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> 
         if meant.path != (value.partition(":")[0] if parameter.kind is Kind.PLACE else value):
             mended.append(f"path {value!r} read as {meant.path!r}")
         return meant.path
-    if meant.several:
-        raise _Wrong(
-            f"{_short(value)} could be {' or '.join(meant.several)}. Write the whole path."
-        )
-    if parameter.kind is Kind.NEW_PATH:
+    if parameter.kind is Kind.NEW_PATH and not meant.several:
         path = clean(value)
         if not is_inside(path) or not path.endswith(".py"):
             raise _Wrong(f"{_short(value)} is no path of a .py file in the project.")
         return path
-    near = f" Files like it: {', '.join(meant.near)}." if meant.near else ""
-    raise _Wrong(f"There is no file {_short(value)}.{near}")
+    raise _Wrong(meant.problem(_short(value)))
 
 
 def _short(value: str) -> str:

@@ -81,6 +81,13 @@ class Meant:
     #: Files with a name like it, when there is none that it could be.
     near: tuple[str, ...] = ()
 
+    def problem(self, asked: str) -> str:
+        """Return what to tell who `asked` for it, as it is quoted, when no file is meant."""
+        if self.several:
+            return f"{asked} could be {' or '.join(self.several)}. Write the whole path."
+        near = f" Files like it: {', '.join(self.near)}." if self.near else ""
+        return f"There is no file {asked}.{near}"
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -96,9 +103,9 @@ class Paths:
         """Return the file that is meant by `text`.
 
         The path itself, without what stands around it; else the only one that ends with it,
-        or that it ends with; else the module of that name; else the only one of the same file
-        name; else the only one at a normalised Levenshtein distance below 0.1. Where a file may
-        be made (`near` false), the last three are other files, and not taken for it.
+        or that it ends with; else the module or package of that name; else the only one of the
+        same file name; else the only one at a normalised Levenshtein distance below 0.1. Where a
+        file may be made (`near` false), the last three are other files, and not taken for it.
 
         >>> Paths(frozenset({"pkg/core.py", "tests/test_core.py"})).find("/repo/pkg/core.py:12")
         Meant(path='pkg/core.py', several=(), near=())
@@ -130,9 +137,8 @@ class Paths:
         return sorted(shorter) or sorted(longer, key=len)[-1:]
 
     def _modules(self, given: str) -> list[str]:
-        if given.endswith(".py"):
-            return []
-        tail = given if "/" in given else given.replace(".", "/")
+        bare = given.removesuffix(".py")
+        tail = bare if "/" in bare else bare.replace(".", "/")
         ends = (f"/{tail}.py", f"/{tail}/__init__.py")
         return sorted(path for path in self.files if f"/{path}".endswith(ends))
 

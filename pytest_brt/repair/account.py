@@ -75,10 +75,8 @@ def told_runs(
 ) -> str:
     """Return what tests did, for a model: how many fail, and how the first ones do.
 
-    Args:
-        runs: what the tests did.
-        names: what they are called, by their ids; else it is as pytest calls them.
-        before: what the same tests did without the change; None when nothing is changed.
+    They are called by their `names`, by id, else as pytest calls them. `before` is what they did
+    without the change; None when nothing is changed.
     """
     found = account(runs, before)
     head = _told_one(found, before) if len(runs) == 1 else _counted(found, len(runs), before)
@@ -123,13 +121,9 @@ def _counted(found: Account, total: int, before: Sequence[TestRun] | None) -> st
 def told_failing(
     runs: Sequence[TestRun], names: dict[str, str], before: Sequence[TestRun], *, passes: bool
 ) -> str:
-    """Return what a fix made of the tests that failed because of the bug.
+    """Return what a fix made of the tests that failed because of the bug; see `told_runs`.
 
-    Args:
-        runs: what they do now.
-        names: what they are called, by their ids.
-        before: what they do without the fix.
-        passes: whether those that must pass do.
+    `passes` says whether those that must pass do.
     """
     good = [run for run in runs if run.verdict is Verdict.PASS]
     bad = [run for run in runs if run.verdict is not Verdict.PASS]

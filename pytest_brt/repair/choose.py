@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from pytest_brt.syntax import called_name, parse
-from pytest_brt.types import Attempt, Ending, JudgedTest
+from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 
 #: Candidates that a model is asked about.
 _ASKED = 5
@@ -30,15 +30,11 @@ def choose_brt(
     Preferred is, in this order: a failure that was judged to be caused by the bug, by rules and
     then by a model, a run that ended because its model said so, a last execution that failed,
     more confidence (in tenths), a longer text of the report that it asserts. Among equals it is
-    drawn, likelier the more it is trusted.
+    drawn, likelier the more it is trusted. A run without a dialogue ended by itself.
 
-    Args:
-        attempts: what the strategies made; a run without a dialogue ended by itself.
-        given: tests that a person gave.
-        seed: of the draw.
-        report: the text of the issue.
-        says: whether a model holds the failure for the bug's, None where it was not asked; of
-            the few most trusted candidates, where there are several and none is a person's.
+    `given` are tests that a person gave. `says` tells whether a model holds the failure for the
+    bug's, None where it was not asked; it is called for the few most trusted candidates, where
+    there are several and none is a person's.
     """
     ended = {judged.test.id: True for judged in given}
     tests = list(given)
@@ -47,37 +43,32 @@ def choose_brt(
         for judged in attempt.tests:
             ended[judged.test.id] = ended_well
             tests.append(judged)
-    held = _held(tests, says)
-    merits = [_merits(judged, held, ended, report) for judged in tests]
-    top = max(merits, default=None)
-    best = [judged for judged, merit in zip(tests, merits, strict=True) if merit == top]
-    best = [judged for judged in best if judged.judgement.candidate]
+    candidates = [judged for judged in tests if judged.judgement.candidate]
+    held = _held(candidates, says)
+
+    def merits(judged: JudgedTest) -> tuple[bool, bool, bool, float, int]:
+        test, runs = judged.test.id, judged.judgement.runs
+        failed = bool(runs) and runs[-1].verdict is Verdict.FAIL
+        trust = round(judged.judgement.confidence, 1)
+        return test in held, ended[test], failed, trust, quote_length(judged, report)
+
+    of_each = [merits(judged) for judged in candidates]
+    best = [one for one, own in zip(candidates, of_each, strict=True) if own == max(of_each)]
     if not best:
         return None
     weights = [max(0.01, judged.judgement.confidence) for judged in best]
     return Random(seed).choices(best, weights)[0]
 
 
-def _held(tests: Sequence[JudgedTest], says: Callable[[JudgedTest], bool | None]) -> frozenset[str]:
+def _held(
+    candidates: Sequence[JudgedTest], says: Callable[[JudgedTest], bool | None]
+) -> frozenset[str]:
     """Return the ids of the candidates that a person gave, else of those that a model believes."""
-    candidates = [judged for judged in tests if judged.judgement.candidate]
     ours = frozenset(j.test.id for j in candidates if j.test.origin.strategy == "given")
-    if ours:
+    if ours or len(candidates) < 2:
         return ours
-    candidates.sort(key=lambda judged: -judged.judgement.confidence)
-    asked = candidates[:_ASKED] if len(candidates) > 1 else []
+    asked = sorted(candidates, key=lambda judged: -judged.judgement.confidence)[:_ASKED]
     return frozenset(j.test.id for j in asked if j.judgement.runs and says(j))
-
-
-def _merits(
-    judged: JudgedTest, held: frozenset[str], ended: Mapping[str, bool], report: str
-) -> tuple[bool, bool, bool, bool, float, int]:
-    runs = judged.judgement.runs
-    failed = bool(runs) and runs[-1].verdict.value == "FAIL"
-    trust = round(judged.judgement.confidence, 1)
-    quoted = quote_length(judged, report)
-    test = judged.test.id
-    return judged.judgement.candidate, test in held, ended[test], failed, trust, quoted
 
 
 #: Calls whose texts are asserted, as in ``pytest.raises(Error, match="…")``.
@@ -120,14 +111,13 @@ def _asserted(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             yield from _texts(node.test)
-        elif isinstance(node, ast.Call) and _is_assertion(called_name(node)):
+        elif isinstance(node, ast.Call):
+            name = called_name(node)
+            if name not in _ASSERTS and not name.lower().startswith("assert"):
+                continue
             for text in _texts(node):
                 yield text
                 yield re.sub(r"\\(.)", r"\1", text)
-
-
-def _is_assertion(name: str) -> bool:
-    return name in _ASSERTS or name.lower().startswith("assert")
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:

@@ -17,8 +17,7 @@ from pytest_brt.dialogue.paths import Paths
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model, Prompt, Sampling
 from pytest_brt.repair.fix import Fix, LineEdit, Read, apply_fix, lines_of, parse_fix
-from pytest_brt.repair.site import Site
-from pytest_brt.repair.window import shown_lines
+from pytest_brt.repair.site import Site, shown_lines
 from pytest_brt.syntax import PARSING
 from pytest_brt.types import FileChange
 

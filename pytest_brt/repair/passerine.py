@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.budget import Budget, Counter
-from pytest_brt.dialogue.history import conversation
-from pytest_brt.dialogue.loop import Loop, converse, room
+from pytest_brt.dialogue.history import Counter, conversation
+from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.errors import FixProblem
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.model.base import Message, Sampling
@@ -18,11 +17,18 @@ from pytest_brt.patches.judges import left_out_reason
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import edit_prompt, read_edit
 from pytest_brt.repair.fix import lines_of
-from pytest_brt.repair.site import RepairBench, Site, Workspace
+from pytest_brt.repair.site import (
+    RepairBench,
+    Room,
+    Site,
+    Workspace,
+    changed_lines,
+    shown_lines,
+    window,
+)
 from pytest_brt.repair.tools.failing import source_of
 from pytest_brt.repair.tools.searching import search_code_base, told_places
 from pytest_brt.repair.trial import Trial, target_of
-from pytest_brt.repair.window import Room, changed_lines, shown_lines, window
 from pytest_brt.types import FileChange, Step, Trajectory
 
 #: Longest reply, in tokens; the code of an edit is written in another one.
@@ -137,13 +143,10 @@ def _cat(site: Site, holds: Room) -> Tool:
         lines = lines_of(content)
         first = min(max(1, int(action["first"])), max(1, len(lines)))
 
-        def head(end: int) -> str:
-            return f"{path}, lines {first} to {end} of {len(lines)}:"
-
-        def more(start: int) -> str:
-            return f"[… go on with first {start} …]"
-
-        return Outcome(observation=window(lines, first, len(lines), holds, head=head, more=more))
+        end, shown = window(lines, first, len(lines), holds)
+        more = f"\n[… go on with first {end + 1} …]" if end < len(lines) else ""
+        text = f"{path}, lines {first} to {end} of {len(lines)}:\n{shown}{more}"
+        return Outcome(observation=text)
 
     spec = ActionSpec(
         name="cat",

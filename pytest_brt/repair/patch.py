@@ -10,7 +10,7 @@ from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
 from pytest_brt.render.table import of_fix
-from pytest_brt.repair.trial import Trial
+from pytest_brt.repair.trial import Trial, bytes_of
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict, distinct
 
@@ -31,7 +31,7 @@ def found_fix(
     green = (run.test for run in trial.runs if run.verdict is Verdict.PASS)
     return FoundFix(
         patch=Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text),
-        key=patch_key(trial.changes, lambda path: _bytes(root / path)),
+        key=patch_key(trial.changes, lambda path: bytes_of(root / path)),
         source=source,
         plausible=trial.plausible,
         passed=tuple(names.get(test, test) for test in green),
@@ -39,10 +39,6 @@ def found_fix(
         hypothesis=hypothesis,
         guarded=trial.guarded,
     )
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +94,7 @@ def _place(rank: Rank | None, unranked: int) -> tuple[int, int]:
 def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> str:
     """Return the text of a patch: what git reads, below lines for people.
 
-    Args:
-        fix: the fix.
-        repair: the run that found it.
-        issue: the report.
-        alike: further fixes that behave the same on everything that was run.
+    The fix was found by `repair`; `alike` counts others that behave the same on all that was run.
     """
     by = f"{repair.strategy}, run {repair.index + 1}, {fix.source}"
     lines = [

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_brt.dialogue.action import ActionSpec, describe
-from pytest_brt.dialogue.budget import Counter
-from pytest_brt.dialogue.history import cut
+from pytest_brt.dialogue.history import Counter, cut
 from pytest_brt.model.base import Message, Role
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.memory import CODE, Entry, Memory, recall

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.budget import Budget, Counter
-from pytest_brt.dialogue.loop import Loop, converse, room
+from pytest_brt.dialogue.history import Counter
+from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.repair.memory import DISPUTED, PATCH, state_after
 from pytest_brt.repair.prompt import DynamicPrompt
-from pytest_brt.repair.site import RepairBench
+from pytest_brt.repair.site import RepairBench, Room
 from pytest_brt.repair.states import TABLE, Without
 from pytest_brt.repair.states import Tool as Name
 from pytest_brt.repair.tools.failing import extract_tests, run_tests
@@ -18,7 +18,6 @@ from pytest_brt.repair.tools.method_body import method_body
 from pytest_brt.repair.tools.reading import classes_and_methods, extract_method, read_range
 from pytest_brt.repair.tools.searching import fault_localization, search_code_base, similar_calls
 from pytest_brt.repair.tools.write_fix import write_fix
-from pytest_brt.repair.window import Room
 from pytest_brt.types import Step, Trajectory
 
 #: Most tokens of one observation, where the context has room for it.

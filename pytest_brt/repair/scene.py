@@ -61,19 +61,11 @@ def make_site(
 ) -> Site:
     """Return what the repairs of one issue share; places are looked for when first needed.
 
-    Args:
-        issue: the report.
-        engine: runs the tests.
-        index: of the project.
-        failing: tests that fail because of the bug, candidates only; the most trusted first.
-        guard: runs existing tests on a fix that passes them.
-        allowance: seconds for those, on one tree; 0 runs none.
-        pins: says which existing tests assert the reported wrong behaviour.
-        hints: names that the failing tests use.
-        model: asked by the tools.
-        prompts: what it is sent.
-        given: places that the user names, as in PATH:FIRST-LAST.
-        jobs: fixes that may be tried at a time.
+    The tests that fail because of the bug are candidates, the most trusted first. On a fix that
+    passes them `guard` runs existing tests, for `allowance` seconds on one tree; 0 runs none.
+    `pins` says which of those assert the reported wrong behaviour, and `hints` are names that the
+    failing tests use. The user may have `given` places, as in PATH:FIRST-LAST. Up to `jobs` fixes
+    are tried at a time.
 
     Raises:
         UsageProblem: a place that was given does not exist.

@@ -1,27 +1,30 @@
 """All that a repair looks at, shared by every run on an issue, and what one run may use.
 
-Beside it the private tree of a dialogue that edits files.
+Beside it the private tree of a dialogue that edits files, and how lines are shown to a model: as
+many as fit, with their numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import leads_out
 from pytest_brt.dialogue.action import Tool, changed_files
-from pytest_brt.dialogue.budget import Budget
-from pytest_brt.dialogue.paths import Paths, clean
+from pytest_brt.dialogue.history import largest, short_line
+from pytest_brt.dialogue.loop import Budget
+from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Model
 from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.states import Without
-from pytest_brt.repair.trial import Trials
+from pytest_brt.repair.trial import Trials, shared
 from pytest_brt.store import Journal
 from pytest_brt.types import FileChange, Issue, JudgedTest, Place, Step
 
@@ -87,14 +90,7 @@ class Site:
         meant = self.paths.find(path)
         if meant.path:
             return meant.path
-        package = f"/{clean(path).removesuffix('.py')}/__init__.py"
-        inside = [known for known in self.index.layout.files if f"/{known}".endswith(package)]
-        if len(inside) == 1 and not meant.several:
-            return inside[0]
-        if meant.several:
-            raise FixProblem(f"{path!r} could be {' or '.join(meant.several)}: write it whole")
-        near = f" (files like it: {', '.join(meant.near)})" if meant.near else ""
-        raise FixProblem(f"there is no file {path!r}{near}")
+        raise FixProblem(meant.problem(repr(path)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,3 +177,72 @@ class Workspace:
         if path in self.changed:
             return self.changed[path].content
         return self.site.read(path)
+
+
+#: Tokens of a usual line with its number, and of what stands above and below them all.
+_LINE, _NOTE = 16, 100
+#: Lines that are shown around a place that was changed.
+_AROUND = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much one observation can hold."""
+
+    #: Tokens.
+    most: int
+    count: Callable[[str], int]
+
+    @property
+    def lines(self) -> int:
+        """About how many lines of code it holds, in tens."""
+        return max(10, self.most // _LINE // 10 * 10)
+
+
+def window(lines: Sequence[str], first: int, last: int, room: Room) -> tuple[int, str]:
+    """Return the lines from `first` on with their numbers, and the number of the last of them.
+
+    They go up to `last` or as far as they fit; at least one is shown, where there is any. Very
+    long lines are shortened.
+    """
+    short = tuple(map(short_line, lines[:last]))
+    most = room.most - _NOTE
+    end = min(last, len(lines))
+    end = min(end, largest(first, end, lambda end: room.count(listing(short, first, end)) <= most))
+    return end, listing(short, first, end)
+
+
+def shown_lines(lines: tuple[str, ...], wanted: Iterable[int]) -> str:
+    """Return the wanted lines with their numbers, and a mark where lines are left out.
+
+    >>> print(shown_lines(("a", "b", "c"), {1, 3}))
+        1| a
+      […]
+        3| c
+    """
+    out = []
+    before = 0
+    for number in sorted(wanted):
+        if number != before + 1:
+            out.append("  […]")
+        out.append(listing(lines, number, number))
+        before = number
+    if before < len(lines):
+        out.append("  […]")
+    return "\n".join(out)
+
+
+def changed_lines(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """Return the numbers of the lines of `new` that differ from `old`, and those around them.
+
+    >>> changed_lines([str(n) for n in range(40)], [str(n) for n in range(40) if n != 20])[::5]
+    [16, 21]
+    """
+    same = shared(old, new)
+    tail = shared(old[same:][::-1], new[same:][::-1])
+    inner = SequenceMatcher(None, old[same : len(old) - tail], new[same : len(new) - tail], False)
+    wanted: set[int] = set()
+    for kind, _, _, begin, end in inner.get_opcodes():
+        if kind != "equal":
+            wanted.update(range(same + begin + 1 - _AROUND, same + end + _AROUND + 1))
+    return sorted(number for number in wanted if 1 <= number <= len(new))

@@ -88,7 +88,7 @@ class Trials:
         root = Path(self.engine.subject.root)
         parts: list[str] = []
         for change in sorted(changes, key=lambda change: change.path):
-            parts += _difference(change, _bytes(root / change.path))
+            parts += _difference(change, bytes_of(root / change.path))
         return content_id(*parts) if parts else ""
 
     def known(self, key: str) -> Trial | None:
@@ -192,7 +192,8 @@ def target_of(judged: JudgedTest) -> TestTarget:
     return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
 
 
-def _bytes(path: Path) -> bytes | None:
+def bytes_of(path: Path) -> bytes | None:
+    """Return the content of a file; None when there is no such file."""
     return path.read_bytes() if path.is_file() else None
 
 

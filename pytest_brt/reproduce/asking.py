@@ -1,64 +1,23 @@
-"""Asks a model on behalf of a strategy: within its time, and keeping count of the cost.
+"""How strategies ask a model: seeds, room for answers, and talks.
 
 A talk is several questions, each by itself, kept as it goes and taken up where it was left.
 """
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.dialogue.trajectory import Log
-from pytest_brt.model.base import Completion, Model, Prompt
-from pytest_brt.types import Cost, Ending, Step, Trajectory, Verdict
+from pytest_brt.model.base import Model, Prompt
+from pytest_brt.model.metered import cost_of
+from pytest_brt.types import Ending, Step, Trajectory, Verdict
 
 #: Begins an answer that is one block of code.
 PREFILL = "```python\n"
 #: Ends it: the fence on a line of its own. One with a language begins a block, where a model
 #: that cannot be begun for talks first.
 STOP = ("\n```\n",)
-
-
-class Asker:
-    """Asks one model; not for several threads."""
-
-    def __init__(self, model: Model, *, deadline: float = math.inf) -> None:
-        """Ask `model` until `deadline`, as `time.monotonic` counts."""
-        self.model = model
-        self.deadline = deadline
-        self.cost = Cost()
-
-    @property
-    def over(self) -> bool:
-        """Whether the time is used up."""
-        return time.monotonic() >= self.deadline
-
-    def ask(self, prompt: Prompt) -> tuple[Completion, ...]:
-        """Return the answers to `prompt`, cut when the time is over.
-
-        Raises:
-            ModelProblem: the model cannot be reached, or the prompt does not fit.
-        """
-        answers, cost = self.paid(prompt)
-        self.cost += cost
-        return answers
-
-    def paid(self, prompt: Prompt) -> tuple[tuple[Completion, ...], Cost]:
-        """Return the answers to `prompt` and what they cost, which is not added to the others."""
-        if not math.isinf(self.deadline):
-            left = max(0.1, self.deadline - time.monotonic())
-            prompt = replace(prompt, seconds=min(prompt.seconds or left, left))
-        begin = time.monotonic()
-        answers = self.model.complete(prompt)
-        return answers, Cost(
-            calls=1,
-            prompt_tokens=max((answer.prompt_tokens for answer in answers), default=0),
-            evaluated=sum(answer.evaluated for answer in answers),
-            tokens=sum(answer.tokens for answer in answers),
-            seconds=time.monotonic() - begin,
-        )
 
 
 def seed_of(*parts: object) -> int:
@@ -78,8 +37,8 @@ def answer_room(model: Model, wanted: int) -> int:
 class Talk:
     """Asks, and keeps each question's kind, reply and what came of it; not for several threads."""
 
-    def __init__(self, asker: Asker, log: Log) -> None:
-        self.asker = asker
+    def __init__(self, model: Model, log: Log) -> None:
+        self._model = model
         self.steps: list[Step] = []
         self._log = log
         self._known = log.open()
@@ -96,7 +55,8 @@ class Talk:
         else:
             # What follows was said to something else.
             self._known = self._known[:place]
-            (answer,), cost = self.asker.paid(prompt)
+            (answer,) = self._model.complete(prompt)
+            cost = cost_of([answer])
             step = Step(number=place + 1, reply=answer.text, action=action, cost=cost)
         self.steps.append(step)
         return step.reply
@@ -113,8 +73,3 @@ class Talk:
         trajectory = Trajectory(steps=tuple(self.steps), ending=ending, reason=reason)
         self._log.close(trajectory)
         return trajectory
-
-    @property
-    def cost(self) -> Cost:
-        """What all questions cost, those of an interrupted run as well."""
-        return sum((step.cost for step in self.steps), Cost())

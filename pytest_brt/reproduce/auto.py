@@ -13,21 +13,20 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem, OutOfTime
+from pytest_brt.model.base import Prompt
+from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.render.answer import MORE_TIME
 from pytest_brt.reproduce.agent.kit import Found
 from pytest_brt.reproduce.agent.run import agent
-from pytest_brt.reproduce.asking import Asker
 from pytest_brt.reproduce.invert.run import invert
 from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
 from pytest_brt.reproduce.libro.run import Form, Libro
 from pytest_brt.reproduce.model_tests.small import made_small
-from pytest_brt.reproduce.opinion import Opinion, opinion_of, with_opinion
-from pytest_brt.reproduce.prompting.choice import chosen
+from pytest_brt.reproduce.opinion import Opinion, chosen, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
@@ -50,15 +49,14 @@ _CLAIM = re.compile(r"\s*(?:assert\b|with \S*raises|with \S*warns|self\.assert)"
 _REFUSED, _LINE = 5, 200
 
 
-def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
+def auto(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
     """Make the tests of one issue in the cheapest way that gives good ones.
 
     Raises:
         ModelProblem: replay found nothing, and the model could not be asked even once.
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return _Auto(issue, index, bench, project).run()
+    return _Auto(issue, index, bench, project).run()
 
 
 class _Auto:
@@ -97,7 +95,7 @@ class _Auto:
         )
         hints: Hints | None = None
         for name, way in ways:
-            if time.monotonic() >= self.bench.deadline:
+            if self.bench.over:
                 if not self._enough():
                     self.late.append(name)
                 continue
@@ -138,17 +136,17 @@ class _Auto:
             trouble="" if self.answered or self.problem is None else str(self.problem),
         )
 
+    def _ask(self, prompt: Prompt) -> str:
+        return self.bench.model.complete(prompt)[0].text
+
     def _brief(self, hints: Hints) -> Brief:
         bench = self.bench
         return Brief(issue=self.issue, hints=hints, prompts=bench.prompts, model=bench.model)
 
     def _narrowed(self, hints: Hints) -> Hints:
         """Let the model say which suspects are the likeliest, as far as it can be asked."""
-        asker = Asker(self.bench.model, deadline=self.bench.deadline)
         try:
-            suspects = chosen(
-                hints.suspects, self._brief(Hints()), lambda prompt: asker.ask(prompt)[0].text
-            )
+            suspects = chosen(hints.suspects, self._brief(Hints()), self._ask)
         except (PromptTooLong, OutOfTime):
             return hints
         except ModelProblem as problem:
@@ -160,10 +158,11 @@ class _Auto:
 
     def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
         """Let one way use its share of the time; its failure leaves the others their chance."""
-        left = self.bench.deadline - time.monotonic()
-        last = name == "agent"
-        deadline = math.inf if math.isinf(left) else time.monotonic() + left * _SHARE
-        bench = self.bench if last else replace(self.bench, deadline=deadline)
+        bench = self.bench
+        if name != "agent" and not math.isinf(bench.deadline):
+            deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
+            model = MeteredModel(bench.model, Meter(), deadline)
+            bench = replace(bench, model=model, deadline=deadline)
         try:
             way(bench)
             self.answered = True
@@ -178,18 +177,15 @@ class _Auto:
 
         What rules can say is said by then, also of replay's; `invert` asked of its own already.
         """
-        asker = Asker(self.bench.model, deadline=self.bench.deadline)
         new = [item for item in self._candidates() if item.test.id not in self.opinions]
         new = [item for item in new if item.test.origin.strategy != "invert"]
         new.sort(key=lambda item: -item.judgement.confidence)
         for item in new[:_OPINIONS]:
-            if asker.over or self._enough(approved=True):
+            if self.bench.over or self._enough(approved=True):
                 return
             self.bench.say(f"asking for an opinion of {item.test.name}")
             try:
-                opinion = opinion_of(
-                    item, self._brief(hints), lambda prompt: asker.ask(prompt)[0].text
-                )
+                opinion = opinion_of(item, self._brief(hints), self._ask)
                 self.answered = True
             except PromptTooLong:
                 opinion = Opinion(right=None)
@@ -252,7 +248,7 @@ class _Auto:
                 leading = agreement(work.pool.clusters())
                 history.append(Sampled(samples=work.pool.samples, leading=leading))
                 why = why_stop(history, most)
-                if not why and work.asker.over:
+                if not why and work.bench.over:
                     why = "the time for it is used up"
                     self.late.append("more samples")
         except OutOfTime:
@@ -276,7 +272,7 @@ class _Auto:
         found = Found(hints=hints, best=self._best(), refused=self._refused())
         bench = replace(bench, steps=bench.steps or _STEPS)
         for number in range(_RUNS):
-            if time.monotonic() >= bench.deadline:
+            if bench.over:
                 self.late.append("more runs of the agent")
                 return
             made = agent(self.issue, number, bench, self.project, found)

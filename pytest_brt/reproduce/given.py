@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +15,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import files_of
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.types import (
-    CandidateTest,
-    JudgedTest,
-    Oracle,
-    OracleKind,
-    Origin,
-    Review,
-    TestRun,
-)
+from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, Review, TestRun
 
 
 def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[TestTarget, ...]:
@@ -99,12 +91,12 @@ def judge_given(
         for node in dict.fromkeys(run.node for run in runs):
             target = by_id[runs[0].test]
             same = tuple(run for run in runs if run.node == node)
-            found.append(_judged(_test(target, node), same, 1.0))
+            found.append(judge(_test(target, node), same, None, _rated(1.0)))
     return tuple(found)
 
 
-def _judged(test: CandidateTest, runs: tuple[TestRun, ...], confidence: float) -> JudgedTest:
-    return judge(test, runs, None, lambda _: Rating(confidence=confidence))
+def _rated(confidence: float) -> Callable[[TestRun], Rating]:
+    return lambda _: Rating(confidence=confidence)
 
 
 def _test(target: TestTarget, node: str) -> CandidateTest:
@@ -133,8 +125,8 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple
     found = []
     for judged in before:
         if judged in counting:
-            sure = 1.0 if accepted else judged.judgement.confidence
-            again = _judged(judged.test, runs[judged.test.id], sure)
+            sure = _rated(1.0 if accepted else judged.judgement.confidence)
+            again = judge(judged.test, runs[judged.test.id], None, sure)
         else:
             reason = f"{judged.review} by you"
             again = replace(judged, judgement=refused(judged.judgement.verdict, reason, ()))

@@ -1,14 +1,17 @@
-"""What a model says of a failing test: three short questions, and a quotation that is checked.
+"""What a model says when it is asked to judge: of the places of a bug, and of a failing test.
 
-Whether the test's input is the report's, whether the report says what it asserts, and whether
-another right fix would fail it. An answer counts only with words that do stand in the report: a
-model that makes them up has not read it, and is not believed, whatever it says.
+Of the places it chooses the likeliest: it knows what words mean, and has only names to read.
+
+Of a test it is asked three short questions: whether the test's input is the report's, whether the
+report says what it asserts, and whether another right fix would fail it. An answer counts only
+with words that do stand in the report: a model that makes them up has not read it, and is not
+believed, whatever it says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -22,7 +25,7 @@ from pytest_brt.oracle.judge import rescored
 from pytest_brt.reproduce.model_tests.confidence import with_odds
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
-from pytest_brt.types import Issue, JudgedTest, OracleKind
+from pytest_brt.types import Issue, JudgedTest, OracleKind, Place
 
 #: Lines of the failure that are shown, with the one that says how many are left out.
 _LINES = 13
@@ -88,14 +91,11 @@ def opinion_of(item: JudgedTest, brief: Brief, ask: Callable[[Prompt], str]) -> 
     """
     said: list[Mapping[str, str]] = []
     prompt = judge_prompt(item, brief)
-    for number, (name, shape) in enumerate(_QUESTIONS):
-        if number:
+    for name, shape in _QUESTIONS:
+        if said:
             question = brief.prompts.message(Role.USER, name)
-            prompt = replace(
-                prompt,
-                messages=(*prompt.messages, question),
-                grammar=_grammar(shape),
-            )
+            messages = (*prompt.messages, question)
+            prompt = replace(prompt, messages=messages, grammar=_grammar(shape))
         text = ask(prompt)
         reply = _read(text, shape)
         if reply is None:
@@ -138,12 +138,10 @@ def _decided(said: list[Mapping[str, str]], issue: Issue) -> Opinion | None:
     silent = len(said) == 2 and last["answer"] != "yes" and not last["quote"].strip()
     if "quote" in last and not silent and not is_in_report(last["quote"], issue):
         return Opinion(right=None, reason="the model quotes what the report does not say")
-    if len(said) == 1:
-        words = "the model says the report is about another input"
-        return Opinion(right=False, reason=words) if last["answer"] == "no" else None
-    if len(said) == 2:
-        words = "the model says the report does not ask for this"
-        return Opinion(right=False, reason=words) if last["answer"] == "no" else None
+    if len(said) < len(_QUESTIONS):
+        about = "the report is about another input", "the report does not ask for this"
+        no = Opinion(right=False, reason=f"the model says {about[len(said) - 1]}")
+        return no if last["answer"] == "no" else None
     if last["answer"] == "no":
         return None
     fix = " ".join(last["fix"].split())[:80]
@@ -209,3 +207,41 @@ def judge_prompt(item: JudgedTest, brief: Brief) -> Prompt:
 
     prompt = fitted(build, parts, ("session", "failure", "report"), brief)[0]
     return replace(prompt, sampling=replace(prompt.sampling, max_tokens=_TOKENS))
+
+
+#: As many suspects are shown anyway.
+_FEW = 5
+#: Tokens of the answer: three names.
+_CHOICE = 200
+_ANSWERS = ("first", "second", "third")
+
+
+def chosen(
+    suspects: Sequence[Place], brief: Brief, ask: Callable[[Prompt], str]
+) -> tuple[Place, ...]:
+    """Return `suspects` with those first that a model holds for the likeliest.
+
+    All stay: what it does not choose keeps its order. It is not asked about a few, and an answer
+    that cannot be read changes nothing.
+
+    Raises:
+        ModelProblem: the model cannot be reached, or the report does not fit it.
+    """
+    by_name = {f"{one.path}::{one.function}" if one.function else one.path: one for one in suspects}
+    if len(by_name) <= _FEW:
+        return tuple(suspects)
+    words = Literal[tuple(by_name)]  # type: ignore[valid-type]  # they are known only now
+    shape = msgspec.defstruct("Places", [(name, words) for name in _ANSWERS])
+
+    def build(texts: Mapping[str, str]) -> Prompt:
+        return Prompt(
+            messages=brief.prompts.ask("places", names=tuple(by_name), **bug_values(brief, texts)),
+            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_CHOICE),
+            grammar=grammar_for(Shape(header=shape)),
+            purpose="places",
+        )
+
+    parts = {"report": cut_report(brief.issue, Cut.WHOLE)}
+    said = _read(ask(fitted(build, parts, ("report",), brief)[0]), shape)
+    best = [by_name[said[name]] for name in _ANSWERS] if said else []
+    return tuple(dict.fromkeys((*best, *suspects)))

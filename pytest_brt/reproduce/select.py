@@ -6,6 +6,7 @@ What several runs of a strategy, or several ways, agree on is likelier.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -71,13 +72,12 @@ def without_doubles(
 def _round_robin(items: list[JudgedTest]) -> list[JudgedTest]:
     """Order by confidence, lowered for each one of the same cluster that stands before."""
     ranked = sorted(items, key=_candidate_key)
-    before: dict[tuple[str, str, str], int] = {}
+    before: Counter[tuple[str, str, str]] = Counter()
     weighed = []
     for item in ranked:
         key = cluster_key(item)
-        count = before.get(key, 0)
-        before[key] = count + 1
-        weighed.append((item.judgement.confidence * 0.8**count, item))
+        weighed.append((item.judgement.confidence * 0.8 ** before[key], item))
+        before[key] += 1
     return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
 
 
@@ -112,46 +112,37 @@ def agreed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     draw samples within a run judge those themselves.
     """
     attempts = tuple(attempts)
-    runs: dict[tuple[str, str], int] = {}
-    alike: dict[tuple[str, str, str], set[int]] = {}
+    runs = Counter((attempt.issue, attempt.strategy) for attempt in attempts)
+    alike: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for attempt in attempts:
-        place = (attempt.issue, attempt.strategy)
-        runs[place] = runs.get(place, 0) + 1
         for item in attempt.tests:
             if item.judgement.candidate:
-                alike.setdefault((*place, _key(item)), set()).add(attempt.index)
+                alike[attempt.issue, attempt.strategy, _key(item)].add(attempt.index)
     first: dict[tuple[str, str], dict[str, str]] = {place: {} for place in runs}
     found = []
     for attempt in attempts:
         place = (attempt.issue, attempt.strategy)
-        tests = _agreed(attempt, runs[place], alike).tests
-        found.append(
-            replace(attempt, tests=without_doubles(tests, first[place], " of an earlier run"))
-        )
+        tests = [
+            _among(item, len(alike[(*place, _key(item))]), runs[place]) for item in attempt.tests
+        ]
+        kept = without_doubles(tests, first[place], " of an earlier run")
+        found.append(replace(attempt, tests=kept))
     return tuple(found)
 
 
-def _agreed(attempt: Attempt, runs: int, alike: dict[tuple[str, str, str], set[int]]) -> Attempt:
-    if runs < 2:
-        return attempt
-
-    def raised(item: JudgedTest) -> JudgedTest:
-        judgement = item.judgement
-        if not judgement.candidate or judgement.samples > 1:
-            return item
-        agree = len(alike[attempt.issue, attempt.strategy, _key(item)])
-        return replace(
-            item,
-            judgement=replace(
-                judgement,
-                confidence=with_agreement(judgement.confidence, agree, runs),
-                reason=f"{judgement.reason}; {agree} of {runs} runs fail alike",
-                agree=agree,
-                samples=runs,
-            ),
-        )
-
-    return replace(attempt, tests=tuple(raised(item) for item in attempt.tests))
+def _among(item: JudgedTest, agree: int, runs: int) -> JudgedTest:
+    """Return a candidate that was judged alone as one of `runs`, of which some fail alike."""
+    judgement = item.judgement
+    if runs < 2 or not judgement.candidate or judgement.samples > 1:
+        return item
+    judged = replace(
+        judgement,
+        confidence=with_agreement(judgement.confidence, agree, runs),
+        reason=f"{judgement.reason}; {agree} of {runs} runs fail alike",
+        agree=agree,
+        samples=runs,
+    )
+    return replace(item, judgement=judged)
 
 
 def _key(item: JudgedTest) -> str:
@@ -171,13 +162,12 @@ def together(
     A candidate that fails in the same way as one of another origin becomes likelier, and says
     with which it agrees; not those with ids in `doubted`, which a model holds for wrong.
     """
-    origins: dict[str, set[str]] = {}
+    origins: dict[str, set[str]] = defaultdict(set)
     for item in tests:
         if item.judgement.candidate:
-            origins.setdefault(_key(item), set()).add(item.test.origin.strategy)
+            origins[_key(item)].add(item.test.origin.strategy)
     raised = [
-        item if item.test.id in doubted else _raised(item, origins.get(_key(item), set()))
-        for item in tests
+        item if item.test.id in doubted else _raised(item, origins[_key(item)]) for item in tests
     ]
     return select(raised, keep)
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
+
+if TYPE_CHECKING:
+    from pytest_brt.code.index import Index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +63,15 @@ class Workbench:
     #: Folder of the run's record, for dialogues.
     record: Path | None = None
 
+    @property
+    def over(self) -> bool:
+        """Whether the time is used up."""
+        return time.monotonic() >= self.deadline
+
+    def log(self, issue: Issue, name: str) -> Log:
+        """Return where the steps of the dialogue `name` about a report go."""
+        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
@@ -84,27 +99,37 @@ def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
 
 
 def _libro(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.libro.run import attempt
+    from pytest_brt.reproduce.libro.run import libro
 
-    return attempt(issue, index, bench)
+    with _project(bench) as project:
+        return libro(issue, index, bench, project)
 
 
 def _invert(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.invert.run import attempt
+    from pytest_brt.reproduce.invert.run import invert
 
-    return attempt(issue, index, bench)
+    with _project(bench) as project:
+        return invert(issue, index, bench, project)
 
 
 def _agent(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.agent.run import attempt
+    from pytest_brt.reproduce.agent.run import agent
 
-    return attempt(issue, index, bench)
+    with _project(bench) as project:
+        return agent(issue, index, bench, project)
+
+
+def _project(bench: Workbench) -> Index:
+    from pytest_brt.code.index import open_index
+
+    return open_index(Path(bench.engine.subject.root), bench.cache)
 
 
 def _auto(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.auto import attempt
+    from pytest_brt.reproduce.auto import auto
 
-    return attempt(issue, index, bench)
+    with _project(bench) as project:
+        return auto(issue, index, bench, project)
 
 
 #: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of

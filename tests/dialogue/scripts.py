@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool
-from pytest_brt.dialogue.budget import Budget, Counter
-from pytest_brt.dialogue.history import conversation
-from pytest_brt.dialogue.loop import Loop, room
+from pytest_brt.dialogue.history import Counter, conversation
+from pytest_brt.dialogue.loop import Budget, Loop, room
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.model.base import Message, Model, Role, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
@@ -31,7 +30,6 @@ WRITE = ActionSpec(
     name="write",
     about="Write a file.",
     parameters=(Parameter(name="path", about="a file", kind=Kind.NEW_PATH),),
-    least_blocks=1,
     most_blocks=1,
 )
 FINISH = ActionSpec(name="finish", about="Be done.")
@@ -64,7 +62,7 @@ def _search(action: Action, steps: Sequence[Step]) -> Outcome:
 
 
 def _write(action: Action, steps: Sequence[Step]) -> Outcome:
-    change = FileChange(path=action["path"], content=action.blocks[0].encode())
+    change = FileChange(path=action["path"], content="".join(action.blocks).encode())
     return Outcome(observation="written", changes=(change,))
 
 

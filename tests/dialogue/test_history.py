@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.dialogue.budget import Counter
-from pytest_brt.dialogue.history import conversation
+from pytest_brt.dialogue.history import Counter, conversation
 from pytest_brt.model.base import Message, Prompt, Role
 from pytest_brt.types import Step, Verdict
 from tests.dialogue.scripts import script

@@ -15,8 +15,7 @@ import pytest
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.action import Action, Outcome, Tool, changed_files, refused
-from pytest_brt.dialogue.budget import REPEAT, Budget
-from pytest_brt.dialogue.loop import converse
+from pytest_brt.dialogue.loop import REPEAT, Budget, converse
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.errors import EditProblem, ModelProblem
 from pytest_brt.store import Journal
@@ -143,13 +142,10 @@ def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
         converse(loop(model))
 
 
-def test_time_and_tokens_are_limits_too(tmp_path: Path) -> None:
+def test_time_is_a_limit_too(tmp_path: Path) -> None:
     replies = [header("code_search", text=f"w{n}") for n in range(9)]
     late = Budget(steps=9, deadline=time.monotonic() - 1)
     assert converse(loop(script(tmp_path, *replies), budget=late)).ending is Ending.TIME
-    few = Budget(steps=9, tokens=60)
-    trajectory = converse(loop(script(tmp_path, *replies), budget=few))
-    assert trajectory.ending is Ending.TOKENS
     assert Budget(steps=1, deadline=math.inf).seconds() == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
-from pytest_brt.model.base import Model, Prompt, Sampling, Settings
+from pytest_brt.model.base import Model, Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.invert.run import Questions
 from pytest_brt.reproduce.libro.run import Form, repair_prompt, sampling_prompt
@@ -39,7 +39,6 @@ I think `double` is wrong:
 I expected 4. With zero it is wrong, too.
 """
 ISSUE = read_issue(REPORT, "issue.md")
-SAMPLING = Sampling(max_tokens=512)
 
 
 FILES = {
@@ -90,7 +89,6 @@ def samples(
         brief_of(hints, model, issue),
         index,
         form=form,
-        sampling=SAMPLING,
         samples=3,
         facts=facts,
     )
@@ -118,7 +116,6 @@ def test_repair(tmp_path: Path) -> None:
         "cannot be collected: ImportError: cannot import name 'doubled' from 'pkg'",
         ("'pkg' has no 'doubled' (is it 'double'?)",),
         brief_of(Hints(imports=("from pkg import double",)), model_of(tmp_path)),
-        SAMPLING,
     )
     check("libro-repair", prompt)
 
@@ -126,7 +123,7 @@ def test_repair(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["plan", "write", "refine", "flip"])
 def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
     brief = brief_of(hints, model_of(tmp_path))
-    questions = Questions(brief=brief, index=index, sampling=SAMPLING)
+    questions = Questions(brief=brief, index=index)
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
     prompt = {
         "plan": lambda: questions.plan(("call double(1)",), 1),
@@ -142,7 +139,7 @@ def test_invert_where_the_report_s_code_is_right(
     kind: str, index: Index, hints: Hints, tmp_path: Path
 ) -> None:
     brief = brief_of(replace(hints, stance=Stance.RIGHT), model_of(tmp_path))
-    questions = Questions(brief=brief, index=index, sampling=SAMPLING)
+    questions = Questions(brief=brief, index=index)
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
     prompt = questions.plan((), 1) if kind == "plan" else questions.flip(code, "", "", 1)
     check(f"invert-{kind}-right", prompt)
@@ -192,7 +189,7 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
         assert model.measure(prompt) < 3100
         assert notes == ()
         assert "def double(x):" in prompt.messages[-1].text
-        questions = Questions(brief=brief_of(hints, model), index=index, sampling=SAMPLING)
+        questions = Questions(brief=brief_of(hints, model), index=index)
         plans = [questions.plan(earlier, 1) for earlier in ((), ("call double(1)",))]
         asked = [*plans, questions.write("p", 1), questions.flip("code", "tried", "It passes.", 1)]
         # What does not change comes first, so that it is read once.
@@ -212,7 +209,6 @@ def test_a_report_cannot_give_orders_to_the_template(
         brief_of(hints, model_of(tmp_path), read_issue(text, "issue.md")),
         index,
         form=Form.EXAMPLES,
-        sampling=SAMPLING,
         samples=1,
         cut=Cut.WHOLE,
     )

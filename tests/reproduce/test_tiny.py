@@ -62,7 +62,7 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
             told = hints if number % 3 == 0 else None
             work = Libro(issue_of(name), number, bench, index, told=told)
             work.draw(2 + number % 3, form=list(Form)[number % 2])
-            assert work.asker.cost.calls >= 1
+            assert work.endings
             assert work.tests() or work.pool.notes()
 
 
@@ -75,4 +75,4 @@ def test_turning_round_ends_by_itself(example: tuple[str, Engine], model: Model)
             attempt = invert(issue_of(name), number, bench, index, start=start, plans=4)
             (trajectory,) = attempt.trajectories
             assert trajectory.reason
-            assert attempt.cost.calls == len(trajectory.steps)
+            assert all(step.cost.calls == 1 for step in trajectory.steps)

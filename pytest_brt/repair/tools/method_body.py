@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.budget import Counter
-from pytest_brt.dialogue.history import cut
+from pytest_brt.dialogue.history import Counter, cut
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.grammar import block_grammar

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pytest_brt.code.facts import Definition, DefinitionKind
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.site import Room, Site, window
 from pytest_brt.repair.states import Tool as Name
-from pytest_brt.repair.window import Room, window
 from pytest_brt.types import Step
 
 
@@ -24,14 +23,11 @@ def read_range(site: Site, room: Room) -> Tool:
         if first > len(lines) or last < first:
             return refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
 
-        def head(end: int) -> str:
-            over = "" if end < len(lines) else ", the end"
-            return f"{path}, lines {first} to {end} of {len(lines)}{over}:"
-
-        def more(start: int) -> str:
-            return f"[… go on with lines {start} to {last} …]"
-
-        return Outcome(observation=window(lines, first, last, room, head=head, more=more))
+        end, shown = window(lines, first, last, room)
+        over = "" if end < len(lines) else ", the end"
+        more = f"\n[… go on with lines {end + 1} to {last} …]" if end < last else ""
+        text = f"{path}, lines {first} to {end} of {len(lines)}{over}:\n{shown}{more}"
+        return Outcome(observation=text)
 
     spec = ActionSpec(
         name=Name.READ_RANGE.value,
@@ -51,9 +47,7 @@ def classes_and_methods(site: Site) -> Tool:
     def run(action: Action, _steps: Sequence[Step]) -> Outcome:
         path = action["path"]
         shown = []
-        for found in site.index.definitions_in(path):
-            if found.kind is DefinitionKind.VARIABLE:
-                continue
+        for found in _defined(site, path):
             word = "class" if found.kind is DefinitionKind.CLASS else "def"
             margin = "  " * found.qualname.count(".")
             shown.append(
@@ -105,23 +99,22 @@ def _shown(lines: tuple[str, ...], path: str, found: Sequence[Definition], room:
             shown.append(f"{where}: no room here")
             continue
 
-        def head(_end: int, where: str = where) -> str:
-            return f"{where}:"
-
-        def more(start: int, end: int = one.end_line) -> str:
-            return f"[… go on with read_range {path} {start} {end} …]"
-
-        part = Room(most=left, count=room.count)
-        shown.append(window(lines, one.line, one.end_line, part, head=head, more=more))
+        end, code = window(lines, one.line, one.end_line, Room(most=left, count=room.count))
+        more = f"\n[… go on with read_range {path} {end + 1} {one.end_line} …]"
+        shown.append(f"{where}:\n{code}{more if end < one.end_line else ''}")
     return "\n\n".join(shown)
+
+
+def _defined(site: Site, path: str) -> list[Definition]:
+    """Return the functions, methods and classes of a file."""
+    known = site.index.definitions_in(path)
+    return [one for one in known if one.kind is not DefinitionKind.VARIABLE]
 
 
 def methods_called(site: Site, path: str, name: str) -> tuple[Definition, ...]:
     """Return the functions, methods and classes of a file that `name` can mean."""
     bare = name.partition("(")[0].strip(" .:").replace("::", ".")
-    inside = [
-        one for one in site.index.definitions_in(path) if one.kind is not DefinitionKind.VARIABLE
-    ]
+    inside = _defined(site, path)
     exact = [one for one in inside if f".{one.qualname}".endswith(f".{bare}")]
     if not exact:
         meant = closest(bare.rpartition(".")[2], {one.name for one in inside}).name
@@ -134,9 +127,5 @@ def _missing(site: Site, path: str, name: str) -> str:
     if elsewhere:
         places = "; ".join(f"{one.path}: {one.qualname}" for one in elsewhere[:_DEFINITIONS])
         return f"{path} has no {name!r}. It is defined in {places}."
-    names = [
-        one.qualname
-        for one in site.index.definitions_in(path)
-        if one.kind is not DefinitionKind.VARIABLE
-    ]
+    names = [one.qualname for one in _defined(site, path)]
     return f"{path} has no {name!r}. It has: {', '.join(names[:30]) or 'no function'}."

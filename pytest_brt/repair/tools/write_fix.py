@@ -61,7 +61,10 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
                 hypothesis=recall(steps).hypothesis,
                 failure=_told(site, trial),
                 code=_shown_code(site, mended.fix),
-                fix=_told_fix(mended.fix),
+                fix="\n".join(
+                    "\n".join([f"{edit.path} {edit.kind} {edit.span}", *edit.lines])
+                    for edit in mended.fix
+                ),
                 form=SPEC.example(),
             ),
             sampling=Sampling(
@@ -208,10 +211,3 @@ def _shown_code(site: Site, fix: Fix) -> str:
         last = min(len(lines), max(place[1] for place in places) + _AROUND, first + 8 * _AROUND)
         shown.append(f"{path}:\n{listing(lines, first, last)}")
     return "\n\n".join(shown)
-
-
-def _told_fix(fix: Fix) -> str:
-    """Return what a fix changes, for a model."""
-    return "\n".join(
-        "\n".join([f"{edit.path} {edit.kind} {edit.span}", *edit.lines]) for edit in fix
-    )

@@ -55,22 +55,19 @@ def edit(action: Action, steps: Sequence[Step], kit: Kit) -> Outcome:
         return refused(str(problem))
     answer = kit.editor.complete(prompt)[0]
     cost = cost_of([answer])
-    seed = prompt.sampling.seed
-    origin = Origin(strategy=kit.strategy, model=kit.editor.name, seed=seed)
+    origin = Origin(strategy=kit.strategy, model=kit.editor.name, seed=prompt.sampling.seed)
     try:
-        code = added_by(answer.text)
-    except EditProblem as problem:
-        return replace(refused(str(problem)), cost=cost)
-    made = tuple(
-        replace(item, test=_at(path, item.test, kit)) for item in _made(code, origin, path, kit)
-    )
-    if not made:
-        said = "The answer had no test in it. Say in the prompt what the test must call."
-        return replace(refused(said), cost=cost)
-    try:
+        made = tuple(
+            replace(item, test=_at(path, item.test, kit))
+            for item in _made(added_by(answer.text), origin, path, kit)
+        )
+        if not made:
+            raise EditProblem(
+                "The answer had no test in it. Say in the prompt what the test must call."
+            )
         placed, nodes = _placed(path, [item.test for item in made], kit)
     except EditProblem as problem:
-        return replace(refused(f"The test cannot be added to {path}: {problem}"), cost=cost)
+        return replace(refused(str(problem)), cost=cost)
     return Outcome(
         observation=_told(path, nodes, made),
         changes=(placed.change(),),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import SIGNS, is_ignored_folder, leads_out
+from pytest_brt.code.layout import leads_out
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.action import changed_files
+from pytest_brt.dialogue.paths import Paths
+from pytest_brt.execute.layout import files_of
 from pytest_brt.model.base import Model, Sampling
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief
@@ -19,7 +21,7 @@ from pytest_brt.types import CandidateTest, Issue, Step
 
 #: More are not offered: a path that is looked up is compared with each.
 _MOST_FILES = 20_000
-_BINARY = (".pyc", ".so", ".pyd", ".png", ".jpg", ".gif", ".gz", ".zip", ".whl", ".db", ".sqlite")
+_BINARY = (".so", ".pyd", ".png", ".jpg", ".gif", ".gz", ".zip", ".whl", ".db", ".sqlite")
 #: Fact of an edit: the tests that stand in its file now, ready to be run.
 TESTS = "tests"
 
@@ -78,23 +80,14 @@ class Kit:
         return change.content if change else self.original(path)
 
 
-def files_of(root: Path) -> frozenset[str]:
-    """Return the project's files that can be looked at, relative to its root.
+def paths_of(kit: Kit) -> Paths:
+    """Return the project's files that can be looked at.
 
     Not only Python: tests read data, and settings decide what they do.
     """
-    found: list[str] = []
-    for folder, folders, names in os.walk(root):
-        top = Path(folder) == root
-        folders[:] = sorted(name for name in folders if not is_ignored_folder(name, top=top))
-        if not top and not SIGNS.isdisjoint(names):
-            folders.clear()
-            continue
-        prefix = "" if top else Path(folder).relative_to(root).as_posix() + "/"
-        found += [prefix + name for name in sorted(names) if not name.endswith(_BINARY)]
-        if len(found) > _MOST_FILES:
-            break
-    return frozenset(found)
+    root = Path(kit.bench.engine.subject.root)
+    names = (name for name in files_of(root) if not name.endswith(_BINARY))
+    return Paths(kit.index.layout.files | frozenset(islice(names, _MOST_FILES)))
 
 
 def remembered(tests: Sequence[CandidateTest]) -> tuple[str, str]:
@@ -102,25 +95,27 @@ def remembered(tests: Sequence[CandidateTest]) -> tuple[str, str]:
     return (TESTS, to_json(tuple(tests)))
 
 
+def _edits(steps: Sequence[Step]) -> Iterator[tuple[str, tuple[CandidateTest, ...]]]:
+    """Yield the files that were edited, the last first, with the agent's own tests in each."""
+    for step in reversed(steps):
+        if step.fact(TESTS):
+            yield step.argument("path"), from_json(step.fact(TESTS), tuple[CandidateTest, ...])
+
+
 def tests_in(path: str, steps: Sequence[Step]) -> tuple[CandidateTest, ...]:
     """Return the agent's own tests in the file `path`, as its last edit left them."""
-    for step in reversed(steps):
-        if step.argument("path") == path and step.fact(TESTS):
-            return from_json(step.fact(TESTS), tuple[CandidateTest, ...])
-    return ()
+    return next((tests for edited, tests in _edits(steps) if edited == path), ())
 
 
 def all_tests(steps: Sequence[Step]) -> tuple[CandidateTest, ...]:
     """Return the agent's tests as they are in the end, those of the last edited file first."""
-    paths = dict.fromkeys(step.argument("path") for step in reversed(steps) if step.fact(TESTS))
-    return tuple(test for path in paths for test in tests_in(path, steps))
+    found: dict[str, tuple[CandidateTest, ...]] = {}
+    for path, tests in _edits(steps):
+        found.setdefault(path, tests)
+    return tuple(test for tests in found.values() for test in tests)
 
 
 def versions(steps: Sequence[Step]) -> tuple[CandidateTest, ...]:
     """Return every test that the agent ever wrote, the last first, each once."""
-    found: dict[str, CandidateTest] = {}
-    for step in reversed(steps):
-        if step.fact(TESTS):
-            for test in from_json(step.fact(TESTS), tuple[CandidateTest, ...]):
-                found.setdefault(test.id, test)
-    return tuple(found.values())
+    every = (test for _, tests in _edits(steps) for test in tests)
+    return tuple({test.id: test for test in every}.values())

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.index import Index
 from pytest_brt.dialogue.action import LONGEST_THOUGHT, describe
-from pytest_brt.dialogue.budget import Budget, Counter
-from pytest_brt.dialogue.history import conversation
-from pytest_brt.dialogue.loop import Loop, converse, room
-from pytest_brt.dialogue.paths import Paths
-from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.dialogue.history import Counter, conversation
+from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.reproduce.agent.editing import new_test_path
-from pytest_brt.reproduce.agent.kit import Found, Kit, all_tests, files_of, versions
+from pytest_brt.reproduce.agent.kit import Found, Kit, all_tests, paths_of, versions
 from pytest_brt.reproduce.agent.tools import SPECS, tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
-from pytest_brt.reproduce.prompting.fit import (
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    with_listings,
-)
+from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajectory
 
 #: Tokens of the first prompt; long reports take more.
 _TOKENS = 3_650
-#: Shares of the context that the dialogue is to have, the first that can be had is taken.
-_SHARES = (0.4, 0.35, 0.3)
+#: Share of the context that the dialogue is to have, and where that cannot be had.
+_SHARE, _LEAST = 0.4, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +48,10 @@ def opening(kit: Kit) -> Opening:
     Raises:
         PromptTooLong: not even the report fits.
     """
-    for share in _SHARES[:-1]:
-        try:
-            return _opening(kit, share)
-        except PromptTooLong:
-            continue
-    return _opening(kit, _SHARES[-1])
+    try:
+        return _opening(kit, _SHARE)
+    except PromptTooLong:
+        return _opening(kit, _LEAST)
 
 
 def _opening(kit: Kit, share: float) -> Opening:
@@ -103,16 +90,9 @@ def _opening(kit: Kit, share: float) -> Opening:
 
     listings = listings_of(hints, kit.index)
     room = min(_TOKENS, kit.bench.model.context - reserved)
-    parts = with_listings(build, parts, listings, kit.bench.model, room)
     order = ("tests", "host", "suspected", "fixtures", "imports", "session")
-    built: dict[str, str] = {}
-
-    def remembering(texts: Mapping[str, str]) -> Prompt:
-        built.update(texts)
-        return build(texts)
-
     last = ("examples", "refused", "best", "report")
-    prompt, notes = fitted(remembering, parts, (*order, *last), brief, listings)
+    prompt, notes, built = fitted(build, parts, (*order, *last), brief, listings, most=room)
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
     return Opening(messages=prompt.messages, short=short.messages, notes=notes)
@@ -125,27 +105,19 @@ _REPLY = 400
 SAMPLING = Sampling(temperature=0.2, top_p=0.95)
 
 
-def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
+def agent(
+    issue: Issue, index: int, bench: Workbench, project: Index, found: Found | None = None
+) -> Attempt:
     """Make the tests of run number `index`.
+
+    In `auto`, where other ways `found` something before, tests that the agent wrote over count
+    too, and what tests do not need is cut later. Without, the report's code is run first: what it
+    does now is always told, which paper 001 does not do, for reports are of older versions.
 
     Raises:
         ModelProblem: the model cannot be asked even once.
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return agent(issue, index, bench, project)
-
-
-def agent(
-    issue: Issue, index: int, bench: Workbench, project: Index, found: Found | None = None
-) -> Attempt:
-    """Do as `attempt`, with an index that is open already.
-
-    In `auto`, where other ways `found` something before, tests that the agent wrote over count
-    too, and what tests do not need is cut later. Without, the report's code is run first: what it
-    does now is always told, which paper 001 does not do, for reports are of older versions.
-    """
-    begin = time.monotonic()
     kit = Kit(
         issue=issue,
         bench=bench,
@@ -163,21 +135,9 @@ def agent(
     try:
         first = opening(kit)
     except PromptTooLong as problem:
-        return Attempt(
-            issue=issue.id,
-            strategy=kit.strategy,
-            index=index,
-            tests=(),
-            notes=(str(problem),),
-            seconds=time.monotonic() - begin,
-        )
-    log = Log(
-        issue.id,
-        f"{kit.strategy}-{index:02}",
-        title=issue.title,
-        journal=bench.journal,
-        folder=bench.record,
-    )
+        notes = (str(problem),)
+        return Attempt(issue=issue.id, strategy=kit.strategy, index=index, tests=(), notes=notes)
+    log = bench.log(issue, f"{kit.strategy}-{index:02}")
     trajectory = converse(loop_of(kit, first), log)
     tests = _judged(trajectory, kit)
     return Attempt(
@@ -186,7 +146,6 @@ def agent(
         index=index,
         tests=tests,
         notes=(*first.notes, told(trajectory)),
-        seconds=time.monotonic() - begin,
         trajectories=(trajectory,),
     )
 
@@ -206,7 +165,7 @@ def loop_of(kit: Kit, first: Opening) -> Loop:
         tools=tools_of(kit, observation=observation, count=count),
         messages=messages,
         budget=Budget(steps=bench.steps or STEPS, deadline=bench.deadline),
-        paths=Paths(kit.index.layout.files | files_of(Path(bench.engine.subject.root))),
+        paths=paths_of(kit),
         sampling=kit.sampling,
         observation=observation,
         purpose="agent",

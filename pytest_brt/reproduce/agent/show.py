@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from pytest_brt.code.facts import Definition
+from pytest_brt.code.facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.relevance import files_about
 from pytest_brt.code.words import terms_of
 from pytest_brt.dialogue.history import largest
-from pytest_brt.syntax import parse
 
 #: Lines around the one that was asked for.
 _BEFORE, _AFTER = 5, 60
 #: A definition that begins so many lines above is shown from its beginning.
 _NEAR = 25
-
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def show(path: str, text: str, line: int, most: int, count: Callable[[str], int]) -> str:
@@ -31,12 +27,15 @@ def show(path: str, text: str, line: int, most: int, count: Callable[[str], int]
     if not line and count(text) <= most:
         return text.rstrip("\n") or "[the file is empty]"
     lines = text.split("\n")
-    tree = _tree(text)
+    known = _definitions(text) if path.endswith(".py") else []
     asked = max(1, min(line, len(lines)))
-    around = list(_around(tree, asked)) if tree and line else []
-    first = _first(asked, around)
-    outline = "" if line or not tree else _outline(path, tree, most // 2, count)
-    inside = f" (in {', '.join(map(_named, around))})" if around else ""
+    around = [one for one in known if line and one.line <= asked <= one.end_line]
+    # From the beginning of the definition, or a little above the line.
+    begin = around[-1].line if around else 0
+    first = max(1, begin if 0 <= asked - begin <= _NEAR else asked - _BEFORE)
+    outline = "" if line else _outline(path, known, most // 2, count)
+    named = (f"{_named(one)}, lines {one.line} to {one.end_line}" for one in around)
+    inside = f" (in {', '.join(named)})" if around else ""
 
     def window(first: int, last: int) -> str:
         span = f"lines {first} to {last}" if last > first else f"line {first}"
@@ -50,60 +49,30 @@ def show(path: str, text: str, line: int, most: int, count: Callable[[str], int]
     return window(first, largest(asked, end, lambda last: count(window(first, last)) <= most))
 
 
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return parse(text)
-    except SyntaxError:
-        return None
+def _definitions(text: str) -> list[Definition]:
+    """Return the functions and classes of a file, outer ones before those in them."""
+    found = read_facts(text).definitions
+    named = (one for one in found if one.kind is not DefinitionKind.VARIABLE)
+    return sorted(named, key=lambda one: (one.line, -one.end_line))
 
 
-def _first(asked: int, around: list[_Definition]) -> int:
-    """Return where the window begins: with the definition, or a little above the line."""
-    begin = around[-1].lineno - 1 if around else 0
-    return max(1, begin if 0 <= asked - begin <= _NEAR else asked - _BEFORE)
+def _named(one: Definition) -> str:
+    return f"{'class' if one.kind is DefinitionKind.CLASS else 'def'} {one.name}"
 
 
-def _around(tree: ast.Module, line: int) -> Iterator[_Definition]:
-    """Yield the definitions that `line` stands in, the outermost first."""
-    body: list[ast.stmt] = tree.body
-    while body:
-        inside = [
-            node
-            for node in body
-            if isinstance(node, _Definition) and node.lineno <= line <= (node.end_lineno or 0)
-        ]
-        yield from inside[:1]
-        body = inside[0].body if inside else []
-
-
-def _named(node: _Definition) -> str:
-    return f"{_kind(node)} {node.name}, lines {node.lineno} to {node.end_lineno}"
-
-
-def _outline(path: str, tree: ast.Module, most: int, count: Callable[[str], int]) -> str:
+def _outline(path: str, known: Sequence[Definition], most: int, count: Callable[[str], int]) -> str:
     """Return where the definitions are, as many as fit, without methods when those are many."""
-    head = f'\n\nDefinitions (look at one with "{path}:LINE"):\n'
-    found = list(_definitions(tree, methods=True))
-    if count("\n".join(found)) > most:
-        found = list(_definitions(tree, methods=False))
+    found: list[str] = []
+    for depth in (1, 0):
+        inside = [(one, one.qualname.count(".")) for one in known]
+        found = [f"{one.line}: {'  ' * at}{_named(one)}" for one, at in inside if at <= depth]
+        if count("\n".join(found)) <= most:
+            break
     shown = largest(0, len(found), lambda shown: count("\n".join(found[:shown])) <= most)
     if shown < len(found):
         found[shown:] = [f"[… {len(found) - shown} more; find them with code_search …]"]
+    head = f'\n\nDefinitions (look at one with "{path}:LINE"):\n'
     return head + "\n".join(found) if found else ""
-
-
-def _definitions(tree: ast.Module, *, methods: bool) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, _Definition):
-            yield f"{node.lineno}: {_kind(node)} {node.name}"
-        if methods and isinstance(node, ast.ClassDef):
-            for inner in node.body:
-                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield f"{inner.lineno}:   {_kind(inner)} {inner.name}"
-
-
-def _kind(node: _Definition) -> str:
-    return "class" if isinstance(node, ast.ClassDef) else "def"
 
 
 #: Lines that are shown, and characters of each.
@@ -156,21 +125,17 @@ def _line(found: Definition, index: Index) -> str:
     return f"{found.path}:{number}: {text[:_WIDTH]}{inside}"
 
 
-def _lines(wanted: str, index: Index) -> Iterator[str]:
+def _lines(wanted: str, index: Index) -> list[str]:
     words = re.findall(r"\w+", wanted)
     if not words:
-        return
+        return []
     known = index.files_with(max(words, key=len))
-    found = False
-    for line in _in_files(wanted, known, index):
-        found = True
-        yield line
-    if not found:  # it may be a part of a word
-        others = index.layout.files - frozenset(known)
-        yield from _in_files(wanted, tuple(others), index)
+    others = index.layout.files - frozenset(known)
+    # It may be a part of a word.
+    return list(_in_files(wanted, known, index)) or list(_in_files(wanted, others, index))
 
 
-def _in_files(wanted: str, paths: Sequence[str], index: Index) -> Iterator[str]:
+def _in_files(wanted: str, paths: Iterable[str], index: Index) -> Iterator[str]:
     for path in sorted(paths, key=lambda path: (is_test_path(path), path)):
         try:
             text = index.source(path)

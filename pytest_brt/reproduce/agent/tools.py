@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.source import read_source
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.budget import Counter
-from pytest_brt.dialogue.history import without_repeats
-from pytest_brt.errors import EditProblem
+from pytest_brt.dialogue.history import Counter, without_repeats
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.oracle.facts import Facts, read_facts
 from pytest_brt.oracle.judge import refusal
@@ -60,22 +58,16 @@ def tools_of(kit: Kit, *, observation: int, count: Counter) -> dict[str, Tool]:
         content = kit.content(path, steps)
         if content is None:
             return refused(f"There is no file {path!r} any more.")
-        try:
-            text = read_source(path, content).text
-        except EditProblem as problem:
-            return refused(str(problem))
+        text = read_source(path, content).text
         return Outcome(observation=show(path, text, int(line or 0), observation, count))
 
-    def code_search(action: Action, steps: Sequence[Step]) -> Outcome:
-        return Outcome(observation=search(action["text"], kit.index))
-
-    def write(action: Action, steps: Sequence[Step]) -> Outcome:
-        return edit(action, steps, kit)
-
-    def test(action: Action, steps: Sequence[Step]) -> Outcome:
-        return run_test(action["path"], steps, kit, facts)
-
-    runs = (cat, code_search, write, test, finish)
+    runs: tuple[Callable[[Action, Sequence[Step]], Outcome], ...] = (
+        cat,
+        lambda action, _: Outcome(observation=search(action["text"], kit.index)),
+        lambda action, steps: edit(action, steps, kit),
+        lambda action, steps: run_test(action["path"], steps, kit, facts),
+        finish,
+    )
     return {spec.name: Tool(spec=spec, run=run) for spec, run in zip(SPECS, runs, strict=True)}
 
 
@@ -171,10 +163,7 @@ _MOST_WHERE = 3
 def log_of(runs: Sequence[TestRun], names: Mapping[str, str] | None = None) -> str:
     """Return what `runs` did as a model is shown it; of many only those that did not pass.
 
-    Args:
-        runs: what was run.
-        names: what is to stand for texts that the model does not know, such as the name of
-            the file that its test was run in.
+    `names` stand for texts that it does not know, such as the file that its test was run in.
     """
     told = [run for run in runs if run.verdict is not Verdict.PASS] or list(runs)
     parts = [_one(run) for run in told[:_TESTS]]

@@ -8,34 +8,24 @@ such test, without a question asked.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from pytest_brt.code.index import Index, open_index
-from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Message, Prompt, Role, Sampling
 from pytest_brt.observe.watch import watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.asking import PREFILL, STOP, Asker, Talk, answer_room, seed_of
+from pytest_brt.reproduce.asking import PREFILL, STOP, Talk, answer_room, seed_of
 from pytest_brt.reproduce.invert.start import starts
 from pytest_brt.reproduce.invert.tries import Tried, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, whole_sentences
-from pytest_brt.reproduce.prompting.fit import (
-    Brief,
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    with_listings,
-)
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
@@ -47,6 +37,7 @@ _PLAN = 160
 LONGEST_PLAN = 300
 #: Tokens of what all questions begin with; long reports take more.
 _TOKENS = 1_150
+_SAMPLING = Sampling(temperature=0.2, top_p=0.95, max_tokens=512)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +46,6 @@ class Questions:
 
     brief: Brief
     index: Index
-    sampling: Sampling
 
     def plan(self, earlier: tuple[str, ...], seed: int) -> Prompt:
         """Return the question for a plan that is none of `earlier`.
@@ -90,9 +80,9 @@ class Questions:
         }
         is_plan = kind == "plan"
         sampling = replace(
-            self.sampling,
+            _SAMPLING,
             seed=seed,
-            max_tokens=answer_room(model, _PLAN if is_plan else self.sampling.max_tokens),
+            max_tokens=answer_room(model, _PLAN if is_plan else _SAMPLING.max_tokens),
             stop=() if is_plan else STOP,
         )
 
@@ -117,10 +107,9 @@ class Questions:
             return Prompt(messages=(prompts.message(Role.USER, "shared/bug", **values),))
 
         listings = listings_of(replace(hints, host=""), self.index)
-        listed = with_listings(beginning, parts, listings, model, _TOKENS)
         known = ("suspected", "fixtures", "imports", "session", "report")
         order = (*known, *reversed(tuple(texts)))
-        return fitted(build, listed, order, self.brief, listings)[0]
+        return fitted(build, parts, order, self.brief, listings, most=_TOKENS, frame=beginning)[0]
 
 
 #: Characters that a plan may be longer than it was told to be.
@@ -131,19 +120,6 @@ _INVERSIONS = 3
 _IDENTICAL = 3
 #: Plans, each told of those before, and further versions of a test that does not pass, per plan.
 PLANS, _REFINEMENTS = 11, 10
-_SAMPLING = Sampling(temperature=0.2, top_p=0.95, max_tokens=512)
-
-
-def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    """Make failing tests of `issue` by way of passing ones.
-
-    Raises:
-        ModelProblem: the model cannot be asked.
-        SubjectProblem: the subject's interpreter cannot be started.
-        StoreProblem: the record of the talk cannot be written.
-    """
-    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return invert(issue, index, bench, project)
 
 
 def invert(
@@ -156,18 +132,16 @@ def invert(
     start: bool = True,
     plans: int = PLANS,
 ) -> Attempt:
-    """Do as `attempt`, with an index that is open already.
+    """Make failing tests of `issue` by way of passing ones.
 
-    Args:
-        issue: the report.
-        index: 0-based number of the run; each has other seeds.
-        bench: what it may use.
-        project: the index.
-        told: what `auto` found out before; None finds it out.
-        start: whether what replay saw is the first test; else a plan is.
-        plans: at most.
+    `told` is what `auto` found out before. Where what replay saw is not to be the `start`, a plan
+    comes first.
+
+    Raises:
+        ModelProblem: the model cannot be asked.
+        SubjectProblem: the subject's interpreter cannot be started.
+        StoreProblem: the record of the talk cannot be written.
     """
-    begin = time.monotonic()
     work = _Inversion(issue, index, bench, project, told)
     if not start:
         work.starts.clear()
@@ -180,8 +154,6 @@ def invert(
         index=index,
         tests=tests,
         notes=() if found else (reason,),
-        seconds=time.monotonic() - begin,
-        cost=work.talk.cost,
         trajectories=(work.talk.close(ending, reason),),
     )
 
@@ -202,16 +174,10 @@ class _Inversion:
             host=bench.host,
             replayed=replayed,
         )
-        log = Log(
-            issue.id,
-            f"{'auto-' if told else ''}invert-{index:02}",
-            title=issue.title,
-            journal=bench.journal,
-            folder=bench.record,
-        )
-        self.talk = Talk(Asker(bench.model, deadline=bench.deadline), log)
+        log = bench.log(issue, f"{'auto-' if told else ''}invert-{index:02}")
+        self.talk = Talk(bench.model, log)
         self.brief = Brief(issue=issue, hints=hints, prompts=bench.prompts, model=bench.model)
-        self.questions = Questions(brief=self.brief, index=project, sampling=_SAMPLING)
+        self.questions = Questions(brief=self.brief, index=project)
         maker = Maker(
             issue=issue,
             index=project,
@@ -242,28 +208,24 @@ class _Inversion:
         """Go from plan to plan; return how it ended, and why in a line."""
         fruitless: list[str] = []
         for _ in range(plans):
-            if self.talk.asker.over:
+            if self.bench.over:
                 return Ending.TIME, "the time was over"
             try:
-                came = self._one_plan()
+                passing = self._from_start() or self._from_plan()
+                came = passing.told if passing else "no test was written"
+                if passing is not None and passing.passes:
+                    came = self._turned(passing)
             except PromptTooLong as problem:
                 return Ending.TOKENS, str(problem)
             except OutOfTime as problem:
                 return Ending.TIME, str(problem)
-            if self.tries.accepted():
+            if self.tries.has_accepted():
                 return Ending.FINISH, "a passing test was turned into one that fails as reported"
             fruitless.append(came.split("\n")[0])
             last = fruitless[-_IDENTICAL:]
             if len(last) == _IDENTICAL and len(set(last)) == 1:
                 return Ending.LOOP, f"{len(last)} plans in a row came to the same: {last[0]}"
         return Ending.STEPS, f"no plan of {len(fruitless)} came to a test that fails as reported"
-
-    def _one_plan(self) -> str:
-        """Take one plan as far as it goes; return in a line what came of it."""
-        passing = self._from_start() or self._from_plan()
-        if passing is None or not passing.passes:
-            return passing.told if passing else "no test was written"
-        return self._turned(passing)
 
     def _from_start(self) -> Tried | None:
         """Return the next test that pins what replay saw and does pass, if there is one."""
@@ -290,7 +252,7 @@ class _Inversion:
             failures.append(tried.told if tried else "no test")
             last = failures[-_IDENTICAL:]
             same = len(last) == _IDENTICAL and len(set(last)) == 1
-            if same or self.talk.asker.over:
+            if same or self.bench.over:
                 break
             tried = self._refined(tried, plan) or tried
         if tried is not None and tried.reported:
@@ -301,35 +263,30 @@ class _Inversion:
     def _refined(self, tried: Tried | None, plan: str) -> Tried | None:
         if tried is None:
             return self._try("write", self.questions.write(plan, self._seed))
-        code, problems = tried.written.test.source or "", tried.written.problems
-        return self._try("refine", self.questions.refine(code, tried.told, problems, self._seed))
+        problems = tried.written.problems
+        question = self.questions.refine(tried.source, tried.told, problems, self._seed)
+        return self._try("refine", question)
 
     def _turned(self, passing: Tried) -> str:
-        code = passing.written.test.source or ""
         tried: Tried | None = None
-        seen: list[str] = []
+        came = "no test"
         for _ in range(_INVERSIONS):
-            before = (tried.written.test.source or "") if tried else ""
-            happened = tried.told if tried else ""
-            question = self.questions.flip(code, before, happened, self._seed)
+            before, happened = (tried.source, tried.told) if tried else ("", "")
+            question = self.questions.flip(passing.source, before, happened, self._seed)
             tried = self._try("flip", question, parent=passing)
-            seen.append(tried.told if tried else "no test")
+            came = tried.told if tried else "no test"
             if tried is not None and tried.candidate:
-                if self._judge(tried):
-                    return tried.told
+                self._judge(tried)
                 break
-            if self.talk.asker.over:
+            if self.bench.over:
                 break
         else:
-            self._by_rule(passing)
-        return seen[-1] if seen else "no test"
-
-    def _by_rule(self, passing: Tried) -> None:
-        """Turn the test round without the model, where the report names what is wrong."""
-        tried = self.tries.turn(passing)
-        if tried is not None and tried.candidate:
-            self.bench.say("turned round by rule")
-            self._judge(tried)
+            # Without the model, where the report names what is wrong.
+            turned = self.tries.turn(passing)
+            if turned is not None and turned.candidate:
+                self.bench.say("turned round by rule")
+                self._judge(turned)
+        return came
 
     def _try(self, action: str, question: Prompt, *, parent: Tried | None = None) -> Tried | None:
         """Ask for a test and run it; None when the reply has none."""
@@ -337,11 +294,11 @@ class _Inversion:
         if tried is None:
             self.talk.note("the reply has no test that parses")
         else:
-            self.talk.note(tried.told, tried.run.verdict)
-            self.bench.say(f"{action}: {tried.run.verdict}")
+            self.talk.note(tried.told, tried.runs[0].verdict)
+            self.bench.say(f"{action}: {tried.runs[0].verdict}")
         return tried
 
-    def _judge(self, tried: Tried) -> bool:
+    def _judge(self, tried: Tried) -> None:
         """Have the model say whether a candidate is about the bug; its word is kept."""
 
         def ask(prompt: Prompt) -> str:
@@ -354,4 +311,3 @@ class _Inversion:
         except PromptTooLong:
             opinion = Opinion(right=None)
         self.tries.opinions[tried.written.test.id] = opinion
-        return opinion.right is not False

@@ -48,9 +48,9 @@ class Tried:
     passes: bool
 
     @property
-    def run(self) -> TestRun:
-        """The first run."""
-        return self.runs[0]
+    def source(self) -> str:
+        """The test as a module."""
+        return self.written.test.source or ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -86,12 +86,12 @@ class Tries:
     def turn(self, passing: Tried) -> Tried | None:
         """Turn a passing test round by rule; None where the report does not say what is wrong."""
         test = passing.written.test
-        source = flipped(test.source or "", self.facts.wrong, self.facts.raised)
+        source = flipped(passing.source, self.facts.wrong, self.facts.raised)
         if not source:
             return None
         # Without the imports that only the old claim needed.
         source = split_tests(source, "")[0].source
-        raises = "raises(" in (test.source or "") and "raises(" not in source
+        raises = "raises(" in passing.source and "raises(" not in source
         kind = OracleKind.NO_RAISE if raises else OracleKind.GONE
         turned = replace(
             test,
@@ -135,14 +135,10 @@ class Tries:
         """Return a version with its judgement."""
         return judge_written(tried.written.test, tried.runs, self.facts)
 
-    def accepted(self) -> tuple[Tried, ...]:
-        """Return the candidates that were judged, and not held for another bug."""
-        return tuple(
-            tried
-            for tried in self._known.values()
-            if tried.candidate
-            and self.opinions.get(tried.written.test.id, _UNASKED).right is not False
-        )
+    def has_accepted(self) -> bool:
+        """Say whether a candidate was judged, and not held for another bug."""
+        candidates = (tried.written.test.id for tried in self._known.values() if tried.candidate)
+        return any(self.opinions.get(test, _UNASKED).right is not False for test in candidates)
 
     def judged(self) -> tuple[JudgedTest, ...]:
         """Return every version, judged; candidates without what their failure does not need."""

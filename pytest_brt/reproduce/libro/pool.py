@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts, catches_named, matches
@@ -79,13 +80,8 @@ def _cluster(key: str, items: Sequence[Entry], facts: Facts) -> Cluster:
 
 def round_robin(clusters: Sequence[Cluster]) -> tuple[Entry, ...]:
     """Return the best test of each cluster, then the second of each, and so on."""
-    longest = max((len(cluster.tests) for cluster in clusters), default=0)
-    return tuple(
-        cluster.tests[place]
-        for place in range(longest)
-        for cluster in clusters
-        if place < len(cluster.tests)
-    )
+    rounds = zip_longest(*(cluster.tests for cluster in clusters))
+    return tuple(entry for one in rounds for entry in one if entry is not None)
 
 
 def agreement(clusters: Sequence[Cluster]) -> int:

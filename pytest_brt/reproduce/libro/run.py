@@ -8,36 +8,28 @@ tests that only lack names, and tests without what their failure does not need.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from pathlib import Path
 
-from pytest_brt.code.index import Index, open_index
+from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Role, Sampling
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.reproduce.asking import PREFILL, STOP, Asker, answer_room, seed_of
+from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room, seed_of
 from pytest_brt.reproduce.libro.pool import Entry, Pool, agreement
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
-from pytest_brt.reproduce.prompting.fit import (
-    Brief,
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    with_listings,
-)
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest
 
 #: Tokens of a prompt; long reports take more.
 _TOKENS = 2_600
+_SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
 
 
 class Form(StrEnum):
@@ -54,8 +46,8 @@ def sampling_prompt(
     index: Index,
     *,
     form: Form,
-    sampling: Sampling,
     samples: int,
+    seed: int = 0,
     cut: Cut = Cut.WHOLE,
     facts: bool = False,
 ) -> tuple[Prompt, tuple[str, ...]]:
@@ -76,7 +68,7 @@ def sampling_prompt(
         "fixtures": hints.fixtures if facts else "",
         "examples": "both" if form is Form.EXAMPLES else "",
     }
-    longest = answer_room(brief.model, sampling.max_tokens)
+    longest = answer_room(brief.model, _SAMPLING.max_tokens)
 
     def build(texts: Mapping[str, str]) -> Prompt:
         values = bug_values(brief, texts)
@@ -87,34 +79,31 @@ def sampling_prompt(
                 *examples,
                 prompts.message(Role.USER, "libro/user", **values),
             ),
-            sampling=replace(sampling, max_tokens=longest, stop=STOP),
+            sampling=replace(_SAMPLING, seed=seed, max_tokens=longest, stop=STOP),
             samples=samples,
             prefill=PREFILL,
             purpose="libro",
         )
 
     listings = listings_of(hints, index) if form is Form.FILES else {}
-    parts = with_listings(build, parts, listings, brief.model, _TOKENS)
     # What LIBRO does not have goes first, the report last.
     order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
-    return fitted(build, parts, order, brief, listings)
+    return fitted(build, parts, order, brief, listings, most=_TOKENS)[:2]
 
 
-def repair_prompt(
-    code: str, error: str, problems: tuple[str, ...], brief: Brief, sampling: Sampling
-) -> Prompt:
+def repair_prompt(code: str, error: str, problems: tuple[str, ...], brief: Brief) -> Prompt:
     """Return the prompt for another version of a test that does not run.
 
     Raises:
         PromptTooLong: the test is too long for the model.
     """
     parts = {"code": code, "error": error, "imports": "\n".join(brief.hints.imports)}
-    longest = answer_room(brief.model, sampling.max_tokens)
+    longest = answer_room(brief.model, _SAMPLING.max_tokens)
 
     def build(texts: Mapping[str, str]) -> Prompt:
         return Prompt(
             messages=brief.prompts.ask("libro/repair", problems=problems, **texts),
-            sampling=replace(sampling, max_tokens=longest, stop=STOP),
+            sampling=replace(_SAMPLING, temperature=0.2, max_tokens=longest, stop=STOP),
             prefill=PREFILL,
             purpose="repair",
         )
@@ -124,7 +113,6 @@ def repair_prompt(
 
 #: Samples, unless the user says.
 SAMPLES = 50
-_SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
 #: Tests that only lack names and are written again, and candidates that are made small, at most.
 _REPAIRS, _SMALL = 8, 5
 _ENDINGS = {
@@ -160,7 +148,6 @@ class Libro:
         self.project = project
         self.in_auto = told is not None
         self.strategy = "auto-libro" if self.in_auto else "libro"
-        self.asker = Asker(bench.model, deadline=bench.deadline)
         version = ".".join(map(str, bench.engine.subject.python_version))
         found = told or gather_hints(issue, project, buggy=bench.buggy, host=bench.host)
         self.brief = Brief(
@@ -207,8 +194,8 @@ class Libro:
             self.brief,
             self.project,
             form=form or self.form,
-            sampling=replace(_SAMPLING, seed=seed),
             samples=samples,
+            seed=seed,
             cut=cut,
             facts=self.in_auto,
         )
@@ -216,7 +203,7 @@ class Libro:
         answers = self._answers(prompt)
         self.endings += [_ENDINGS[answer.finish] for answer in answers]
         self.pool.add([answer.text for answer in answers], seed)
-        if not self.asker.over:
+        if not self.bench.over:
             mended = self.pool.mend(self._mend, _REPAIRS)
             if mended:
                 self.bench.say(f"{mended} tests that lacked names were written again")
@@ -235,13 +222,13 @@ class Libro:
         known = journal.get(tuple[Completion, ...], *names) if journal else None
         if known is not None:
             return known
-        answers = self.asker.ask(prompt)
+        answers = self.bench.model.complete(prompt)
         if journal:
             journal.put(answers, *names)
         return answers
 
     def _mend(self, entry: Entry) -> str:
-        if self.asker.over:
+        if self.bench.over:
             return ""
         try:
             prompt = repair_prompt(
@@ -249,11 +236,10 @@ class Libro:
                 entry.runs[0].reason,
                 entry.problems,
                 self.brief,
-                replace(_SAMPLING, temperature=0.2),
             )
         except PromptTooLong:
             return ""  # a test of that length is not worth having
-        return self.asker.ask(prompt)[0].text
+        return self.bench.model.complete(prompt)[0].text
 
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, in LIBRO's order.
@@ -278,20 +264,13 @@ class Libro:
         return without_doubles((*small, *judged[len(small) :]))
 
 
-def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
+def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
     """Make failing tests of `issue` as LIBRO does.
 
     Raises:
         ModelProblem: the model cannot be asked.
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return libro(issue, index, bench, project)
-
-
-def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
-    """Do as `attempt`, with an index that is open already."""
-    begin = time.monotonic()
     work = Libro(issue, index, bench, project)
     samples = bench.samples or SAMPLES
     try:
@@ -309,7 +288,5 @@ def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt
         index=index,
         tests=tests,
         notes=(*work.notes, *(() if found else work.pool.notes())),
-        seconds=time.monotonic() - begin,
-        cost=work.asker.cost,
         endings=tuple(work.endings),
     )

@@ -17,7 +17,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.reproduce.model_tests.split import lines_of
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import bound_targets, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Exceptions that Python has, and that a project may have under the same name.
@@ -66,17 +66,20 @@ def _defining(names: frozenset[str], index: Index) -> list[str]:
 
 
 def _fixtures_asked(source: str) -> frozenset[str]:
-    """Return the arguments of tests that neither the module nor a mark gives."""
+    """Return the fixtures that the module asks for and does not have."""
     tree = parse(source)
     own = {node.name for node in tree.body if isinstance(node, _Function)}
-    found: set[str] = set()
+    return frozenset(_arguments(tree)) - own - {"self", "cls"}
+
+
+def _arguments(tree: ast.Module) -> Iterator[str]:
+    """Yield the arguments of tests and fixtures that neither a default nor a mark gives."""
     for node in ast.walk(tree):
-        if isinstance(node, _Function) and node.name.startswith("test"):
+        if isinstance(node, _Function):
             marks = " ".join(map(ast.unparse, node.decorator_list))
-            given = len(node.args.defaults)
-            names = [argument.arg for argument in node.args.args]
-            found |= {name for name in names[: len(names) - given or None] if name not in marks}
-    return frozenset(found - own - {"self", "cls"})
+            if node.name.startswith("test") or "fixture" in marks:
+                asked = node.args.args[: len(node.args.args) - len(node.args.defaults)]
+                yield from (argument.arg for argument in asked if argument.arg not in marks)
 
 
 def with_names_of(host: str, source: str, index: Index) -> str:
@@ -111,9 +114,8 @@ def _with_definitions(host: str, source: str, index: Index) -> str:
         if isinstance(node, _Function | ast.ClassDef):
             known.setdefault(node.name, node)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    known.setdefault(inner.id, node)
+            for name in bound_targets(node):
+                known.setdefault(name, node)
     own = bound_names(source)
     for _ in range(_MOST_ADOPTED):
         wanted = [name for name in _wanted(source, own) if name in known]
@@ -126,12 +128,7 @@ def _with_definitions(host: str, source: str, index: Index) -> str:
 
 def _wanted(source: str, own: frozenset[str]) -> list[str]:
     """Return undefined names, and the arguments of tests and fixtures that nothing defines."""
-    names = [missing.name for missing in undefined_names(source)]
-    for node in ast.walk(parse(source)):
-        if isinstance(node, _Function):
-            marks = " ".join(map(ast.unparse, node.decorator_list))
-            if node.name.startswith("test") or "fixture" in marks:
-                names += [argument.arg for argument in node.args.args if argument.arg not in marks]
+    names = [*(missing.name for missing in undefined_names(source)), *_arguments(parse(source))]
     return [name for name in dict.fromkeys(names) if name not in own and name != "self"]
 
 
@@ -180,12 +177,13 @@ def with_usual_imports(source: str, index: Index, *, near: str = "") -> str:
     Raises:
         SyntaxError: `source` is not Python.
     """
-    tree = parse(source)
+    nodes = list(ast.walk(parse(source)))
     added = []
     for missing in undefined_names(source):
         known = find_import(missing.name, index, near=near)
-        asked = {attribute for name, attribute in _attributes(tree) if name == missing.name}
-        called = missing.name in _called_plainly(tree)
+        name = missing.name
+        asked = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _is(n.value, name)}
+        called = any(isinstance(n, ast.Call) and _is(n.func, name) for n in nodes)
         if missing.name in _CLASSES and known in ("", f"import {missing.name}"):
             if called or asked & _CLASSES[missing.name]:
                 added.append(f"from datetime import {missing.name}")
@@ -194,16 +192,5 @@ def with_usual_imports(source: str, index: Index, *, near: str = "") -> str:
     return add_imports(source, added)
 
 
-def _attributes(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield node.value.id, node.attr
-
-
-def _called_plainly(tree: ast.Module) -> set[str]:
-    """Return the names that are called as they are, and not as attributes."""
-    return {
-        node.func.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -12,7 +12,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pytest_brt.code.imports import NameProblem, check_imports, find_import, resolve
 from pytest_brt.code.index import Index
@@ -22,13 +22,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.oracle.write import slug
 from pytest_brt.reproduce.model_tests.host import choose_host, with_names_of, with_usual_imports
-from pytest_brt.reproduce.model_tests.split import (
-    Single,
-    laid_out,
-    parses,
-    split_tests,
-    tidied,
-)
+from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests, tidied
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
@@ -46,21 +40,12 @@ class Settled:
     problems: tuple[NameProblem, ...]
 
 
-def settle(
-    single: Single,
-    index: Index,
-    *,
-    test_root: str,
-    host: str = "",
-) -> Settled:
+def settle(single: Single, index: Index, *, test_root: str, host: str = "") -> Settled:
     """Return `single` with its names resolved.
 
-    Args:
-        single: a module with one test.
-        index: the project.
-        test_root: folder for tests that fit into no file.
-        host: the test file that was chosen before; "" chooses the one that is most like it.
-            Another one is taken where only that has the fixtures that the test asks for.
+    It goes to the test file `host`, or without one to that which is most like it; to another one
+    where only that has the fixtures that the test asks for. What fits into none goes to the
+    folder `test_root`.
 
     Raises:
         SyntaxError: the module is not Python.
@@ -90,26 +75,21 @@ def _with_known_imports(source: str, index: Index) -> str:
     Relative ones go as well: from where the test stands now they mean something else.
     """
     wrong = {problem.name for problem in check_imports(source, index)}
-    tree = parse(source)
     changed: list[ast.stmt] = []
-    dropped = False
     body: list[ast.stmt] = []
-    for node in tree.body:
+    before = parse(source).body
+    for node in before:
         if isinstance(node, ast.ImportFrom) and node.level:
-            dropped = True
             continue
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [
-                alias for alias in node.names if not _is_replaceable(node, alias, wrong, index)
-            ]
+            names = [name for name in node.names if not _is_replaceable(node, name, wrong, index)]
             if not names:
-                dropped = True
                 continue
             if len(names) < len(node.names):
                 node.names = names
                 changed.append(node)
         body.append(node)
-    return laid_out(body, source, changed) if changed or dropped else source
+    return laid_out(body, source, changed) if changed or len(body) < len(before) else source
 
 
 def _is_replaceable(
@@ -156,34 +136,23 @@ class Maker:
         found: list[Written] = []
         for single in singles:
             try:
-                settled = settle(
-                    single,
-                    self.index,
-                    test_root=self.test_root,
-                    host=self.host,
-                )
+                found.append(self._written(single, stem, origin))
             except (SyntaxError, RecursionError, MemoryError, OSError):
                 continue  # not Python for every part of the project's own reading of it
-            key = test_key(settled.single.source)
-            name = f"test_{stem}_{key[:6]}.py"
-            path = f"{settled.folder}/{name}" if settled.folder else name
-            test = self._test(settled.single.name, settled.single.source, path, settled.host)
-            found.append(
-                Written(
-                    test=replace(test, origin=origin),
-                    key=key,
-                    problems=tuple(problem.message for problem in settled.problems),
-                )
-            )
         return tuple(found)
 
-    def _test(self, name: str, source: str, path: str, host: str) -> CandidateTest:
+    def _written(self, single: Single, stem: str, origin: Origin) -> Written:
+        done = settle(single, self.index, test_root=self.test_root, host=self.host)
+        source = done.single.source
+        key = test_key(source)
+        name = f"test_{stem}_{key[:6]}.py"
+        path = f"{done.folder}/{name}" if done.folder else name
         title = " ".join(self.issue.title.split())
-        return CandidateTest(
+        test = CandidateTest(
             id=content_id(self.issue.id, path, source),
-            name=name,
+            name=single.name,
             issue=self.issue.id,
-            origin=Origin(strategy=""),
+            origin=origin,
             oracle=Oracle(
                 kind=OracleKind.WRITTEN,
                 sentence=f"Written by a model from the report {title!r}.",
@@ -191,8 +160,9 @@ class Maker:
             ),
             path=path,
             source=source,
-            host=host,
+            host=done.host,
         )
+        return Written(test=test, key=key, problems=tuple(p.message for p in done.problems))
 
 
 _TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)

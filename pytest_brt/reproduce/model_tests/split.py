@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pytest_brt.syntax import first_line, is_constant, parse
+from pytest_brt.syntax import bound_targets, first_line, is_constant, parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Import = ast.Import | ast.ImportFrom
@@ -138,7 +138,8 @@ def _single(
         late = not any(node is other for other in (*kept, holder, test))
         if late and isinstance(node, _Function | ast.ClassDef) and _is_needed(node, needed):
             needed |= _names(node)
-            kept.insert(_after_imports(kept), node)
+            imports = (n for n, other in enumerate(kept) if isinstance(other, _Import))
+            kept.insert(max(imports, default=-1) + 1, node)
     kept = [part for node in kept for part in _used(node, needed)]
     module = sorted(kept, key=lambda node: not _is_future(node))
     changed = [node for node in module if id(node) not in own]
@@ -185,11 +186,7 @@ def _is_needed(node: ast.stmt, needed: set[str]) -> bool:
             return node.name in needed
         return node.name in needed or "autouse" in "".join(map(ast.unparse, node.decorator_list))
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        bound = {
-            inner.id
-            for inner in ast.walk(node)
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-        }
+        bound = set(bound_targets(node))
         return bool(bound & needed) or not bound
     return True
 
@@ -221,11 +218,6 @@ def _used(node: ast.stmt, needed: set[str]) -> Iterator[ast.stmt]:
         yield part
 
 
-def _after_imports(body: Sequence[ast.stmt]) -> int:
-    places = [n for n, node in enumerate(body) if isinstance(node, _Import)]
-    return places[-1] + 1 if places else 0
-
-
 def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
@@ -242,10 +234,8 @@ def parses(code: str) -> bool:
 def laid_out(body: Sequence[ast.stmt], source: str, changed: Collection[ast.stmt] = ()) -> str:
     """Return the module of the statements `body`, with two blank lines around definitions.
 
-    Args:
-        body: the statements, in order.
-        source: the text that they were parsed from; their own lines of it are kept.
-        changed: those whose text there is not what they are any more, by identity.
+    Their lines of `source`, which they were parsed from, are kept; not of those (by identity)
+    that were `changed` since.
     """
     lines = source.split("\n")
     other = {id(node) for node in changed} | _crowded(body)

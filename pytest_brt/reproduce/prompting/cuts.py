@@ -16,8 +16,6 @@ from pytest_brt.reading.steps import Role
 from pytest_brt.types import Block, BlockKind, Issue
 
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
-#: What a section on the environment holds besides sentences.
-_LISTINGS = (BlockKind.OUTPUT, BlockKind.SHELL, BlockKind.FILE)
 #: Headings of sections that say where the reporter runs it.
 _ENVIRONMENT = re.compile(r"\b(?:environment|versions?)\b", re.IGNORECASE)
 #: Lines of such a section that stand elsewhere; a bare "name 1.2" might be what is reported.
@@ -97,7 +95,7 @@ def _core(issue: Issue, *, telling: bool = False) -> list[tuple[bool, str]]:
             text = "\n".join(
                 _sentences(block, last=before and not skipped, telling=telling or skipped)
             )
-        if not text.strip() or (skipped and block.kind in _LISTINGS):
+        if not text.strip() or (skipped and is_code):
             continue
         if heading and heading != issue.title:
             found.append((False, f"## {heading}"))

@@ -27,6 +27,8 @@ _CODE, _TESTS = 3.0, 1.0
 _PARTED = "\f"
 #: A file's share of the room, and what lists it in so many characters.
 Listing = tuple[float, Callable[[int], str]]
+#: Makes a prompt of texts by name.
+Build = Callable[[Mapping[str, str]], Prompt]
 
 
 def listings_of(hints: Hints, index: Index) -> dict[str, Listing]:
@@ -75,16 +77,22 @@ class PromptTooLong(ModelProblem):
 
 
 def fitted(
-    build: Callable[[Mapping[str, str]], Prompt],
+    build: Build,
     parts: Mapping[str, str],
     order: Sequence[str],
     brief: Brief,
     listings: Mapping[str, Listing] | None = None,
-) -> tuple[Prompt, tuple[str, ...]]:
+    *,
+    most: int = 0,
+    frame: Build | None = None,
+) -> tuple[Prompt, tuple[str, ...], Mapping[str, str]]:
     """Return the prompt that `build` makes of `parts`, shortened until it fits the model.
 
-    Parts are given up in `order`, and a note is returned for each that was shortened or left
-    out. Most are cut in the middle; the report and `listings` are made anew.
+    The `listings` are as long as a prompt of about `most` tokens has room for; `frame` makes the
+    part of it that counts, where that is not all. A long report may take more than that; then
+    there is still a little code. Parts are given up in `order`; a note for each that was shortened
+    or left out is returned too, and what the parts came to. Most are cut in the middle; the report
+    and listings are made anew.
 
     Raises:
         PromptTooLong: it does not fit with all of `order` left out.
@@ -93,13 +101,18 @@ def fitted(
     again = {name: make for name, (_, make) in (listings or {}).items()}
     again["report"] = partial(shortened_report, brief.issue)
     texts = dict(parts)
+    if listings:
+        room = max(most - model.measure((frame or build)(parts)), _LEAST) * _CHARACTERS
+        total = sum(share for share, _ in listings.values())
+        for name, (share, make) in listings.items():
+            texts[name] = make(min(_MOST_CODE, int(room * share / total)))
     notes: dict[str, str] = {}
     prompt = build(texts)
     for name in order:
         for _ in range(4):
             over = _too_long(prompt, model)
             if over <= 0:
-                return prompt, tuple(notes.values())
+                return prompt, tuple(notes.values()), texts
             if not texts.get(name):
                 break
             size = model.count([texts[name]])[0]
@@ -115,27 +128,7 @@ def fitted(
             f"the prompt is {over} tokens too long for a context of {model.context} with nothing "
             "left to shorten (give more with --brt-context)"
         )
-    return prompt, tuple(notes.values())
-
-
-def with_listings(
-    build: Callable[[Mapping[str, str]], Prompt],
-    parts: Mapping[str, str],
-    listings: Mapping[str, Listing],
-    model: Model,
-    most: int,
-) -> dict[str, str]:
-    """Return `parts` with `listings` as long as a prompt of about `most` tokens has room for.
-
-    A long report may take more than that; then there is still a little code.
-    """
-    left = max(most - model.measure(build(parts)), _LEAST)
-    weights = sum(weight for weight, _ in listings.values())
-    made = {
-        name: make(min(_MOST_CODE, int(left * _CHARACTERS * weight / weights)))
-        for name, (weight, make) in listings.items()
-    }
-    return {**parts, **made}
+    return prompt, tuple(notes.values()), texts
 
 
 def _too_long(prompt: Prompt, model: Model) -> int:

@@ -28,8 +28,8 @@ _WHOLE, _PART = 600, 700
 _WORTH = 0.3
 #: Room below which nothing more is shown, and that the heads around a place take.
 _LEAST, _AROUND = 250, 120
-#: Characters of the head of a method.
-_HEAD = 80
+#: Methods of a class of which the head is shown, and characters of each.
+_METHODS, _HEAD = 4, 80
 #: Statements outside of functions that are longer than this many lines are data, of which no
 #: more than so many lines are told.
 _DATA, _TOLD = 8, 6
@@ -45,12 +45,10 @@ class Page:
 
     lines: Sequence[str]
     tree: ast.Module
-    #: Qualified names of the functions that are shown, with their lines.
-    functions: dict[str, list[str]] = field(default_factory=dict)
+    #: What is shown of its statements, functions among them.
+    shown: dict[ast.stmt, list[str]] = field(default_factory=dict)
     #: Functions of which the head is shown.
-    heads: set[str] = field(default_factory=set)
-    #: First lines of other statements that are shown, with their lines.
-    statements: dict[int, list[str]] = field(default_factory=dict)
+    heads: set[ast.stmt] = field(default_factory=set)
 
     @classmethod
     def of(cls, text: str) -> Page:
@@ -59,7 +57,7 @@ class Page:
 
     def text(self) -> str:
         """Return what is shown, as code."""
-        shown = "\n".join(self._block(self.tree.body, "", ""))
+        shown = "\n".join(self._block(self.tree.body, ""))
         return re.sub(r"\n{3,}", "\n\n", shown).strip("\n")
 
     @property
@@ -69,18 +67,18 @@ class Page:
 
     def words(self) -> frozenset[str]:
         """Return the words of the functions that are shown."""
-        shown = (line for lines in self.functions.values() for line in lines)
-        return frozenset(re.findall(r"\w+", "\n".join(shown)))
+        functions = (lines for node, lines in self.shown.items() if isinstance(node, Function))
+        return frozenset(re.findall(r"\w+", "\n".join(map("\n".join, functions))))
 
     def own(self, node: ast.stmt) -> list[str]:
         """Return the lines of a statement, decorators included."""
         return list(self.lines[first_line(node) - 1 : node.end_lineno])
 
-    def _block(self, body: Sequence[ast.stmt], around: str, indent: str) -> list[str]:
+    def _block(self, body: Sequence[ast.stmt], indent: str) -> list[str]:
         shown: list[str] = []
         gap = False
         for node in body:
-            lines = self._statement(node, around)
+            lines = self._statement(node)
             if not lines:
                 gap = gap or not _is_silent(node)
                 continue
@@ -88,16 +86,16 @@ class Page:
             gap = False
         return [*shown, f"{indent}{GAP}"] if gap and shown else shown
 
-    def _statement(self, node: ast.stmt, around: str) -> list[str]:
+    def _statement(self, node: ast.stmt) -> list[str]:
         if isinstance(node, ast.ClassDef):
-            inside = self._block(node.body, f"{around}{node.name}.", _inner(node))
+            inside = self._block(node.body, _inner(node))
             return ["", *self._head(node), *inside, ""] if inside else []
+        shown = self.shown.get(node, [])
         if not isinstance(node, Function):
-            return self.statements.get(node.lineno, [])
-        name = f"{around}{node.name}"
-        if name in self.functions:
-            return ["", *self.functions[name], ""]
-        return [*self._head(node), f"{_inner(node)}..."] if name in self.heads else []
+            return shown
+        if shown:
+            return ["", *shown, ""]
+        return [*self._head(node), f"{_inner(node)}..."] if node in self.heads else []
 
     def _head(self, node: Function | ast.ClassDef) -> list[str]:
         return list(self.lines[first_line(node) - 1 : head_end(node, node.body, self.lines)])
@@ -108,11 +106,7 @@ def show_suspects(
 ) -> tuple[tuple[str, str], ...]:
     """Return path and code of what is suspected, the likeliest first, in about `most` characters.
 
-    Args:
-        suspects: the likeliest first.
-        index: the project.
-        most: how many characters of code.
-        worths: what each term of the report is worth, for what is too long to be shown whole.
+    `worths` is what each term of the report is worth, for what is too long to be shown whole.
     """
     pages: dict[str, Page | None] = {}
     for suspect in suspects:
@@ -157,7 +151,7 @@ def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) 
     used = page.words()
     for node in page.tree.body:
         if not used.isdisjoint(_bound(node)) and len(page.own(node)) <= _DATA:
-            page.statements[node.lineno] = page.own(node)
+            page.shown[node] = page.own(node)
     return page.text()
 
 
@@ -191,12 +185,8 @@ def show(
 ) -> int:
     """Put the places `names`, best first, on `page` as far as there is room; return what is left.
 
-    Args:
-        names: qualified names of functions and classes, "" for what is outside of them.
-        page: of their module.
-        room: how many characters there are.
-        worths: what each term is worth, for what is too long to be shown whole.
-        tests: the module holds tests: heads of other tests say nothing.
+    These are qualified names of functions and classes, "" for what is outside of them; `room` is
+    in characters. Of `tests` no others are told of by their heads, which say nothing.
     """
     bodies = dict(_bodies(page.tree))
     for name in names:
@@ -204,27 +194,23 @@ def show(
             break
         most = max(int(room * _SHARE), min(_SMALL, room)) - _AROUND
         outer, _, own = name.rpartition(".")
-        nodes = [n for n in bodies.get(outer, ()) if getattr(n, "name", None) == own]
-        if nodes and isinstance(nodes[-1], Function):
-            lines = _fitting(nodes[-1], page, most, worths)
-            if lines and name not in page.functions:
-                page.functions[name] = lines
+        functions = [node for node in bodies.get(outer, ()) if isinstance(node, Function)]
+        at = next((n for n in reversed(range(len(functions))) if functions[n].name == own), None)
+        if at is not None:
+            lines = page.own(functions[at])
+            if len("\n".join(lines)) > most:
+                lines = sliced(functions[at], page.lines, lambda text: worth_of(text, worths), most)
+            if lines and functions[at] not in page.shown:
+                page.shown[functions[at]] = lines
                 room -= len("\n".join(lines)) + _AROUND
-                page.heads |= set() if tests else set(_beside(bodies[outer], own, outer))
+                page.heads.update([] if tests else functions[max(0, at - 1) : at + 2])
         elif name in bodies:
             room -= _show_statements(bodies[name], page, most, worths)
-            methods = [] if tests else _methods(bodies[name], name)[: room // _HEAD]
-            page.heads.update(methods)
-            room -= _HEAD * len(methods)
+            methods = [node for node in bodies[name] if isinstance(node, Function)]
+            told = [] if tests or not name else methods[:_METHODS][: room // _HEAD]
+            page.heads.update(told)
+            room -= _HEAD * len(told)
     return room
-
-
-def _fitting(node: Function, page: Page, most: int, worths: Mapping[str, float]) -> list[str]:
-    """Return the lines of a function, all or those that count."""
-    whole = page.own(node)
-    if len("\n".join(whole)) <= most:
-        return whole
-    return sliced(node, page.lines, lambda text: worth_of(text, worths), most)
 
 
 def worth_of(text: str, worths: Mapping[str, float]) -> float:
@@ -238,18 +224,18 @@ def _show_statements(
 ) -> int:
     """Put what is no function on the page, all or the worthiest; return the room that it takes."""
     nodes = [n for n in body if not isinstance(n, Function | ast.ClassDef) and not _is_silent(n)]
-    whole = {node.lineno: page.own(node) for node in nodes}
+    whole = {node: page.own(node) for node in nodes}
     if (size := _length(whole.values())) <= min(_WHOLE, most):
-        page.statements |= whole
+        page.shown |= whole
         return size
-    told = {node.lineno: _told(page.own(node), worths) for node in nodes}
-    worth = {line: worth_of("\n".join(lines), worths) for line, lines in told.items()}
+    told = {node: _told(lines, worths) for node, lines in whole.items()}
+    worth = {node: worth_of("\n".join(lines), worths) for node, lines in told.items()}
     least = _WORTH * max(worth.values())
     room = most = min(most, _PART)
-    for line in sorted(told, key=lambda line: -worth[line]):
-        size = _length([told[line]])
-        if size <= room and worth[line] > least:
-            page.statements[line] = told[line]
+    for node in sorted(told, key=lambda node: -worth[node]):
+        size = _length([told[node]])
+        if size <= room and worth[node] > least:
+            page.shown[node] = told[node]
             room -= size
     return most - room
 
@@ -277,20 +263,6 @@ def _bodies(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.stmt]]]:
         yield name, body
         inner = (node for node in body if isinstance(node, ast.ClassDef))
         todo += [(f"{name}.{node.name}".lstrip("."), node.body) for node in inner]
-
-
-def _beside(body: Sequence[ast.stmt], name: str, outer: str) -> Iterator[str]:
-    """Yield the functions before and after `name` in its block."""
-    names = [node.name for node in body if isinstance(node, Function)]
-    at = names.index(name)
-    for near in (*names[max(0, at - 1) : at], *names[at + 1 : at + 2]):
-        yield f"{outer}.{near}".lstrip(".")
-
-
-def _methods(body: Sequence[ast.stmt], name: str, most: int = 4) -> list[str]:
-    """Return the first methods of a class; of a module none."""
-    names = [node.name for node in body if isinstance(node, Function)] if name else []
-    return [f"{name}.{inner}" for inner in names[:most]]
 
 
 def _inner(node: Function | ast.ClassDef) -> str:

@@ -9,12 +9,14 @@ import pytest
 
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.agent.run import SAMPLING, STEPS, attempt
+from pytest_brt.reproduce.agent.run import SAMPLING, STEPS
 from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, problems, replies
+
+attempt = STRATEGIES["agent"].attempt
 
 EDIT = act("edit", path="tests/test_interval.py", prompt="clamp(5, 0, 10) must be 5")
 RUN = act("test", path="tests/test_interval.py")
@@ -229,7 +231,10 @@ def test_another_model_can_write_the_code(engine: Engine, issue: Issue, tmp_path
 def test_every_run_has_seeds_of_its_own(engine: Engine, issue: Issue, tmp_path: Path) -> None:
     script = replies(EDIT, RIGHT, RUN, FINISH)
     seeds = {
-        attempt(issue, number, bench_of(engine, tmp_path, script)).tests[0].test.origin.seed
+        STRATEGIES["agent"]
+        .attempt(issue, number, bench_of(engine, tmp_path, script))
+        .tests[0]
+        .test.origin.seed
         for number in (0, 1)
     }
     assert len(seeds) == 2

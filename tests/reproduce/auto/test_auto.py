@@ -10,12 +10,15 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.auto import _cuts, attempt
+from pytest_brt.reproduce.auto import _cuts
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
 from pytest_brt.reproduce.prompting.cuts import Cut
+from pytest_brt.reproduce.strategy import STRATEGIES
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, replies
 from tests.reproduce.examples import judge_says
+
+attempt = STRATEGIES["auto"].attempt
 
 VAGUE = "# mean() of nothing is wrong\n\nWith no values mean does something bad. It should be 0.\n"
 RIGHT = code("from interval import mean\n\n\ndef test_nothing():\n    assert mean([]) == 0")

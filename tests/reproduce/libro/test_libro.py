@@ -184,7 +184,7 @@ def test_a_repaired_test_says_what_it_was_made_of(attempt: Attempt) -> None:
 
 
 def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
-    assert attempt.cost.calls == len(asked) == 2
+    assert len(asked) == 2
     batch, repair = asked
     assert (batch.samples, batch.purpose) == (6, "libro")
     assert (batch.sampling.temperature, batch.sampling.top_p) == (0.7, 0.95)

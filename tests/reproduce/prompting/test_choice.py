@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.prompting.choice import chosen
+from pytest_brt.reproduce.opinion import chosen
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.types import Place
