@@ -21,7 +21,7 @@ from pytest_brt.evaluate.rates import (
     shares,
     ways_in,
 )
-from pytest_brt.evaluate.record import Ranked, Reproduced, StudyResult
+from pytest_brt.evaluate.record import Reproduced, StudyResult
 from pytest_brt.evaluate.table import Row, Table
 
 RIGHT = REPAIR_RATES["right"]
@@ -123,7 +123,11 @@ def _words(bug: Reproduced, strategy: str) -> str:
 
 def _rankers(one: StudyResult, other: StudyResult) -> Table:
     mine, theirs = ({bug.instance: bug for bug in mixed(result)} for result in (one, other))
-    names = [name for name in mine if name in theirs and _pool(mine[name]) == _pool(theirs[name])]
+    pools = [
+        {name: {(patch.name, patch.right) for patch in bug.patches} for name, bug in side.items()}
+        for side in (mine, theirs)
+    ]
+    names = [name for name, pool in pools[0].items() if pools[1].get(name) == pool]
     a = patch_orders(mine[name] for name in names)
     b = patch_orders(theirs[name] for name in names)
     rows: list[Row] = []
@@ -140,10 +144,6 @@ def _rankers(one: StudyResult, other: StudyResult) -> Table:
         columns=("ranker", "measure", "A", "B", "B - A", "p"),
         rows=rows,
     )
-
-
-def _pool(bug: Ranked) -> set[tuple[str, bool | None]]:
-    return {(patch.name, patch.right) for patch in bug.patches}
 
 
 def _repairs(one: StudyResult, other: StudyResult) -> Table:

@@ -14,7 +14,7 @@ from pytest_brt.patches.canonical import put
 from pytest_brt.patches.judges import left_out_reason, needs_build
 from pytest_brt.patches.ladder import File, Files, climb
 from pytest_brt.patches.scan import scan_diff
-from pytest_brt.patches.target import Target, find_targets
+from pytest_brt.patches.target import find_targets
 from pytest_brt.types import AppliedPatch, FileChange, Patch
 
 #: Seconds; compiling takes milliseconds.
@@ -60,7 +60,8 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
     found = find_targets(diffs.files, root)
     binary = [target.path for target in found if target.diff.is_binary_file]
     targets = tuple(target for target in found if not target.diff.is_binary_file)
-    paths = sorted({path for target in targets for path in _paths(target)})
+    named = {path for target in targets for path in (target.old, target.new)}
+    paths = sorted(path for path in named if path is not None)
     before = {path: file for path in paths if (file := _read(path, root)) is not None}
     after, notes = climb(targets, diffs.repairs, before)
     kept, left_out = _divide(before, after, whole)
@@ -94,10 +95,6 @@ def _newly_broken(
         for path in find_syntax_errors(known, original, python):
             del broken[path]
     return broken
-
-
-def _paths(target: Target) -> tuple[str, ...]:
-    return tuple(path for path in (target.old, target.new) if path is not None)
 
 
 def _read(path: str, root: Path) -> File | None:

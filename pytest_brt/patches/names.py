@@ -188,11 +188,8 @@ def check_new_path(path: str, root: Path, *, removed: frozenset[str] = frozenset
 
 def is_clash(one: str, other: str) -> bool:
     """Whether two names are one file on a system that ignores case or Unicode forms."""
-    return one != other and _fold(one) == _fold(other)
-
-
-def _fold(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
+    folded = {unicodedata.normalize("NFC", name).casefold() for name in (one, other)}
+    return one != other and len(folded) == 1
 
 
 def _reason_in_words(path: str) -> str:

@@ -156,7 +156,7 @@ class RepairItem(Work):
     def tell(self, result: Repair) -> None:
         """Keep the repair, and wait for its rows; a miss says why there is no fix."""
         self.keep(repair_json(result))
-        for row in self.work.rows_of(self.case, result):
+        for row in [self.work.row(self.case, fix.patch) for fix in result.fixes]:
             result_of(row)
         if all(fix.broken for fix in result.fixes):
             broken = "every fix that passes the bug tests breaks existing tests"

@@ -26,12 +26,11 @@ from pytest_brt.render.answer import (
     tests_of,
 )
 from pytest_brt.render.dialogue import (
+    HEADING,
     account,
-    by_model,
     columns,
     name_of,
     prospect,
-    tests_heading,
     total,
 )
 from pytest_brt.render.table import (
@@ -216,9 +215,9 @@ class Summary:
         tests = tuple(tests)
         sure, possible = bug_tests(tests)
         rest = [test for test in tests if not test.judgement.candidate]
-        wide = by_model(tests)
+        wide = any(judged.test.origin.model for judged in tests)
         if wide:
-            show(reporter, f"  {tests_heading()}")
+            show(reporter, f"  {HEADING}")
         parts = {
             "bug tests": sure,
             "tests that fail, perhaps for another reason": possible,

@@ -61,11 +61,8 @@ def selected(
 ) -> dict[str, tuple[Rank, ...]]:
     """Return the patches that each option selects, after what the user wrote.
 
-    Args:
-        ranks: in the order shown.
-        top: the place up to which patches are selected. They are more where some tie at the end:
-            an order among them would be invented.
-        threshold: the plain EPR from which on they are.
+    They are those up to the place `top`, more where some tie at the end: an order among them would
+    be invented; and those from the plain EPR `threshold` on.
     """
     chosen: dict[str, tuple[Rank, ...]] = {}
     if top is not None:

@@ -87,16 +87,8 @@ def as_page(dialogues: Sequence[Told]) -> str:
 
 #: Widest name of a strategy in the table.
 _WIDTH = 12
-
-
-def by_model(tests: Sequence[JudgedTest]) -> bool:
-    """Say whether a model wrote any of `tests`."""
-    return any(judged.test.origin.model for judged in tests)
-
-
-def tests_heading() -> str:
-    """Return the line above the tests of a run that asked a model."""
-    return f"{'sure':>6}  {'found by':<{_WIDTH}} {'alike':>5}  test"
+#: The line above the tests of a run that asked a model.
+HEADING = f"{'sure':>6}  {'found by':<{_WIDTH}} {'alike':>5}  test"
 
 
 def columns(judged: JudgedTest) -> str:

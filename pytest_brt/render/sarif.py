@@ -106,14 +106,10 @@ def _suspect(place: Place, title: str, index: int, below: str) -> Json:
 def _place(judged: JudgedTest) -> tuple[str, int]:
     """Return the deepest project frame, or the test's own last one, or the test's file."""
     runs = judged.judgement.runs
-    frames = runs[0].raised.frames if runs and runs[0].raised else ()
-    for frame in reversed(frames):
-        if frame.project:
-            return frame.path, frame.line
-    for frame in reversed(frames):
-        if frame.path == judged.test.path:
-            return frame.path, frame.line
-    return judged.test.path, 1
+    raised = runs[0].raised if runs else None
+    own = [frame for frame in raised.frames if frame.path == judged.test.path] if raised else []
+    frame = (raised.in_project if raised else None) or (own[-1] if own else None)
+    return (frame.path, frame.line) if frame else (judged.test.path, 1)
 
 
 def _flow(frames: Iterable[Frame], below: str) -> list[Json]:

@@ -114,10 +114,6 @@ class Run:
                 self._localised[case.issue_id] = future
             return self._localised[case.issue_id]
 
-    def rows_of(self, case: Case, repair: Repair) -> tuple[Future[PatchResult], ...]:
-        """Return the futures of the rows of a repair's fixes: equal fixes have one row."""
-        return tuple(self.row(case, fix.patch) for fix in repair.fixes)
-
     def tests(self, case: Case) -> tuple[JudgedTest, ...]:
         """Return the tests of a case that are known by now, given ones too."""
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
