@@ -76,8 +76,7 @@ def find_subject(
     outside of the sandbox: not its `.venv`, nor pytest where that is the project.
 
     Raises:
-        SubjectProblem: there is no such folder or interpreter, it has no pytest, or the
-            project's pytest configuration cannot be parsed.
+        SubjectProblem: there is no such folder or interpreter, or it has no pytest.
         SandboxProblem: the project's own interpreter is to be asked, and no sandbox that
             keeps files safe can be had.
     """

@@ -164,6 +164,7 @@ class Watch:
         self.reader = reader
         self.allow = allow
         self.timed_out = False
+        self.is_over = False
         self.pending = bytearray()
         self.received = 0
         self.told = 0
@@ -202,6 +203,7 @@ class Watch:
             except ProcessLookupError:
                 pass  # it ended at the last moment
         _, status = os.waitpid(self.pid, 0)
+        self.is_over = True
         self.row.kill_rest()
         while self.read():
             pass
@@ -212,7 +214,7 @@ class Watch:
         try:
             data = os.read(self.reader, 65536)
         except BlockingIOError:
-            return not self._gone()
+            return not self.is_over
         if not data:
             return False
         self.received += len(data)
@@ -232,13 +234,6 @@ class Watch:
             self.row.control.write(self.kept)
             self.kept = bytearray()
         return True
-
-    def _gone(self):
-        try:
-            os.kill(self.pid, 0)
-        except OSError:
-            return True
-        return False
 
     def extend(self, line):
         """Move the deadline as the event says."""

@@ -36,21 +36,23 @@ class Touched:
     def watch(self):
         """Start noting which changed lines are executed, where Python can do it cheaply."""
         monitoring = getattr(sys, "monitoring", None)
-        wanted = {self.at(file["path"]): frozenset(file["lines"]) for file in self.files}
-        if monitoring is None and self.mapping and wanted and sys.gettrace() is None:
-            self.wanted, self.seen = wanted, {path: set() for path in wanted}
-            self.watching = True
+        if monitoring is None:
+            self.watching = bool(self.mapping and self.files and sys.gettrace() is None)
+        else:
+            self.watching = monitoring.get_tool(TOOL) is None
+        if not self.watching:
+            return
+        self.wanted = {self.at(file["path"]): frozenset(file["lines"]) for file in self.files}
+        self.seen = {path: set() for path in self.wanted}
+        if monitoring is None:
             sys.settrace(self._trace)
             threading.settrace(self._trace)
-        if monitoring is None or monitoring.get_tool(TOOL) is not None:
             return
-        self.wanted, self.seen = wanted, {path: set() for path in wanted}
         monitoring.use_tool_id(TOOL, "brt")
         events = monitoring.events
         monitoring.register_callback(TOOL, events.PY_START, self._start)
         monitoring.register_callback(TOOL, events.LINE, self._line)
         monitoring.set_events(TOOL, events.PY_START)
-        self.watching = True
 
     def _start(self, code, offset):
         if code.co_filename in self.wanted:
