@@ -120,7 +120,7 @@ class Cell:
         self.wire = start.Wire(self.writer)
         self.row.probe.wire = self.wire
         self.row.probe.target = os.path.join(self.config["root"], self.request["target"])
-        self.wire.send("start", python=list(sys.version_info[:3]))
+        self.wire.send("start")  # by which process: another may speak later
 
     def leave(self, code, touched):
         """Tell the end, wait for threads as Python does, and be gone."""

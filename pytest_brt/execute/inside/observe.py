@@ -202,7 +202,7 @@ def main(spec):
     """Run what the specification says, telling about each statement as it ends."""
     wire = start.Wire(spec["fd"])
     start.apply_limits(spec["limits"])
-    wire.send("start", python=list(sys.version_info[:3]))
+    wire.send("start")  # by which process: another may speak later
     sys.argv[:] = [""]
     sys.path.insert(0, "")
     session = Session(wire, spec["packages"])

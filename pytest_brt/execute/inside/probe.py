@@ -215,7 +215,3 @@ class Probe:
     def pytest_keyboard_interrupt(self, excinfo):
         """Tell that the run was broken off (``pytest.exit`` too)."""
         self.wire.send("interrupted", raised=self.about(excinfo.value))
-
-    def pytest_sessionfinish(self, exitstatus):
-        """Tell that the session ended by itself."""
-        self.wire.send("session_end", code=int(exitstatus))

@@ -10,7 +10,7 @@ def main(spec):
     """Run what the specification says and exit with pytest's own status."""
     wire = start.Wire(spec["fd"])
     start.apply_limits(spec["limits"])
-    wire.send("start", python=list(sys.version_info[:3]))
+    wire.send("start")  # by which process: another may speak later
     import pytest
 
     probe = start.load("probe").Probe(wire, spec["packages"])

@@ -91,11 +91,10 @@ class Zygote:
             if request is None or request["op"] == "quit":
                 return
             if request["op"] == "preload":
-                self.control.send("preloaded", count=self.preload(request["names"]))
-            elif request["op"] == "row":
-                self.fork_row(request, self.control.take())
+                self.preload(request["names"])
+                self.control.send("preloaded")
             else:
-                self.control.send("problem", text="no such request: %r" % request["op"])
+                self.fork_row(request, self.control.take())
 
     def fork_row(self, request, descriptor):
         """Fork a row that talks over `descriptor`, wait for its end, and end what it left."""
@@ -129,15 +128,13 @@ class Zygote:
         path = list(sys.path)
         sys.path[:] = [one for one in path if not rows.is_in_project(one, self.config)]
         try:
-            if not names or not self.try_preload(names):
-                return 0
-            for name in names:
-                rows.try_import(name)
+            if names and self.try_preload(names):
+                for name in names:
+                    rows.try_import(name)
         finally:
             sys.path[:] = path
         gc.collect()
         gc.freeze()
-        return len(names)
 
     def try_preload(self, names):
         """Return whether importing them loads no module of the project and starts no thread."""
@@ -188,7 +185,6 @@ def main(descriptor):
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     control.send(
         "ready",
-        pid=os.getpid(),
         in_tree=zygote.is_in_tree(),
         threads=rows.threads(),
         shielded=zygote.shielded,
