@@ -81,9 +81,8 @@ def watch_lines(
         )
     )
     seen = observation.observed
-    failed = next((one for one in seen if one.raised), None)
-    if failed is not None and failed.raised is not None:
-        raised = failed.raised
+    raised = next((one.raised for one in seen if one.raised), None)
+    if raised is not None:
         return Watched(tests=(), problem=f"{raised.type}: {raised.message}")
     if len(seen) < len(statements):
         return Watched(tests=(), problem=observation.ended or "the tests did not end")

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -293,7 +292,7 @@ class LocalModel:
         seconds = asked.order.prompt.seconds if asked.order.prompt is not None else 0.0
         try:
             answer = asked.future.result(seconds + _GRACE if seconds else None)
-        except Late:
+        except TimeoutError:
             process.end(f"no answer {_GRACE:.0f} s after its time was over")
             raise WorkerDied(process.dead) from None
         if answer.problem:
