@@ -113,7 +113,7 @@ def converse(loop: Loop, log: Log | None = None) -> Trajectory:
     ended: tuple[Ending, str] | None = _over(loop, steps)
     while ended is None:
         try:
-            step, done = _step(loop, steps, counter)
+            step = _step(loop, steps, counter)
         except ModelProblem as problem:
             if not steps:
                 raise
@@ -126,7 +126,7 @@ def converse(loop: Loop, log: Log | None = None) -> Trajectory:
         if log:
             log.add(step)
         loop.say(_told(step, loop.budget.steps))
-        ended = (Ending.FINISH, "") if done else _over(loop, steps)
+        ended = _over(loop, steps)
     trajectory = Trajectory(steps=tuple(steps), ending=ended[0], reason=ended[1])
     if log:
         log.close(trajectory)
@@ -143,11 +143,11 @@ def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:
     return None if spent is None else (spent, "")
 
 
-def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> tuple[Step | None, bool]:
+def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> Step | None:
     """Take one step; None when the prompt does not fit."""
     messages = loop.messages(steps)
     if counter.of(messages) > room(loop.model, loop.sampling):
-        return None, False
+        return None
     specs = loop.specs(steps)
     completion = _ask(loop, messages, specs, len(steps))
     begin = time.monotonic()
@@ -163,7 +163,7 @@ def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> tuple[Step | N
         outcome = _carry_out(loop, action, steps, specs)
     note = f"({'; '.join(action.mended)})\n" if action.mended else ""
     shown = note + cut(without_repeats(outcome.observation), loop.observation, counter)
-    step = Step(
+    return Step(
         number=len(steps) + 1,
         reply=completion.text,
         action=action.name,
@@ -179,7 +179,6 @@ def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> tuple[Step | N
         cost=cost_of([completion]) + outcome.cost,
         seconds=time.monotonic() - begin - outcome.cost.seconds,
     )
-    return step, outcome.done
 
 
 def _ask(

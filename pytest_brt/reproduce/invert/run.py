@@ -184,14 +184,7 @@ class _Inversion:
             test_root=bench.engine.subject.test_root,
             host=bench.host,
         )
-        self.tries = Tries(
-            maker=maker,
-            facts=read_facts(issue),
-            engine=bench.engine,
-            repeat=bench.repeat,
-            model=bench.model.name,
-            deadline=bench.deadline,
-        )
+        self.tries = Tries(maker=maker, facts=read_facts(issue), bench=bench)
         # What the report calls right cannot be turned into a test that fails.
         turnable = hints.stance is Stance.WRONG
         name = f"test_{slug(issue.source, issue.title)}"

@@ -6,13 +6,11 @@ Where the report itself says what is wrong, an assertion is turned round without
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import refusal, run_tests
@@ -23,6 +21,7 @@ from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.model_tests.split import laid_out, split_tests
 from pytest_brt.reproduce.opinion import Opinion, with_opinion
 from pytest_brt.reproduce.select import dropped
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, TestRun, Verdict
 
@@ -59,10 +58,7 @@ class Tries:
 
     maker: Maker
     facts: Facts
-    engine: Engine
-    repeat: int
-    model: str
-    deadline: float = math.inf
+    bench: Workbench
     #: What the model says of a candidate, by its id.
     opinions: dict[str, Opinion] = field(default_factory=dict)
     _known: dict[str, Tried] = field(default_factory=dict)
@@ -74,7 +70,9 @@ class Tries:
         and one that passes otherwise.
         """
         origin = Origin(
-            strategy="invert", model=self.model, parent=parent.written.test.id if parent else ""
+            strategy="invert",
+            model=self.bench.model.name,
+            parent=parent.written.test.id if parent else "",
         )
         found = self._run(self.maker.make(reply, origin))
 
@@ -108,7 +106,8 @@ class Tries:
     def _run(self, made: Sequence[Written]) -> list[Tried]:
         new = [item for item in made if item.key not in self._known]
         tests = [item.test for item in new]
-        runs = run_tests(tests, self.engine, self.repeat, deadline=self.deadline)
+        bench = self.bench
+        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
         for item in new:
             self._known[item.key] = self._tried(item, runs[item.test.id])
         return [self._known[item.key] for item in made]
@@ -147,7 +146,7 @@ class Tries:
             item = self.judge(tried)
             opinion = self.opinions.get(tried.written.test.id)
             if opinion is not None:
-                small = made_small(item, self.engine, self.repeat, self.facts)
+                small = made_small(item, self.bench.engine, self.bench.repeat, self.facts)
                 item = with_opinion(small, opinion, self.facts)
             elif item.judgement.candidate:
                 # It was to pass, or demands nonsense.

@@ -6,13 +6,11 @@ them would change nothing, no more are drawn. What is shown first follows paper 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts, catches_named, matches
 from pytest_brt.oracle.judge import failure_key, refusal, run_tests
 from pytest_brt.reproduce.model_tests.confidence import (
@@ -22,6 +20,7 @@ from pytest_brt.reproduce.model_tests.confidence import (
     judge_written,
 )
 from pytest_brt.reproduce.model_tests.make import Maker, Written
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import CandidateTest, JudgedTest, Origin, TestRun, Verdict
 
 
@@ -149,11 +148,8 @@ class Pool:
 
     maker: Maker
     facts: Facts
-    engine: Engine
-    repeat: int
-    model: str
+    bench: Workbench
     strategy: str
-    deadline: float = math.inf
     samples: int = 0
     #: Samples without a test that parses.
     empty: int = 0
@@ -162,7 +158,7 @@ class Pool:
     def add(self, replies: Sequence[str], seed: int) -> None:
         """Take one batch of replies, of which the first had this seed, and run what is new."""
         for place, reply in enumerate(replies):
-            origin = Origin(strategy=self.strategy, model=self.model, seed=seed + place)
+            origin = Origin(strategy=self.strategy, model=self.bench.model.name, seed=seed + place)
             made = self.maker.make(reply, origin)
             self.empty += not made
             self._take(made, {self.samples + place})
@@ -179,7 +175,9 @@ class Pool:
         broken.sort(key=lambda entry: -len(entry.samples))
         for entry in broken[:most]:
             entry.mended = True
-            origin = Origin(strategy=self.strategy, model=self.model, parent=entry.test.id)
+            origin = Origin(
+                strategy=self.strategy, model=self.bench.model.name, parent=entry.test.id
+            )
             self._take(self.maker.make(ask(entry), origin), entry.samples)
         self._run()
         return len(broken[:most])
@@ -194,7 +192,8 @@ class Pool:
     def _run(self) -> None:
         new = [entry for entry in self.entries.values() if not entry.runs]
         tests = [entry.test for entry in new]
-        runs = run_tests(tests, self.engine, self.repeat, deadline=self.deadline)
+        bench = self.bench
+        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
         for entry in new:
             entry.runs = runs[entry.test.id]
 

@@ -171,11 +171,8 @@ class Libro:
         self.pool = Pool(
             maker=maker,
             facts=self.facts,
-            engine=bench.engine,
-            repeat=bench.repeat,
-            model=bench.model.name,
+            bench=bench,
             strategy=self.strategy,
-            deadline=bench.deadline,
         )
 
     def draw(self, samples: int, *, cut: Cut = Cut.WHOLE, form: Form | None = None) -> None:
