@@ -118,7 +118,29 @@ def no_raise_score(
     works = [s for s in seen.step.claims if s.kind is ClaimKind.WORKS and s.role is Role.EXPECTED]
     if works or unnamed:
         return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
-    return 0.0, (), None
+    return _unspoken_score(view, seen, raised, about)
+
+
+def _unspoken_score(
+    view: View, seen: Seen, raised: Raised, about: list[Claim]
+) -> tuple[float, tuple[str, ...], Claim | None]:
+    """Return score and reasons for an exception of which the report does not speak."""
+    if view.script.named and not view.is_named(raised):
+        return 0.15, ("another exception than the report names",), None
+    if _gave_a_value(seen, about):
+        return 0.0, (), None
+    return 0.25, ("the report does not speak of an exception",), None
+
+
+def _gave_a_value(seen: Seen, about: list[Claim]) -> bool:
+    """Say whether the report shows what this very statement gave, and so no exception.
+
+    A tree that fails there fails of something else, as of other versions of what it needs.
+    """
+    return not about and any(
+        said.kind is ClaimKind.VALUE and said.direct and said.role is not Role.EXPECTED
+        for said in seen.step.claims
+    )
 
 
 def _is_of_the_place(raised: Raised) -> bool:
