@@ -171,7 +171,7 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
     """
     shutil.copy(example / "issue.md", tree.parent)
     shutil.copytree(example / "patches", tree.parent / "patches", dirs_exist_ok=True)
-    command = [sys.executable, "-m", "pytest", f"--rootdir={tree}"]
+    command = [sys.executable, "-m", "pytest", "--no-header", f"--rootdir={tree}"]
     command += ["--brt-issue=../issue.md", "--rank-fixes=../patches"]
     if not any(word.startswith("--brt-guard") for word in extra):
         command.append("--brt-guard=60")  # the projects have good tests of their own

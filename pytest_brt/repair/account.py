@@ -101,11 +101,11 @@ def _told_one(found: Account, before: Sequence[TestRun] | None) -> str:
 
 def _counted(found: Account, total: int, before: Sequence[TestRun] | None) -> str:
     """Return how many of several tests did what, with what failed before the change told apart."""
-    newly = "" if before is None else " that did not before your change"
+    newly = "" if before is None else "newly "
     mended = f"{len(found.mended)} of them" if len(found.passing) > 1 else "it"
     mended = f" ({mended} failed before your change)" if found.mended else ""
     parts = (
-        (found.new, f"fails{newly}", f"fail{newly}"),
+        (found.new, f"{newly}fails", f"{newly}fail"),
         (found.passing, f"passes{mended}", f"pass{mended}"),
         (found.skipped, "is skipped", "are skipped"),
         (found.old, "fails as before your change", "fail as before your change"),

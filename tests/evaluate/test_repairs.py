@@ -54,7 +54,7 @@ def fix(code: str, known: str) -> str:
 
 #: With the failing tests the right fix; without them one that breaks nothing and is wrong.
 AGENT = (
-    fix("max(low, min(value, high))", "tests fail:")
+    fix("max(low, min(value, high))", "all fail:")
     + fix("value if value > low else low", "There is no failing test")
     + '=== always if: State: understand\n{"thought": "t", "action": '
     + '"express_hypothesis", "hypothesis": "low is given twice"}\n'

@@ -102,7 +102,7 @@ def script(bugs: Path, failing: Iterable[str]) -> str:
         text = tree.read_text("utf-8")
         line = 1 + text[: text.index(old)].count("\n")
         ways = (
-            ("surely", "tests? fails?:", "fails because of the bug,", new),
+            ("surely", "(test fails|all fail):", "fails because of the bug,", new),
             ("perhaps", "There is no failing test", "# Where it may be", BLIND.get(word, new)),
         )
         lines.append(reply(f"{word}.*{answer}", action("test", path=own)))

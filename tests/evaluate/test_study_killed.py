@@ -118,7 +118,7 @@ def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: StudyResult) -> 
 
 def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: tuple[str, int]) -> None:
     address, _ = cluster
-    (bugs / "replies.txt").write_text(AGENT.replace("tests fail:", "In our own words"), "utf-8")
+    (bugs / "replies.txt").write_text(AGENT.replace("all fail:", "In our own words"), "utf-8")
     (bugs / "words/repair").mkdir(parents=True)
     # Without these words the script does not know the right fix.
     words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"

@@ -60,7 +60,7 @@ def test_what_failed_before_is_told_apart_from_what_fails_newly() -> None:
     old = list(map(bad, names))
     told = told_runs([run("a"), bad("b"), run("c"), *old], {}, before).splitlines()
     assert told[0] == (
-        "18 tests: 1 fails that did not before your change, "
+        "18 tests: 1 newly fails, "
         "2 pass (1 of them failed before your change), 15 fail as before your change:"
     )
     assert told[1] == "b: ValueError: b is wrong"

@@ -86,7 +86,7 @@ def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
     assert problems[5] == ""
     assert "No test was run yet" in problems[6]
     told = done.trajectory.steps[7].observation
-    assert told.startswith("3 tests: 2 fail that did not before your change, 1 passes:\n")
+    assert told.startswith("3 tests: 2 newly fail, 1 passes:\n")
     assert done.trajectory.steps[9].observation == "3 tests: all pass."
 
 
