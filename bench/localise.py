@@ -50,7 +50,7 @@ from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.opinion import chosen
 from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief
-from pytest_brt.reproduce.prompting.shown import show_suspects
+from pytest_brt.reproduce.prompting.shown_code import show_suspects
 from pytest_brt.types import Issue, Place
 
 #: Hexadecimal digits of the first half.

@@ -34,14 +34,14 @@ import msgspec
 from shapes import SHAPES, write_shape
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.batch import Engine
+from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import Shape, grammar_for
-from pytest_brt.model.launcher import find_server
 from pytest_brt.model.llama import Context, Weights
-from pytest_brt.model.memory import Plan, cores
+from pytest_brt.model.llama_server import find_server
+from pytest_brt.model.memory import MemoryPlan, cores
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.private import PrivateModel
@@ -85,17 +85,17 @@ class Done(msgspec.Struct, tag="finish", tag_field="action"):
 ACTIONS = (Cat, Search, Run, Done)
 
 
-def engine_of(weights: Weights, threads: int = 1) -> Engine:
+def engine_of(weights: Weights, threads: int = 1) -> Batcher:
     """Return an engine with a context of its own."""
     sequences = SAMPLES + 8
-    plan = Plan(longest=4096, cells=4096, lanes=SAMPLES, sequences=sequences, threads=threads)
+    plan = MemoryPlan(longest=4096, cells=4096, lanes=SAMPLES, sequences=sequences, threads=threads)
     source = read_header(weights.path).chat_template or CHATML
     names = {"bos": weights.name(weights.bos), "eos": weights.name(weights.eos)}
     talk = Conversations(weights, Template(source, where="bench", **names))
-    return Engine(Context(weights, plan), talk)
+    return Batcher(Context(weights, plan), talk)
 
 
-def ask(engine: Engine, prompt: Prompt) -> tuple[Completion, ...]:
+def ask(engine: Batcher, prompt: Prompt) -> tuple[Completion, ...]:
     """Return the answers of `engine`."""
     out: dict[int, Any] = {}
     engine.submit(prompt, out.__setitem__)
@@ -113,7 +113,7 @@ def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
-def prompt_of(engine: Engine, size: int, **how: Any) -> Prompt:
+def prompt_of(engine: Batcher, size: int, **how: Any) -> Prompt:
     """Return a prompt of `size` tokens."""
     text = "the quick report said " * (size // 2)
     low, high = 1, len(text)
@@ -203,7 +203,7 @@ def first_token(weights: Weights) -> float:
     return min(ours) / min(bare)
 
 
-def bare_loop(engine: Engine, ids: array[int]) -> float:
+def bare_loop(engine: Batcher, ids: array[int]) -> float:
     """Return the CPU seconds of decoding 16 x 48 tokens with nothing around llama.cpp."""
     context, weights = engine.context, engine.weights
     shared = Candidates(weights)
@@ -228,7 +228,7 @@ def bare_loop(engine: Engine, ids: array[int]) -> float:
     return seconds
 
 
-def overhead_of(engine: Engine, prompt: Prompt) -> float:
+def overhead_of(engine: Batcher, prompt: Prompt) -> float:
     """Return what the engine adds to a bare loop, as a fraction; the best of two pairs."""
     ids = engine.conversations.render(prompt).ids
     ask(engine, prompt)

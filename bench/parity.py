@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
-from pytest_brt.model.batch import Engine
+from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.llama import Context, Weights
-from pytest_brt.model.memory import Plan
+from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.tiny import CHATML
 
 TOKENS, LANES = 200, 16
@@ -35,11 +35,11 @@ STORY = "Write a long Python module with many small functions on dates, and expl
 def ours(path: Path, grammar: Grammar | None, samples: int) -> tuple[list[int], list[list[int]]]:
     """Return the tokens of the prompt, and those of each answer of the engine."""
     weights = Weights(str(path), gpu_layers=0)
-    plan = Plan(longest=8192, cells=8192, lanes=LANES, sequences=LANES + 8, threads=1)
+    plan = MemoryPlan(longest=8192, cells=8192, lanes=LANES, sequences=LANES + 8, threads=1)
     source = read_header(path).chat_template or CHATML
     names = {"bos": weights.name(weights.bos), "eos": weights.name(weights.eos)}
     talk = Conversations(weights, Template(source, where="parity", **names))
-    engine = Engine(Context(weights, plan), talk)
+    engine = Batcher(Context(weights, plan), talk)
     sampling = Sampling(temperature=0.0, max_tokens=TOKENS)
     said = (Message(role=Role.USER, text=STORY),)
     engine.submit(

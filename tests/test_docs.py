@@ -14,7 +14,7 @@ import pytest
 from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
 from tests.conftest import CLAMP_ISSUE
-from tests.evaluate.test_compare import ONE
+from tests.evaluate.test_compare_studies import ONE
 from tests.evaluate.test_study import make_bugs
 from tests.test_docs_sessions import PAGES as FOLLOWED
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.repair.states import TABLE, State, Tool
+from pytest_brt.repair.states import TABLE, State, ToolName
 from tests.conftest import CLAMP_ISSUE
 
 PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
@@ -32,13 +32,13 @@ def table_text() -> str:
         "| tool | " + " | ".join(state.name.lower() for state in states) + " |",
         "|---" * (len(states) + 1) + "|",
     ]
-    for tool in Tool:
+    for tool in ToolName:
         cells = [_cell(state, tool) for state in states]
         lines.append(f"| `{tool}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _cell(state: State, tool: Tool) -> str:
+def _cell(state: State, tool: ToolName) -> str:
     target = TABLE[state].get(tool)
     if target is None:
         return ""

@@ -35,7 +35,7 @@ _EXTRAS = ("xdist", "coverage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Machine:
     """The machine that the bundle is for."""
 
     #: As in "3.12".
@@ -92,7 +92,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    target = Target(python=arguments.python, platform=arguments.platform)
+    target = Machine(python=arguments.python, platform=arguments.platform)
     out: Path = arguments.out
     if out.exists() and any(out.iterdir()):
         raise UsageProblem(f"not empty: {str(out)!r} (name a new folder for the bundle)")
@@ -162,7 +162,7 @@ def _self() -> str:
     return f"pytest-brt=={__version__}"
 
 
-def _requirements(target: Target, more: Sequence[str]) -> list[str]:
+def _requirements(target: Machine, more: Sequence[str]) -> list[str]:
     """Return our requirements with the small extras, without llama-cpp-python."""
     marked = importlib.metadata.requires("pytest-brt") or []
     needs = [need for need in marked if _wanted(need)]
@@ -222,7 +222,7 @@ def about_llama(arguments: argparse.Namespace) -> str:
     )
 
 
-def _write_notes(out: Path, target: Target, about: str, *, llama: bool) -> None:
+def _write_notes(out: Path, target: Machine, about: str, *, llama: bool) -> None:
     """Write the catalogue, the notes and the digests."""
     shutil.copy(catalogue_path(), out / "catalogue.toml")
     extras = ",".join((*(["llama"] if llama else []), *_EXTRAS))

@@ -18,7 +18,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.chat import Begins, Template
-from pytest_brt.model.doctor import Check, State, examine
+from pytest_brt.model.doctor import Check, CheckState, examine
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 from pytest_brt.model.header import Header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
@@ -196,7 +196,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     checks = (*examine(_folder(arguments)), _sandbox())
     for check in checks:
         say(f"{check.state:<5} {check.name:<17} {check.text}")
-    return 1 if any(check.state is State.FAIL for check in checks) else 0
+    return 1 if any(check.state is CheckState.FAIL for check in checks) else 0
 
 
 def _sandbox() -> Check:
@@ -206,7 +206,7 @@ def _sandbox() -> Check:
             subject = find_subject(Path(folder), python=sys.executable, env=os.environ)
             engine = open_engine(subject, limits=Limits())
         except BrtError as problem:
-            return Check("sandbox", str(problem), State.NOTE)
+            return Check("sandbox", str(problem), CheckState.NOTE)
         level = engine.level
         engine.close()
     return Check("sandbox", f"level {level!r}")

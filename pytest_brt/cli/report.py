@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.compare import beside, comparison
+from pytest_brt.evaluate.compare_studies import beside, comparison
 from pytest_brt.evaluate.table import text_of
 from pytest_brt.evaluate.written import read_study
 from pytest_brt.render.dialogue import Told, as_page, as_text, heading

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_brt.code.facts import Definition, DefinitionKind, read_facts
+from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.layout import FileStamp, scan_tree
 from pytest_brt.code.source import decode
 from pytest_brt.code.words import IDENTIFIER, Splitter

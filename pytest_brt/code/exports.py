@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_brt.code.facts import Facts
+from pytest_brt.code.file_facts import FileFacts
 from pytest_brt.code.layout import Layout
 
 
@@ -21,7 +21,10 @@ class Exports:
 
 
 def find_exports(
-    module: str, layout: Layout, read: Callable[[str], Facts], seen: frozenset[str] = frozenset()
+    module: str,
+    layout: Layout,
+    read: Callable[[str], FileFacts],
+    seen: frozenset[str] = frozenset(),
 ) -> Exports:
     """Return the names that ``from module import name`` finds, submodules included.
 

@@ -16,7 +16,7 @@ from typing import Self
 
 from pytest_brt.code.database import connect, refresh
 from pytest_brt.code.exports import Exports, find_exports
-from pytest_brt.code.facts import Definition, DefinitionKind, Facts, Import, Passage
+from pytest_brt.code.file_facts import Definition, DefinitionKind, FileFacts, Import, Passage
 from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
 from pytest_brt.code.layout import (
@@ -235,10 +235,10 @@ class Index:
             self._exports[module] = find_exports(module, self.layout, self._facts)
         return self._exports[module]
 
-    def _facts(self, path: str) -> Facts:
+    def _facts(self, path: str) -> FileFacts:
         rows = self._rows("select dynamic, public from files where path = ?", path)
         dynamic, public = rows[0] if rows else (True, None)
-        return Facts(
+        return FileFacts(
             definitions=self.definitions_in(path),
             imports=self.imports_in(path),
             public=None if public is None else frozenset(str(public).split()),

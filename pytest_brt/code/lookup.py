@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.code.facts import Definition, DefinitionKind, read_facts
+from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.relevance import files_about
@@ -33,7 +33,7 @@ Wanted = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Hit:
     """A definition, and what of that which is looked for it has."""
 
     definition: Definition
@@ -67,7 +67,7 @@ def find_definitions(
     read: Callable[[str], str],
     changed: Iterable[str] = (),
     limit: int = 20,
-) -> dict[str, list[Found]]:
+) -> dict[str, list[Hit]]:
     """Return the definitions that have what is wanted, best first, by their files.
 
     `read` gives the text of a file as it is now; `changed` are those that the index does not know.
@@ -77,7 +77,7 @@ def find_definitions(
     terms = terms_of(*weights)
     of_both = (files_about(terms, index, tests=tests)[:_FILES] for tests in (False, True))
     paths = dict.fromkeys([*(path for some in of_both for path in some), *sorted(others)])
-    hits: list[tuple[str, Found]] = []
+    hits: list[tuple[str, Hit]] = []
     for path in paths:
         text = read(path)
         known = read_facts(text).definitions if path in others else index.definitions_in(path)
@@ -92,7 +92,7 @@ def find_definitions(
             hit[1].definition.line,
         )
     )
-    found: dict[str, list[Found]] = {}
+    found: dict[str, list[Hit]] = {}
     for path, one in hits[:limit]:
         found.setdefault(path, []).append(one)
     return found
@@ -109,7 +109,7 @@ def _weights(wanted: Wanted, index: Index) -> dict[str, float]:
 
 def _in_file(
     text: str, known: Sequence[Definition], wanted: Wanted, weights: Mapping[str, float]
-) -> Iterator[Found]:
+) -> Iterator[Hit]:
     lower = text.lower()
     here = [word for word in weights if word in lower]
     lines = [[word for word in here if word in line] for line in lower.split("\n")] if here else []
@@ -121,7 +121,7 @@ def _in_file(
         line = max(on, key=lambda number: (on[number], -number), default=0)
         if found:
             score += _ON_A_LINE * on.get(line, 0.0)
-            yield Found(definition=one, words=found, line=line, score=score, complete=complete)
+            yield Hit(definition=one, words=found, line=line, score=score, complete=complete)
 
 
 def _own(one: Definition, known: Sequence[Definition]) -> Iterator[int]:

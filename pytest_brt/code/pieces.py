@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 from libcst import matchers
 
-from pytest_brt.code.facts import read_facts
+from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.rewrite import NeededImport, Statement
 from pytest_brt.code.scope import undefined_names
 from pytest_brt.code.source import SourceText, read_module, read_test

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 from libcst import matchers
 
-from pytest_brt.code.facts import import_statement, read_facts
+from pytest_brt.code.file_facts import import_statement, read_facts
 from pytest_brt.code.pieces import Piece, Pieces, statements_of, take_apart
 from pytest_brt.code.rewrite import (
     BLANK,

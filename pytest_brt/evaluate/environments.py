@@ -32,7 +32,7 @@ class Environment:
     files: tuple[tuple[str, str], ...] = ()
 
 
-class Entry(msgspec.Struct, forbid_unknown_fields=True):
+class EnvironmentTable(msgspec.Struct, forbid_unknown_fields=True):
     """One table of the file."""
 
     python: str = ""
@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True):
     files: dict[str, str] = {}
 
 
-def read_environments(path: Path) -> Mapping[str, Entry]:
+def read_environments(path: Path) -> Mapping[str, EnvironmentTable]:
     """Return the tables of a TOML or JSON file, by what they are for.
 
     A table is called "default", "owner/name", "owner/name@version", as a bug, or as the
@@ -55,7 +55,7 @@ def read_environments(path: Path) -> Mapping[str, Entry]:
         data = path.read_bytes()
         is_json = path.suffix == ".json"
         value = msgspec.json.decode(data) if is_json else tomllib.loads(data.decode("utf-8"))
-        tables = msgspec.convert(value, type=dict[str, Entry])
+        tables = msgspec.convert(value, type=dict[str, EnvironmentTable])
     except OSError as error:
         raise UsageProblem(f"--brt-environments: {str(path)!r}: {error.strerror}") from None
     except (ValueError, msgspec.MsgspecError) as error:
@@ -67,7 +67,7 @@ def read_environments(path: Path) -> Mapping[str, Entry]:
     return tables
 
 
-def environment_of(instance: Instance, tables: Mapping[str, Entry]) -> Environment:
+def environment_of(instance: Instance, tables: Mapping[str, EnvironmentTable]) -> Environment:
     """Return how `instance` is run: what is said of it in particular before what is general.
 
     In a file's content ``{version}`` is the bug's version.

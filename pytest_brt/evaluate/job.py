@@ -16,7 +16,7 @@ from pytest_brt.dialogue.prompts import SUFFIX, Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, make_tree
-from pytest_brt.evaluate.record import Settings, Stage
+from pytest_brt.evaluate.record import Stage, StudySettings
 from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -39,7 +39,7 @@ class Job:
     stage: Stage
     instance: Instance
     environment: Environment
-    settings: Settings
+    settings: StudySettings
     #: Folder of clones, or "".
     repos: str = ""
     predictions: tuple[Prediction, ...] = ()
@@ -48,7 +48,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
+class StudyKit:
     """What a process has at hand for its jobs."""
 
     strategies: Mapping[str, Strategy]
@@ -90,7 +90,7 @@ def open_run(plan: Plan, workbench: Workbench) -> Iterator[Run]:
             run.close()
 
 
-def bench_of(job: Job, kit: Kit, engine: Engine) -> Workbench:
+def bench_of(job: Job, kit: StudyKit, engine: Engine) -> Workbench:
     """Return what the job's strategies may use.
 
     Raises:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from pytest_brt.evaluate.job import Job, Kit, bench_of, open_run, open_tree
+from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
 from pytest_brt.evaluate.record import PatchOutcome, Ranked, RankedBy
 from pytest_brt.evaluate.truth import HiddenTests, patch_of
 from pytest_brt.execute.engine import Engine
@@ -24,7 +24,7 @@ from pytest_brt.run.plan import Case, Plan
 from pytest_brt.types import JudgedTest, PatchResult, Rank
 
 
-def rank(job: Job, kit: Kit, scratch: Path) -> Ranked:
+def rank(job: Job, kit: StudyKit, scratch: Path) -> Ranked:
     """Return what the rankers make of the patches for the job's bug.
 
     Raises:

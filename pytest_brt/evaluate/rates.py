@@ -20,9 +20,9 @@ from pytest_brt.evaluate.record import (
     Repaired,
     RepairRun,
     Reproduced,
+    StrategyRun,
     StudyResult,
     TestOutcome,
-    Told,
 )
 
 T = TypeVar("T")
@@ -196,7 +196,7 @@ def gain(pairs: Sequence[Pair], rate: str = "right") -> tuple[Gap, float]:
 
 
 #: A run that may have asked a model.
-Acted = Told | RepairRun
+Acted = StrategyRun | RepairRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +212,7 @@ class Behaviour:
     endings: tuple[tuple[str, int], ...]
 
 
-def runs_of(bugs: Iterable[Reproduced], strategy: str) -> list[Told]:
+def runs_of(bugs: Iterable[Reproduced], strategy: str) -> list[StrategyRun]:
     """Return the runs of one strategy."""
     return [run for bug in bugs for run in bug.runs if run.strategy == strategy]
 

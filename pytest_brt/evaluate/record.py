@@ -30,7 +30,7 @@ class RepairSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class StudySettings:
     """All that the results depend on, besides the bugs."""
 
     strategies: tuple[str, ...]
@@ -86,7 +86,7 @@ class TestOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StrategyRun:
     """How one run of one strategy went."""
 
     strategy: str
@@ -149,7 +149,7 @@ class Reproduced(Studied):
 
     #: The candidates of each strategy, best first.
     tests: tuple[TestOutcome, ...] = ()
-    runs: tuple[Told, ...] = ()
+    runs: tuple[StrategyRun, ...] = ()
     #: Per strategy.
     covered: tuple[Covered, ...] = ()
     #: The candidates themselves, for the ranking; not in the result that is written.
@@ -294,7 +294,7 @@ class StudyResult:
     schema: int = 1
     version: str
     dataset: str
-    settings: Settings
+    settings: StudySettings
     #: Names of all bugs of the data set, and of their repositories.
     instances: tuple[tuple[str, str], ...]
     #: "single-line", "multi-line" or "multi-file", for the true fix of each.

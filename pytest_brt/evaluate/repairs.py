@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_brt.code.normal import patch_key
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.errors import PatchProblem
-from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
+from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.rates import Which
 from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings
 from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of, places_of_fix
@@ -22,16 +22,16 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import read_issue
 from pytest_brt.patches import apply_patch
-from pytest_brt.repair.memory import patches_in
+from pytest_brt.repair.known import patches_in
 from pytest_brt.repair.scene import trusted
-from pytest_brt.repair.states import Tool, Without
+from pytest_brt.repair.states import ToolName, Without
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
 from pytest_brt.run.repairs import Repairing, RepairPlan
 from pytest_brt.types import FileChange, JudgedTest, Repair
 
 #: Actions that execute the failing test or show it, whatever they are given.
-_USING = frozenset({Tool.EXTRACT_TESTS, Tool.RUN_TESTS, Tool.WRITE_FIX})
+_USING = frozenset({ToolName.EXTRACT_TESTS, ToolName.RUN_TESTS, ToolName.WRITE_FIX})
 
 
 def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Which, ...]:
@@ -46,7 +46,7 @@ def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Which, ...]:
     return tuple(ways)
 
 
-def repair(job: Job, kit: Kit, scratch: Path) -> Repaired:
+def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
     """Return what the repair strategies make of the job's bug.
 
     Raises:
@@ -79,7 +79,7 @@ def repair(job: Job, kit: Kit, scratch: Path) -> Repaired:
     )
 
 
-def _repairs(way: Which, job: Job, kit: Kit, engine: Engine, cache: Path) -> list[Repair]:
+def _repairs(way: Which, job: Job, kit: StudyKit, engine: Engine, cache: Path) -> list[Repair]:
     """Carry out all runs of one way; each way has the whole budget for itself."""
     settings = job.settings.repairs
     assert settings is not None, "asked for with what to repair by"

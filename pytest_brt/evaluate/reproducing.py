@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.evaluate.coverage import cover
-from pytest_brt.evaluate.job import Job, Kit, bench_of, open_run, open_tree
-from pytest_brt.evaluate.record import Reproduced, Settings, TestOutcome, Told
+from pytest_brt.evaluate.change_coverage import cover
+from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
+from pytest_brt.evaluate.record import Reproduced, StrategyRun, StudySettings, TestOutcome
 from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
@@ -19,7 +19,7 @@ from pytest_brt.run.plan import Case, Plan
 from pytest_brt.types import Attempt, CandidateTest, JudgedTest
 
 
-def reproduce(job: Job, kit: Kit, scratch: Path) -> Reproduced:
+def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
     """Return what the strategies make of the job's bug.
 
     Raises:
@@ -60,14 +60,14 @@ def reproduce(job: Job, kit: Kit, scratch: Path) -> Reproduced:
     )
 
 
-def _asked(strategy: Strategy, settings: Settings) -> Strategy:
+def _asked(strategy: Strategy, settings: StudySettings) -> Strategy:
     if settings.samples is None or strategy.runs == 1:
         return strategy
     return replace(strategy, runs=settings.samples)
 
 
 def _by_strategy(
-    attempts: tuple[Attempt, ...], settings: Settings
+    attempts: tuple[Attempt, ...], settings: StudySettings
 ) -> dict[str, list[CandidateTest]]:
     found: dict[str, list[CandidateTest]] = {name: [] for name in settings.strategies}
     for attempt in attempts:
@@ -106,9 +106,9 @@ def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[
     return tuple(sorted(outcomes, key=place))
 
 
-def _told(attempt: Attempt) -> Told:
+def _told(attempt: Attempt) -> StrategyRun:
     ended = attempt.endings or tuple(told.ending for told in attempt.trajectories[-1:])
-    return Told(
+    return StrategyRun(
         strategy=attempt.strategy,
         index=attempt.index,
         considered=len(attempt.tests),

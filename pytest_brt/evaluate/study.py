@@ -20,18 +20,18 @@ from pytest_brt import __version__
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, Prediction
-from pytest_brt.evaluate.environments import Entry, environment_of
-from pytest_brt.evaluate.job import Job, Kit, prompts_of
+from pytest_brt.evaluate.environments import EnvironmentTable, environment_of
+from pytest_brt.evaluate.job import Job, StudyKit, prompts_of
 from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
     KINDS,
     Ranked,
     Repaired,
     Reproduced,
-    Settings,
     Stage,
     Studied,
     StudyResult,
+    StudySettings,
 )
 from pytest_brt.evaluate.repairs import repair
 from pytest_brt.evaluate.reproducing import reproduce
@@ -54,10 +54,10 @@ class StudyPlan:
     #: Name of the data set.
     dataset: str
     instances: tuple[Instance, ...]
-    environments: Mapping[str, Entry]
+    environments: Mapping[str, EnvironmentTable]
     predictions: Mapping[str, tuple[Prediction, ...]]
     repos: Path | None
-    settings: Settings
+    settings: StudySettings
     #: Those asked for; the first one is always done.
     asked: tuple[Stage, ...] = (Stage.REPRODUCE, Stage.RANK)
 
@@ -77,7 +77,7 @@ class StudyPlan:
         return tuple(stage for stage in Stage if stage not in left_out - {Stage.REPRODUCE})
 
 
-def setting_of(settings: Settings) -> str:
+def setting_of(settings: StudySettings) -> str:
     """Return a name for all that results of a study depend on besides its bugs.
 
     How bugs are repaired is in the names of the repairs alone: the other stages stay as they are.
@@ -153,7 +153,7 @@ class Study:
 def names_of(job: Job) -> tuple[str, ...]:
     """Return what finished work is called by in the ledger."""
     by = job.settings.repairs if job.stage is Stage.REPAIR else None
-    about = replace(job, settings=Settings(strategies=(), repairs=by), repos="")
+    about = replace(job, settings=StudySettings(strategies=(), repairs=by), repos="")
     return (job.stage, job.instance.id, content_id(to_json(about)))
 
 
@@ -167,14 +167,14 @@ def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
     return replace(result, judged=()) if isinstance(result, Reproduced) else result
 
 
-_WORK: Mapping[Stage, Callable[[Job, Kit, Path], Studied]] = {
+_WORK: Mapping[Stage, Callable[[Job, StudyKit, Path], Studied]] = {
     Stage.REPRODUCE: reproduce,
     Stage.RANK: rank,
     Stage.REPAIR: repair,
 }
 
 
-def carry_out(job: Job, kit: Kit) -> Studied:
+def carry_out(job: Job, kit: StudyKit) -> Studied:
     """Do a job; what the user can understand and act on becomes the result's problem."""
     try:
         with HeldFolder("pytest-brt-bug-") as scratch:
@@ -277,13 +277,13 @@ def _ledger(folder: str, setting: str) -> Ledger:
 
 
 @cache
-def _kit(text: str) -> Kit:
+def _kit(text: str) -> StudyKit:
     """Return what this worker process has at hand; its model is loaded once."""
-    settings = from_json(text, Settings)
+    settings = from_json(text, StudySettings)
     # A machine may run as many workers as it has cores.
     given = ModelSettings(context=settings.context, threads=1)
     model, editor = open_models(settings.model, settings.edit_model, given)
-    return Kit(
+    return StudyKit(
         strategies=STRATEGIES,
         model=model,
         editor=None if editor is model else editor,

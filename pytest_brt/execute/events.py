@@ -13,7 +13,7 @@ from pytest_brt.types import Frame, Raised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldException:
     """An exception as the subject's process describes it (`inside/describe.py`)."""
 
     type: str
@@ -44,7 +44,7 @@ class Event:
     xfail: bool = False
     wasxfail: str = ""
     duration: float = 0.0
-    raised: Told | None = None
+    raised: ToldException | None = None
     #: Whether the test's body ran code of the project; None when that is not known.
     used: bool | None = None
     skip: str = ""
@@ -119,7 +119,7 @@ class Places:
             project=name is not None and not is_test_path(name),
         )
 
-    def raised(self, told: Told) -> Raised:
+    def raised(self, told: ToldException) -> Raised:
         """Return an exception with its paths made the project's."""
         frames = tuple(self.frame(*frame) for frame in told.frames)
         projects = [frame.project for frame in reversed(frames)]

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.execute.conversation import CellOrder, RowDied, RowNotReady, RowOrder, Setting
 from pytest_brt.execute.engine import Observation, Observed, Program
 from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.process import Deadlines, Ended
+from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowDied, RowNotReady, RowOrder
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
@@ -23,7 +23,7 @@ from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.verdict import OTHER_CODE
-from pytest_brt.execute.worker import WorkerGone
+from pytest_brt.execute.zygote import WorkerGone
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: Workers that a row gets, one after the other.
@@ -44,7 +44,9 @@ class LocalEngine:
         self.forks = sandbox.forks
         self.remark = remark
         self._scratch = Scratch()
-        setting = Setting(subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch)
+        setting = EngineSetting(
+            subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch
+        )
         self._slots = Slots(setting, jobs=jobs)
         self._canary = Canary(subject)
 

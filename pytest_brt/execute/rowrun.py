@@ -8,21 +8,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.execute.conversation import (
+from pytest_brt.execute.process import INSIDE
+from pytest_brt.execute.protocol import (
     CellOrder,
+    EngineSetting,
     RowDied,
     RowNotReady,
     RowOrder,
-    Setting,
     Talk,
     test_deadlines,
 )
-from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files, watched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
-from pytest_brt.execute.worker import WorkerGone, WorkerSilent
+from pytest_brt.execute.zygote import WorkerGone, WorkerSilent
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import FileChange, TestRun, Verdict
 
@@ -33,7 +33,7 @@ RESTARTS = 200
 class RowRun:
     """Takes the targets of a row through conversations, keeping what is done."""
 
-    def __init__(self, setting: Setting, row: Row) -> None:
+    def __init__(self, setting: EngineSetting, row: Row) -> None:
         self.setting = setting
         self.row = row
         seconds = min(setting.limits.seconds, row.test_seconds or setting.limits.seconds)

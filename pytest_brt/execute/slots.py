@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
-from pytest_brt.execute.conversation import (
+from pytest_brt.execute.process import Deadlines
+from pytest_brt.execute.protocol import (
     Alone,
     CellOrder,
     Conversation,
+    EngineSetting,
     RowDied,
     RowOrder,
-    Setting,
     Talk,
 )
-from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.scratch import ROOM, end_marked
 from pytest_brt.execute.views import CopiedView, View
-from pytest_brt.execute.worker import Worker, WorkerGone
+from pytest_brt.execute.zygote import Worker, WorkerGone
 
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
@@ -48,7 +48,7 @@ class Slot:
 class Slots:
     """Lends a place to each row that runs, and keeps its zygotes for the next."""
 
-    def __init__(self, setting: Setting, *, jobs: int) -> None:
+    def __init__(self, setting: EngineSetting, *, jobs: int) -> None:
         """Start nothing yet; `jobs` rows may run at a time."""
         self.slots: list[Slot] = []
         #: What zygotes are told to load: modules that the unpatched project was seen to import.

@@ -81,7 +81,7 @@ def find_subject(
             keeps files safe can be had.
     """
     # An engine runs a subject, and here one is needed to learn what the subject is.
-    from pytest_brt.execute.asking import ask
+    from pytest_brt.execute.ask_interpreter import ask
 
     if not root.is_dir():
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.execute.events import Event, Places, Told
+from pytest_brt.execute.events import Event, Places, ToldException
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.types import Raised, TestRun, Verdict
@@ -50,7 +50,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CellOutcome:
     """A verdict, and why."""
 
     verdict: Verdict
@@ -58,16 +58,16 @@ class Outcome:
     raised: Raised | None = None
 
 
-def broken(scene: Scene, event: Event, what: str) -> Outcome:
+def broken(scene: Scene, event: Event, what: str) -> CellOutcome:
     """Return the outcome of a test that never got to its body: of `what`, and by which error."""
     if event.raised is None:
-        return Outcome(Verdict.BROKEN, f"{what}: {event.text}")
+        return CellOutcome(Verdict.BROKEN, f"{what}: {event.text}")
     raised = scene.places.raised(event.raised)
     prefix = f"{SANDBOX}: {event.raised.denied}: " if is_denial(scene, event.raised) else ""
-    return Outcome(Verdict.BROKEN, f"{prefix}{what}: {shortly(raised)}", raised)
+    return CellOutcome(Verdict.BROKEN, f"{prefix}{what}: {shortly(raised)}", raised)
 
 
-def is_denial(scene: Scene, told: Told) -> bool:
+def is_denial(scene: Scene, told: ToldException) -> bool:
     """Return whether the exception comes from what the sandbox does not allow."""
     return told.denied in _DENIALS.get(scene.level, _ALL_DENIALS)
 
@@ -86,7 +86,7 @@ _OWN_FAULTS = frozenset(
 )
 
 
-def of_reports(scene: Scene, reports: Sequence[Event]) -> Outcome:
+def of_reports(scene: Scene, reports: Sequence[Event]) -> CellOutcome:
     """Return the verdict that the reports of one item's phases amount to."""
     phases = {
         when: [r for r in reports if r.when == when] for when in ("setup", "call", "teardown")
@@ -96,7 +96,7 @@ def of_reports(scene: Scene, reports: Sequence[Event]) -> Outcome:
         odd = report.outcome == "passed" and report.raised is not None
         if odd or report.outcome not in ("passed", "failed", "skipped"):
             why = f"{report.when} reported as {report.outcome!r} though it raised"
-            return Outcome(Verdict.TAMPERED, why)
+            return CellOutcome(Verdict.TAMPERED, why)
     for report in (*setup, *calls):
         if report.outcome == "failed":
             if report.when == "call":
@@ -105,37 +105,37 @@ def of_reports(scene: Scene, reports: Sequence[Event]) -> Outcome:
     for report in (*setup, *calls):
         if report.outcome == "skipped":
             if report.xfail:
-                return Outcome(Verdict.XFAIL, report.wasxfail or "expected to fail")
-            return Outcome(Verdict.SKIP, report.skip or "skipped")
+                return CellOutcome(Verdict.XFAIL, report.wasxfail or "expected to fail")
+            return CellOutcome(Verdict.SKIP, report.skip or "skipped")
     for report in teardown:
         if report.outcome == "failed":
             return broken(scene, report, "teardown failed")
     if not calls or reports[0].when != "setup" or [reports[-1]] != teardown:
-        return Outcome(Verdict.TAMPERED, "phases are missing or out of order")
+        return CellOutcome(Verdict.TAMPERED, "phases are missing or out of order")
     if calls[-1].xfail:
-        return Outcome(Verdict.PASS, "passed, though marked as expected to fail")
-    return Outcome(Verdict.PASS, "passed")
+        return CellOutcome(Verdict.PASS, "passed, though marked as expected to fail")
+    return CellOutcome(Verdict.PASS, "passed")
 
 
-def _failure(scene: Scene, report: Event) -> Outcome:
+def _failure(scene: Scene, report: Event) -> CellOutcome:
     """Return the verdict of a test body that failed."""
     told = report.raised
     if told is None:
-        return Outcome(Verdict.FAIL, _said(report.text) or "failed")
+        return CellOutcome(Verdict.FAIL, _said(report.text) or "failed")
     raised = scene.places.raised(told)
     where = _deepest(scene.places, told)
     short = shortly(raised)
     if is_denial(scene, told):
-        return Outcome(Verdict.FAIL, f"{SANDBOX}: {told.denied}: {short}", raised)
+        return CellOutcome(Verdict.FAIL, f"{SANDBOX}: {told.denied}: {short}", raised)
     own = where is None or where == scene.target.path or _own_code(raised, where)
     if own:
         if {told.type, *told.bases} & _OWN_FAULTS:
-            return Outcome(Verdict.BROKEN, f"error in the test itself: {short}", raised)
+            return CellOutcome(Verdict.BROKEN, f"error in the test itself: {short}", raised)
         if told.about_project:
-            return Outcome(Verdict.FAIL, f"{API_MISMATCH}: {short}", raised)
-        return Outcome(Verdict.FAIL, short, raised)
+            return CellOutcome(Verdict.FAIL, f"{API_MISMATCH}: {short}", raised)
+        return CellOutcome(Verdict.FAIL, short, raised)
     last = [frame for frame in raised.frames if frame.path == where][-1]
-    return Outcome(Verdict.FAIL, f"{short} ({last.path}:{last.line})", raised)
+    return CellOutcome(Verdict.FAIL, f"{short} ({last.path}:{last.line})", raised)
 
 
 def _said(text: str) -> str:
@@ -153,7 +153,7 @@ def _own_code(raised: Raised, where: str) -> bool:
     return not any(frame.project for frame in raised.frames if frame.path == where)
 
 
-def _deepest(places: Places, told: Told) -> str | None:
+def _deepest(places: Places, told: ToldException) -> str | None:
     """Return the file of the innermost frame that is not a library's, relative; None if none."""
     for path, _, _ in reversed(told.frames):
         name = places.relative(path)
@@ -285,48 +285,48 @@ def came_through(ended: Ended) -> bool:
     return bool(begun) and begun[-1] not in done
 
 
-def cut_short(scene: Scene, ended: Ended) -> Outcome:
+def cut_short(scene: Scene, ended: Ended) -> CellOutcome:
     """Return the outcome of an item that was begun and did not come to its end."""
     if ended.timed_out:
-        return Outcome(Verdict.TIMEOUT, f"did not end within {scene.seconds:g} s")
+        return CellOutcome(Verdict.TIMEOUT, f"did not end within {scene.seconds:g} s")
     for event in ended.events:
         if event.event == "interrupted":
             kind = event.raised.type if event.raised else "interrupt"
-            return Outcome(Verdict.BROKEN, f"broke off the run ({kind})")
+            return CellOutcome(Verdict.BROKEN, f"broke off the run ({kind})")
         if event.event == "internal_error" and event.raised:
             raised = scene.places.raised(event.raised)
-            return Outcome(Verdict.BROKEN, f"pytest itself failed: {shortly(raised)}", raised)
-    return Outcome(Verdict.CRASH, f"{ended.manner()} before the test's end")
+            return CellOutcome(Verdict.BROKEN, f"pytest itself failed: {shortly(raised)}", raised)
+    return CellOutcome(Verdict.CRASH, f"{ended.manner()} before the test's end")
 
 
-def not_begun(scene: Scene, ended: Ended) -> Outcome:
+def not_begun(scene: Scene, ended: Ended) -> CellOutcome:
     """Return the outcome of a target of which no item was begun."""
     if ended.timed_out:
-        return Outcome(Verdict.TIMEOUT, "did not end while being collected")
+        return CellOutcome(Verdict.TIMEOUT, "did not end while being collected")
     for event in ended.events:
         if event.event == "sandbox_error":
-            return Outcome(Verdict.INVALID, f"{SANDBOX}: could not be set up: {event.text}")
+            return CellOutcome(Verdict.INVALID, f"{SANDBOX}: could not be set up: {event.text}")
         if event.event == "collect_error":
             return broken(scene, event, "cannot be collected")
         if event.event == "collect_skip":
-            return Outcome(Verdict.SKIP, event.reason)
+            return CellOutcome(Verdict.SKIP, event.reason)
         if event.event in ("interrupted", "internal_error"):
             return cut_short(scene, ended)
     return _ended_early(scene, ended)
 
 
-def _ended_early(scene: Scene, ended: Ended) -> Outcome:
+def _ended_early(scene: Scene, ended: Ended) -> CellOutcome:
     """Return the outcome where nothing was begun, and no event says why."""
     finish = ended.first("finish")
     said = _last_line(scene.places.text(ended.tail))
     if finish is None:
         if ended.status > 0 and ended.tail:
-            return Outcome(Verdict.BROKEN, f"cannot be run: {said}")
+            return CellOutcome(Verdict.BROKEN, f"cannot be run: {said}")
         kind = Verdict.CRASH if ended.status < 0 else Verdict.BROKEN
-        return Outcome(kind, f"{ended.manner()} while being collected")
+        return CellOutcome(kind, f"{ended.manner()} while being collected")
     if ended.first("collected") and finish.code in (0, 5):
-        return Outcome(Verdict.BROKEN, "no test found")
-    return Outcome(Verdict.BROKEN, f"cannot be run: {said or 'no such test'}")
+        return CellOutcome(Verdict.BROKEN, "no test found")
+    return CellOutcome(Verdict.BROKEN, f"cannot be run: {said or 'no such test'}")
 
 
 def _last_line(text: str) -> str:

@@ -11,9 +11,9 @@ from threading import Lock
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget, worst
-from pytest_brt.guard.choose import MOST, near_tests
+from pytest_brt.guard.changed_names import Touched
+from pytest_brt.guard.selection import MOST, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
-from pytest_brt.guard.touched import Touched
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
 
 #: Tests, and files that they are in, of the first batch; each one is twice as large. Loading a file

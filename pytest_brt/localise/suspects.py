@@ -19,7 +19,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
-from pytest_brt.code.facts import DefinitionKind, Passage
+from pytest_brt.code.file_facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.relevance import Relevance, is_test, relevance

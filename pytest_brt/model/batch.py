@@ -33,7 +33,7 @@ _WORTH_KEEPING = 32
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class BatchJob:
     """A prompt on its way to its answers."""
 
     prompt: Prompt
@@ -57,7 +57,7 @@ class Job:
 class _Turn:
     """Tokens of one batch: of a lane, or without one of the prompt that is being read."""
 
-    job: Job
+    job: BatchJob
     lane: Lane | None
     sequence: Sequence
     tokens: list[int]
@@ -65,7 +65,7 @@ class _Turn:
     last: bool
 
 
-class Engine:
+class Batcher:
     """One context and everything that is being asked of it; belongs to one thread."""
 
     def __init__(self, context: Context, conversations: Conversations) -> None:
@@ -75,12 +75,12 @@ class Engine:
         self.longest = min(context.plan.longest, context.cells)
         self.sequences = Sequences(context)
         self.candidates = Candidates(weights)
-        self.queue: deque[Job] = deque()
+        self.queue: deque[BatchJob] = deque()
         #: The job whose prompt is being evaluated.
-        self.reading: Job | None = None
+        self.reading: BatchJob | None = None
         #: Lanes that have no place in the batch yet, and those that have.
-        self.waiting: deque[tuple[Job, Lane]] = deque()
-        self.seated: list[tuple[Job, Lane]] = []
+        self.waiting: deque[tuple[BatchJob, Lane]] = deque()
+        self.seated: list[tuple[BatchJob, Lane]] = []
         #: Nothing new begins until a lane has ended: there was no room for it.
         self.crowded = False
         #: Prompts of late, to see where others part from them.
@@ -112,7 +112,7 @@ class Engine:
                 f"than the context of {self.longest} (a larger one: --brt-context N)"
             )
         lanes = [self.lane(prompt, rendered, n) for n in numbers or range(prompt.samples)]
-        self.queue.append(Job(prompt, rendered, deliver, lanes))
+        self.queue.append(BatchJob(prompt, rendered, deliver, lanes))
 
     def lane(self, prompt: Prompt, rendered: Rendered, number: int) -> Lane:
         """Return the lane of sample `number`.
@@ -212,7 +212,7 @@ class Engine:
         stable = {rendered.stable} if start < rendered.stable < len(ids) else set()
         return sorted({*sorted(parted)[-_MARKS:], *stable})
 
-    def _start(self, job: Job, row: int) -> None:
+    def _start(self, job: BatchJob, row: int) -> None:
         """Draw the first token of every lane; they are seated as room allows."""
         for lane in job.lanes:
             if lane.finish is None and not lane.ids:
@@ -253,7 +253,7 @@ class Engine:
             self.sequences.keep(trunk)
             self._start(job, row)
 
-    def _go_on(self, job: Job, lane: Lane, turn: _Turn, row: int) -> None:
+    def _go_on(self, job: BatchJob, lane: Lane, turn: _Turn, row: int) -> None:
         if not turn.last:
             del lane.pending[: len(turn.tokens)]
             return
@@ -294,12 +294,12 @@ class Engine:
 
     # -- ending ----------------------------------------------------------------------------
 
-    def _jobs(self) -> list[Job]:
+    def _jobs(self) -> list[BatchJob]:
         lanes = (job for job, _ in (*self.seated, *self.waiting))
         reading = [self.reading] if self.reading else []
         return list({id(job): job for job in (*reading, *lanes, *self.queue)}.values())
 
-    def _deliver(self, job: Job, lane: Lane) -> None:
+    def _deliver(self, job: BatchJob, lane: Lane) -> None:
         """Hand the answer over if it has ended."""
         if lane.finish is None:
             return
@@ -312,7 +312,7 @@ class Engine:
         lane.picker.close()
         job.deliver(lane.number, done)
 
-    def _cut(self, job: Job) -> None:
+    def _cut(self, job: BatchJob) -> None:
         """End every lane of `job` as it is."""
         self._remove(job)
         for lane in job.lanes:
@@ -320,14 +320,14 @@ class Engine:
                 lane.end(Finish.TIME)
                 self._deliver(job, lane)
 
-    def _fail(self, job: Job, problem: str) -> None:
+    def _fail(self, job: BatchJob, problem: str) -> None:
         self._remove(job)
         for lane in job.lanes:
             if lane.finish is None:
                 lane.picker.close()
         job.deliver(-1, ModelProblem(problem))
 
-    def _remove(self, job: Job) -> None:
+    def _remove(self, job: BatchJob) -> None:
         """Take `job` out wherever it is and free what it holds."""
         if job is self.reading and job.trunk is not None:
             self.sequences.drop(job.trunk)

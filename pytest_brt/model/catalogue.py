@@ -24,7 +24,7 @@ _MODEL_LAYER = "application/vnd.ollama.image.model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CachedModel:
     """A model file in somebody's cache."""
 
     #: As in "Qwen3.5-9B-Q4_K_M" or "qwen3:8b".
@@ -45,7 +45,7 @@ class _Manifest:
     layers: tuple[_Layer, ...]
 
 
-def cached_models() -> tuple[Found, ...]:
+def cached_models() -> tuple[CachedModel, ...]:
     """Return the models in the caches of other programs, by owner and name."""
     env = os.environ
     home = Path(env.get("HOME") or env.get("USERPROFILE") or "/nonexistent")
@@ -60,13 +60,13 @@ def cached_models() -> tuple[Found, ...]:
     return tuple(sorted(unique.values(), key=lambda model: (model.owner, model.name.lower())))
 
 
-def _files(folder: Path, owner: str, pattern: str) -> Iterator[Found]:
+def _files(folder: Path, owner: str, pattern: str) -> Iterator[CachedModel]:
     for path in sorted(folder.glob(pattern)):
         if path.is_file() and not is_later_part(path) and "mmproj" not in path.name.lower():
-            yield Found(name=path.stem, path=path, owner=owner)
+            yield CachedModel(name=path.stem, path=path, owner=owner)
 
 
-def _ollama(folder: Path) -> Iterator[Found]:
+def _ollama(folder: Path) -> Iterator[CachedModel]:
     for manifest in sorted((folder / "manifests").glob("*/*/*/*")):
         try:
             layers = from_json(manifest.read_bytes(), _Manifest).layers
@@ -77,7 +77,7 @@ def _ollama(folder: Path) -> Iterator[Found]:
             if layer.mediaType == _MODEL_LAYER and blob.is_file():
                 owner, model, tag = manifest.parts[-3:]
                 name = f"{model}:{tag}" if owner == "library" else f"{owner}/{model}:{tag}"
-                yield Found(name=name, path=blob, owner="Ollama")
+                yield CachedModel(name=name, path=blob, owner="Ollama")
 
 
 #: The file in it that holds the names the user gave.
@@ -90,7 +90,7 @@ class _Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CatalogueEntry:
     """A model worth having, from the catalogue."""
 
     name: str
@@ -158,7 +158,7 @@ def find_model(name: str, folder: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class ModelNames:
     """What the user calls models: kept in the model folder."""
 
     #: Taken when no model is named; "" for none.
@@ -167,15 +167,15 @@ class Names:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_names(folder: Path) -> Names:
+def read_names(folder: Path) -> ModelNames:
     """Return the names that were given in `folder`."""
     try:
-        return from_json((folder / _NAMES).read_bytes(), Names)
+        return from_json((folder / _NAMES).read_bytes(), ModelNames)
     except (OSError, StoreProblem):
-        return Names()
+        return ModelNames()
 
 
-def write_names(folder: Path, names: Names) -> None:
+def write_names(folder: Path, names: ModelNames) -> None:
     """Keep `names` in `folder`.
 
     Raises:
@@ -203,7 +203,7 @@ def remove_model(file: Path, folder: Path) -> tuple[Path, ...]:
     kept = {name: target for name, target in names.aliases.items() if target != file.stem}
     if kept != dict(names.aliases) or names.default == file.stem:
         default = "" if names.default == file.stem else names.default
-        write_names(folder, Names(default=default, aliases=kept))
+        write_names(folder, ModelNames(default=default, aliases=kept))
     return tuple(gone)
 
 
@@ -308,7 +308,7 @@ def catalogue_path() -> Path:
     return checkout if checkout.is_file() else installed
 
 
-def read_catalogue() -> tuple[Entry, ...]:
+def read_catalogue() -> tuple[CatalogueEntry, ...]:
     """Return the models worth having, as they stand in the catalogue of this version."""
     data = tomllib.loads(catalogue_path().read_text(encoding="utf-8"))
-    return msgspec.convert(data["model"], tuple[Entry, ...])
+    return msgspec.convert(data["model"], tuple[CatalogueEntry, ...])

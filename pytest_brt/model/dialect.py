@@ -20,7 +20,7 @@ from pytest_brt.model.chat import Template
 from pytest_brt.model.loopback import Loopback, Response
 
 
-class Kind(StrEnum):
+class ServerKind(StrEnum):
     """Whose server it is, by who it says owns its models."""
 
     LLAMA = "llamacpp"
@@ -31,10 +31,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class ServedModel:
     """What a server told of one model."""
 
-    kind: Kind = Kind.OTHER
+    kind: ServerKind = ServerKind.OTHER
     #: The name to ask for, or "" where it names none.
     model: str = ""
     #: Tokens of context, 0 when it does not say.
@@ -45,7 +45,9 @@ class Facts:
     slots: int = 0
 
 
-def read_facts(server: Loopback, base: str, listed: Response, chosen: str, seconds: float) -> Facts:
+def read_facts(
+    server: Loopback, base: str, listed: Response, chosen: str, seconds: float
+) -> ServedModel:
     """Return what a server with its API below `base` tells of the model `chosen`, or its only one.
 
     It answered `listed` when asked for its models, and has `seconds` for each further question.
@@ -64,16 +66,16 @@ def read_facts(server: Loopback, base: str, listed: Response, chosen: str, secon
     name = chosen or (names[0] if names else "")
     about = next((entry for entry in entries if entry["id"] == name), {})
     owner = str(about.get("owned_by", ""))
-    kind = Kind(owner) if owner in tuple(Kind) else Kind.OTHER
+    kind = ServerKind(owner) if owner in tuple(ServerKind) else ServerKind.OTHER
     context, thinks, slots = _integer(about.get("max_model_len")), False, 0
-    if kind is Kind.LLAMA:
+    if kind is ServerKind.LLAMA:
         context = _integer((about.get("meta") or {}).get("n_ctx"))
         context, thinks, slots = _props(server, base, context, seconds)
-    elif kind is Kind.OLLAMA:
+    elif kind is ServerKind.OLLAMA:
         context, thinks = _ollama(server, name, seconds)
-    elif kind is Kind.LM_STUDIO:
+    elif kind is ServerKind.LM_STUDIO:
         context = _lm_studio(server, name, seconds)
-    return Facts(kind=kind, model=name, context=context, thinks=thinks, slots=slots)
+    return ServedModel(kind=kind, model=name, context=context, thinks=thinks, slots=slots)
 
 
 def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[int, bool, int]:
@@ -116,7 +118,7 @@ def _integer(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def request(prompt: Prompt, facts: Facts, seed: int, count: int) -> dict[str, object]:
+def request(prompt: Prompt, facts: ServedModel, seed: int, count: int) -> dict[str, object]:
     """Return the fields of a request for `count` answers."""
     sampling, thinking = prompt.sampling, prompt.thinking
     fields: dict[str, object] = {
@@ -136,20 +138,20 @@ def request(prompt: Prompt, facts: Facts, seed: int, count: int) -> dict[str, ob
         fields["model"] = facts.model
     if sampling.stop:
         fields["stop"] = list(sampling.stop)[:4]
-    if facts.kind is Kind.OLLAMA:  # it knows no variables of templates
+    if facts.kind is ServerKind.OLLAMA:  # it knows no variables of templates
         fields["reasoning_effort"] = "low" if thinking else "none"
         return fields
     fields["chat_template_kwargs"] = {"enable_thinking": thinking > 0, "thinking": thinking > 0}
-    if facts.kind in (Kind.LLAMA, Kind.OTHER):
+    if facts.kind in (ServerKind.LLAMA, ServerKind.OTHER):
         fields["cache_prompt"] = True
-    if facts.kind is Kind.LLAMA:
+    if facts.kind is ServerKind.LLAMA:
         fields["reasoning_budget_tokens"] = thinking
         if prompt.seconds:  # half of it for reading; a connection that is cut loses all answers
             fields["t_max_predict_ms"] = max(1, int(prompt.seconds * 500))
     return fields
 
 
-def _form(prompt: Prompt, kind: Kind) -> dict[str, object]:
+def _form(prompt: Prompt, kind: ServerKind) -> dict[str, object]:
     """Return the field that asks for the form of an answer.
 
     llama-server gets the grammar even where there is a schema: it answers 500 when an answer to a
@@ -158,7 +160,7 @@ def _form(prompt: Prompt, kind: Kind) -> dict[str, object]:
     grammar = prompt.grammar
     if grammar is None:
         return {}
-    if not grammar.schema or kind is Kind.LLAMA:
+    if not grammar.schema or kind is ServerKind.LLAMA:
         return {"grammar": grammar.gbnf}
     named = {"name": "reply", "strict": True, "schema": json.loads(grammar.schema)}
     return {"response_format": {"type": "json_schema", "json_schema": named}}

@@ -17,7 +17,7 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import model_files
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.launcher import find_server
+from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.memory import available_bytes, cores
 from pytest_brt.model.opening import INSTALL, open_file
 from pytest_brt.model.tiny import words, write_llama, write_mamba
@@ -34,7 +34,7 @@ _REBUILD = (
 )
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """How a check ended."""
 
     OK = "ok"
@@ -51,7 +51,7 @@ class Check:
     name: str
     #: What was found, and what to do about it.
     text: str
-    state: State = State.OK
+    state: CheckState = CheckState.OK
 
 
 def examine(folder: Path) -> Iterator[Check]:
@@ -62,7 +62,9 @@ def examine(folder: Path) -> Iterator[Check]:
     if find_spec("llama_cpp") is not None:
         yield Check(package, importlib.metadata.version(package))
     else:
-        yield Check(package, f"not installed ({INSTALL})", State.NOTE if server else State.FAIL)
+        yield Check(
+            package, f"not installed ({INSTALL})", CheckState.NOTE if server else CheckState.FAIL
+        )
     yield from _generation()
     yield from _machine(folder)
 
@@ -80,7 +82,7 @@ def _generation() -> Iterator[Check]:
         ):
             check = _try(name, path)
             yield check
-            if check.state is State.FAIL:
+            if check.state is CheckState.FAIL:
                 return
         if find_spec("llama_cpp") is not None:
             yield _gpu(usual)
@@ -92,10 +94,10 @@ def _try(name: str, path: Path) -> Check:
         model = open_file(str(path), Settings(threads=1, context=1024, gpu_layers=0))
         said = _say_something(model)
     except BrtError as problem:
-        return Check(name, str(problem), State.FAIL)
+        return Check(name, str(problem), CheckState.FAIL)
     slow = [note for note in model.notes if "slower" in note]
     if slow:
-        return Check(name, f"works; {'; '.join(slow)} ({_REBUILD})", State.NOTE)
+        return Check(name, f"works; {'; '.join(slow)} ({_REBUILD})", CheckState.NOTE)
     return Check(name, f"works, in a child process, {said}")
 
 
@@ -106,11 +108,11 @@ def _gpu(path: Path) -> Check:
         _say_something(model)
     except BrtError as problem:
         text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
-        return Check("GPU", text, State.FAIL)
+        return Check("GPU", text, CheckState.FAIL)
     if isinstance(model, LocalModel) and model.gpu:
         return Check("GPU", "works: a model was put on it")
     text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
-    return Check("GPU", text, State.NOTE)
+    return Check("GPU", text, CheckState.NOTE)
 
 
 def _say_something(model: Model) -> str:
@@ -148,4 +150,4 @@ def _machine(folder: Path) -> Iterator[Check]:
 
 
 def _noted(name: str, text: str, remark: str) -> Check:
-    return Check(name, f"{text}: {remark}", State.NOTE) if remark else Check(name, text)
+    return Check(name, f"{text}: {remark}", CheckState.NOTE) if remark else Check(name, text)

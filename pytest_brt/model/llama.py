@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.memory import Plan
+from pytest_brt.model.memory import MemoryPlan
 
 Floats = NDArray[np.float32]
 #: Numbers that ggml gives to types.
@@ -51,7 +51,7 @@ def load_library() -> Any:
     return lib
 
 
-class Log:
+class LlamaLog:
     """Collects what llama.cpp says; without it everything would go to stderr."""
 
     def __init__(self, lib: Any) -> None:
@@ -87,7 +87,7 @@ class Weights:
         self.lib = lib = load_library()
         self.path = path
         lib.llama_backend_init()
-        self.log = Log(lib)
+        self.log = LlamaLog(lib)
         params = lib.llama_model_default_params()
         self.gpu = bool(lib.llama_supports_gpu_offload()) and gpu_layers != 0
         params.n_gpu_layers = (gpu_layers if gpu_layers >= 0 else 999) if self.gpu else 0
@@ -165,7 +165,7 @@ class Context:
     """The memory that sequences of tokens are evaluated into."""
 
     def __init__(
-        self, weights: Weights, plan: Plan, *, cache_type: str = "f16", adapter: str = ""
+        self, weights: Weights, plan: MemoryPlan, *, cache_type: str = "f16", adapter: str = ""
     ) -> None:
         """Make room for the tokens and sequences of `plan`.
 

@@ -101,7 +101,7 @@ class DoesNotFit(ModelProblem):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class MemoryPlan:
     """How a model is to be set up."""
 
     #: Tokens one conversation may have.
@@ -159,7 +159,7 @@ def _sequences(header: Header, lanes: int) -> int:
     return lanes + (_MORE_RECURRENT if header.state_bytes else _MORE)
 
 
-def plan(header: Header, settings: Settings, available: int) -> Plan:
+def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
     """Return how to set `header`'s model up in `available` bytes (0: not known).
 
     Raises:
@@ -198,7 +198,7 @@ def plan(header: Header, settings: Settings, available: int) -> Plan:
         longest = fit
         notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory can be had")
     cells = max(longest, min(wanted, fit))
-    return Plan(
+    return MemoryPlan(
         longest=longest,
         cells=cells,
         lanes=lanes,

@@ -15,7 +15,7 @@ from pytest_brt.model.catalogue import find_model, model_files, models_folder, r
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.launcher import PACKAGE, find_server
+from pytest_brt.model.llama_server import PACKAGE, find_server
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.scripted import ScriptedModel

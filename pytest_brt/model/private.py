@@ -100,7 +100,7 @@ class PrivateModel(ServerModel):
         except OSError as error:
             raise no_room(error) from error
         start = replace(self.start, socket=f"{self._folder.name}/s.sock")
-        self._child = child = Child("pytest_brt.model.launcher", start)
+        self._child = child = Child("pytest_brt.model.llama_server", start)
         try:
             answer = from_json(child.output.readline(), Answer)
         except StoreProblem:

@@ -27,7 +27,7 @@ from pytest_brt.model.base import (
     in_the_rest,
     lost_answers,
 )
-from pytest_brt.model.dialect import Facts, Kind
+from pytest_brt.model.dialect import ServedModel, ServerKind
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
 from pytest_brt.model.reply import split_thinking
 
@@ -60,7 +60,7 @@ class ServerModel:
         self.base = self.server.prefix or "/v1"
         self.name = f"server:{self.server.url}" + (f"#{self.chosen}" if self.chosen else "")
         self.settings = settings
-        self._facts: Facts | None = None
+        self._facts: ServedModel | None = None
         #: When it may be asked for them, after it has not answered.
         self._ask_from = 0.0
         #: What the server told when a prompt was too long for it.
@@ -75,7 +75,7 @@ class ServerModel:
     @property
     def context(self) -> int:
         """Tokens that a prompt and its answer can have: chosen, told, or assumed."""
-        facts = Facts()
+        facts = ServedModel()
         with suppress(ModelProblem):  # several models leave it open
             facts = self._ask_facts()
         context = self.settings.context or facts.context
@@ -94,7 +94,7 @@ class ServerModel:
     def _remark(self, text: str) -> None:
         self._remarks[text] = None
 
-    def _budget(self, facts: Facts) -> int:
+    def _budget(self, facts: ServedModel) -> int:
         """Return the tokens that may be thought before the answer to a weighty question."""
         return min(self.settings.thinking, facts.context // 4) if facts.thinks else 0
 
@@ -111,7 +111,7 @@ class ServerModel:
         start = time.monotonic()
         if prompt.samples == 1:
             return tuple(self._request(prompt, 0, start))
-        several = facts.kind in (Kind.LLAMA, Kind.VLLM)
+        several = facts.kind in (ServerKind.LLAMA, ServerKind.VLLM)
         together = self._together(prompt, facts, start) if several else []
         apart, problem = self._apart(prompt, start, range(len(together), prompt.samples))
         found = [*together, *apart]
@@ -137,7 +137,7 @@ class ServerModel:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def _together(self, prompt: Prompt, facts: Facts, begun: float) -> list[Completion]:
+    def _together(self, prompt: Prompt, facts: ServedModel, begun: float) -> list[Completion]:
         """Ask for many answers in one request, which reads the prompt once."""
         done: list[Completion] = []
         while len(done) < prompt.samples and "n" not in self._refused:
@@ -201,7 +201,7 @@ class ServerModel:
         lost, failures, pause = 0.0, 0, 0.1
         while True:
             # What a server fails over with one seed it may do with another.
-            whole = dialect.request(prompt, self._facts or Facts(), seed + 7919 * failures, n)
+            whole = dialect.request(prompt, self._facts or ServedModel(), seed + 7919 * failures, n)
             fields = {name: value for name, value in whole.items() if name not in self._refused}
             left = end - time.monotonic()
             if left <= 0:
@@ -321,9 +321,9 @@ class ServerModel:
         """Return the connection to ask by."""
         return self.server
 
-    def _ask_facts(self) -> Facts:
+    def _ask_facts(self) -> ServedModel:
         """Ask the server about its model, once; where it does not answer, little is known."""
-        unknown = Facts(model=self.chosen)
+        unknown = ServedModel(model=self.chosen)
         with self._lock:
             if self._facts is None and time.monotonic() >= self._ask_from:
                 seconds = min(self.settings.patience, 10.0)

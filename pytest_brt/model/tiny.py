@@ -80,7 +80,7 @@ def write_gguf(path: Path, keys: Mapping[str, Value], tensors: Sequence[Tensor])
     return path
 
 
-class Weights:
+class RandomWeights:
     """Makes tensors of random numbers, the same for the same seed; shapes are rows first."""
 
     def __init__(self, seed: int = 0, scale: float = 0.08) -> None:
@@ -193,7 +193,7 @@ def write_llama(
         "llama.rope.freq_base": 10000.0,
         "llama.vocab_size": size,
     }
-    make = Weights()
+    make = RandomWeights()
     matrix = _q4 if quantised else make.normal
     tensors = [
         matrix("token_embd.weight", size, width),
@@ -251,7 +251,7 @@ def write_mamba(path: Path) -> Path:
         "mamba.ssm.state_size": state,
         "mamba.ssm.time_step_rank": rank,
     }
-    make = Weights(scale=0.3)
+    make = RandomWeights(scale=0.3)
     tensors = [
         make.normal("token_embd.weight", size, width),
         make.ones("output_norm.weight", width),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.model.base import Completion, Prompt, Settings
-from pytest_brt.model.memory import Plan
+from pytest_brt.model.memory import MemoryPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class Start:
     path: str
     #: The chat template's text; a server takes the file's own for "".
     template: str
-    plan: Plan
+    plan: MemoryPlan
     settings: Settings = field(default_factory=Settings)
     #: Path of a LoRA adapter, or "".
     adapter: str = ""

@@ -16,20 +16,20 @@ from typing import BinaryIO
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Completion
-from pytest_brt.model.batch import Engine
+from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.wire import Answer, Order, Start
 
 
-class Worker:
+class ModelWorker:
     """Loads a model and does what it is told until its input ends."""
 
     def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
         self.orders = orders
         self.answers = answers
-        self.engine: Engine
+        self.engine: Batcher
         self.inbox: queue.SimpleQueue[Order] = queue.SimpleQueue()
 
     def say(self, answer: Answer) -> None:
@@ -85,7 +85,7 @@ class Worker:
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
 
-    def load(self, start: Start) -> Engine:
+    def load(self, start: Start) -> Batcher:
         """Load the model, and make a context for it."""
         settings = start.settings
         weights = Weights(start.path, gpu_layers=settings.gpu_layers, rearrange=start.rearrange)
@@ -97,7 +97,7 @@ class Worker:
         )
         cache = settings.cache_type
         context = Context(weights, start.plan, cache_type=cache, adapter=start.adapter)
-        return Engine(context, Conversations(weights, template))
+        return Batcher(context, Conversations(weights, template))
 
 
 def main() -> None:
@@ -109,7 +109,7 @@ def main() -> None:
     os.dup2(2, 1)
     status = 0
     try:
-        Worker(sys.stdin.buffer, answers).run()
+        ModelWorker(sys.stdin.buffer, answers).run()
     except BaseException:
         traceback.print_exc()
         status = 1

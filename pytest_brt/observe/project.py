@@ -24,7 +24,7 @@ _MOST_FILES = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bindings:
+class UsualBindings:
     """How a project's files bind some names, most usual way first."""
 
     #: name → statements from tests, docs and docstrings that bind it.
@@ -33,11 +33,11 @@ class Bindings:
     defined: dict[str, tuple[str, ...]]
 
 
-def find_bindings(subject: Subject, names: Iterable[str]) -> Bindings:
+def find_bindings(subject: Subject, names: Iterable[str]) -> UsualBindings:
     """Look for `names` in the project's sources, tests and documentation."""
     wanted = sorted({name for name in names if name.isidentifier()})
     if not wanted:
-        return Bindings(usual={}, defined={})
+        return UsualBindings(usual={}, defined={})
     choice = "|".join(map(re.escape, wanted)).encode()
     definition = re.compile(
         rb"^(?:class|def|async def)[ ]+(" + choice + rb")\b|^(" + choice + rb")[ ]*(?::[^=\n]+)?=",
@@ -62,7 +62,7 @@ def find_bindings(subject: Subject, names: Iterable[str]) -> Bindings:
             if shown:
                 for name, statement in _canonical(line, wanted):
                     usual[name][statement] += 1
-    return Bindings(
+    return UsualBindings(
         usual={name: tuple(s for s, _ in found.most_common(6)) for name, found in usual.items()},
         defined={
             name: tuple(sorted(dict.fromkeys(modules), key=lambda m: (m.count("."), len(m), m)))

@@ -14,7 +14,7 @@ from pytest_brt.execute.subject import Subject
 from pytest_brt.observe.complete import completed
 from pytest_brt.observe.project import main_packages
 from pytest_brt.reading.reported_files import Command, File, ReportedFiles, read_reported_files
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.types import FileChange, Issue
 
 _BUILDS = re.compile(
@@ -26,11 +26,11 @@ _MOST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class CommandRun:
     """One command, the files it was run on, and what it did on the buggy tree."""
 
     command: Command
-    entry: Entry
+    entry: EntryPoint
     files: tuple[File, ...]
     status: int
     #: Standard output, then standard error.
@@ -45,23 +45,23 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class CommandRuns:
     """What a report says of files and commands, and what the commands did."""
 
     reported: ReportedFiles
-    played: tuple[Played, ...]
+    played: tuple[CommandRun, ...]
 
 
-def play(issue: Issue, engine: Engine) -> Stage:
+def play(issue: Issue, engine: Engine) -> CommandRuns:
     """Run the commands of the project that the report shows, or that its files are for."""
     known = entries(engine.subject)
     reported = read_reported_files(issue, frozenset(known))
     if not known or not (reported.commands or reported.files):
-        return Stage(reported=reported, played=())
+        return CommandRuns(reported=reported, played=())
     safe = (_whole(file) for file in reported.files if _is_safe(file.path))
     paths = [file.path for file in reported.files]
     files = tuple(completed(file, issue.text, paths, engine.subject) for file in safe)
-    commands = [c for c in reported.commands if c.role is not Role.CONTRAST]
+    commands = [c for c in reported.commands if c.role is not ClaimRole.CONTRAST]
     given = bool(commands)
     if not commands and files:
         shown = {file.path for file in files}
@@ -76,7 +76,7 @@ def play(issue: Issue, engine: Engine) -> Stage:
         _run(known[command.name], command, files, reported, engine, given=given)
         for command in commands[:_MOST]
     ]
-    return Stage(reported=reported, played=tuple(one for one in played if one is not None))
+    return CommandRuns(reported=reported, played=tuple(one for one in played if one is not None))
 
 
 def _is_safe(path: str) -> bool:
@@ -93,7 +93,7 @@ def _whole(file: File) -> File:
 
 
 def _for_files(
-    known: dict[str, Entry], files: tuple[File, ...], engine: Engine
+    known: dict[str, EntryPoint], files: tuple[File, ...], engine: Engine
 ) -> tuple[list[Command], tuple[File, ...]]:
     documents = [file.path for file in files if file.path.endswith(".rst")]
     python = [file.path for file in files if file.path.endswith(".py")]
@@ -104,16 +104,16 @@ def _for_files(
             if not any(path == "index.rst" for path in documents):
                 names = "\n".join(f"   {path.removesuffix('.rst')}" for path in documents)
                 extra.append(File(path="index.rst", content=f".. toctree::\n\n{names}\n"))
-            command = Command(name=builder, arguments=(".", "_build"), role=Role.SHOWN)
+            command = Command(name=builder, arguments=(".", "_build"), role=ClaimRole.SHOWN)
             return [command], (*files, *extra)
     own = [name for name in known if name in engine.subject.packages]
     if own and python:
-        command = Command(name=own[0], arguments=tuple(python), role=Role.SHOWN)
+        command = Command(name=own[0], arguments=tuple(python), role=ClaimRole.SHOWN)
         return [command], files
     return [], files
 
 
-def _builder(known: dict[str, Entry], engine: Engine) -> str:
+def _builder(known: dict[str, EntryPoint], engine: Engine) -> str:
     """Return the command whose help says that it takes a source and an output folder."""
     for name, entry in known.items():
         seen = _observe(_statement(entry, ("--help",), ()), (), engine)
@@ -123,14 +123,14 @@ def _builder(known: dict[str, Entry], engine: Engine) -> str:
 
 
 def _run(
-    entry: Entry,
+    entry: EntryPoint,
     command: Command,
     files: tuple[File, ...],
     reported: ReportedFiles,
     engine: Engine,
     *,
     given: bool,
-) -> Played | None:
+) -> CommandRun | None:
     paths = {*(quote.path for quote in reported.quotes if quote.path), *(f.path for f in files)}
     statement = _statement(entry, command.arguments, tuple(sorted(paths)))
     seen = _observe(statement, files, engine)
@@ -143,7 +143,7 @@ def _run(
     empty = tuple(replace(file, content="") for file in about)
     others = tuple(file for file in files if file not in about)
     control = _observe(statement, (*others, *empty), engine) if empty else None
-    return Played(
+    return CommandRun(
         control=control[1] if control else "",
         command=command,
         entry=entry,
@@ -155,7 +155,7 @@ def _run(
     )
 
 
-def _statement(entry: Entry, arguments: tuple[str, ...], paths: tuple[str, ...]) -> str:
+def _statement(entry: EntryPoint, arguments: tuple[str, ...], paths: tuple[str, ...]) -> str:
     return (
         f"(lambda run, sys, path: (lambda done: (done.returncode, done.stdout[-6000:], "
         f"done.stderr[-6000:], {{name: path(name).read_text(encoding='utf-8', errors='replace')"
@@ -187,7 +187,7 @@ _SETUP = re.compile(r"""["']([\w.-]+)\s*=\s*([\w.]+):([\w.]+)["']""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class EntryPoint:
     """One command of the project."""
 
     name: str
@@ -195,17 +195,17 @@ class Entry:
     start: tuple[str, ...]
 
 
-def entries(subject: Subject) -> dict[str, Entry]:
+def entries(subject: Subject) -> dict[str, EntryPoint]:
     """Return the commands by name: installed scripts, and packages that can be run with -m."""
     root = Path(subject.root)
-    found: dict[str, Entry] = {}
+    found: dict[str, EntryPoint] = {}
     for name, target in _scripts(root):
         module, _, function = target.partition(":")
         if function and name not in found:
-            found[name] = Entry(name=name, start=_start(subject, name, module, function))
+            found[name] = EntryPoint(name=name, start=_start(subject, name, module, function))
     for package in main_packages(subject):
         if package not in found and _runs(subject, package):
-            found[package] = Entry(name=package, start=("-m", package))
+            found[package] = EntryPoint(name=package, start=("-m", package))
     return found
 
 

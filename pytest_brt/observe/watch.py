@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from pytest_brt.code.scope import Names, names_of
 from pytest_brt.execute.engine import Engine, Observed, Program
-from pytest_brt.observe.project import Bindings, find_bindings, main_packages
-from pytest_brt.reading.steps import Script, Step
+from pytest_brt.observe.project import UsualBindings, find_bindings, main_packages
+from pytest_brt.reading.steps import ReportStep, Script
 from pytest_brt.syntax import parse
 
 #: A statement that ends the process is left out and the rest run again, this often.
@@ -21,7 +21,7 @@ _MOST_RESTARTS = 4
 class Seen:
     """A statement of the report and what it did on the buggy tree."""
 
-    step: Step
+    step: ReportStep
     names: Names
     #: None when it was not run, or ended the process.
     did: Observed | None
@@ -89,7 +89,7 @@ def _unbound(every: list[Names], index: int) -> frozenset[str]:
     return frozenset(every[index].used - bound)
 
 
-def _own_imports(steps: tuple[Step, ...]) -> dict[str, str]:
+def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:
     """Imports anywhere in the report serve statements that stand above them, too."""
     found: dict[str, str] = {}
     for step in steps:
@@ -163,7 +163,7 @@ class Resolver:
         ways += [(f"from {package} import {name}",) for package in packages]
         return ways
 
-    def _far(self, name: str, bindings: Bindings) -> list[tuple[str, ...]]:
+    def _far(self, name: str, bindings: UsualBindings) -> list[tuple[str, ...]]:
         """Ways found in the project's files, then those of the standard library."""
         usual = bindings.usual.get(name, ())
         imports = [way for way in usual if way.startswith(("from ", "import "))]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pytest_brt.reading.compare import Likeness, likeness
 from pytest_brt.reading.lexicon import misses_exception, must_fail
 from pytest_brt.reading.script import complained, read_script, values_of
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.syntax import parse
 from pytest_brt.types import BlockKind, Issue, Raised
 
@@ -70,8 +70,8 @@ def read_facts(issue: Issue) -> Facts:
         context="\n".join([*(line for line in lines if _CRASH.search(line)), *ends]),
         # A bare word of a sentence is no value that could be told from others.
         wrong=tuple(value for value in wrong if not value.isidentifier() or value in _VALUES),
-        shown=values_of(script.steps, (Role.OBSERVED, Role.SHOWN)),
-        wanted=values_of(script.steps, (Role.EXPECTED,)),
+        shown=values_of(script.steps, (ClaimRole.OBSERVED, ClaimRole.SHOWN)),
+        wanted=values_of(script.steps, (ClaimRole.EXPECTED,)),
         raised=raised,
     )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.canonical import put
 from pytest_brt.patches.judges import left_out_reason, needs_build
-from pytest_brt.patches.ladder import File, Files, climb
+from pytest_brt.patches.ladder import Files, PatchedFile, climb
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import find_targets
 from pytest_brt.types import AppliedPatch, FileChange, Patch
@@ -97,13 +97,13 @@ def _newly_broken(
     return broken
 
 
-def _read(path: str, root: Path) -> File | None:
+def _read(path: str, root: Path) -> PatchedFile | None:
     """Return the file, or None when there is none."""
     try:
         mode = (root / path).lstat().st_mode
         if not stat.S_ISREG(mode):
             raise PatchProblem(f"unsafe path: {path!r} is not an ordinary file")
-        return File(content=(root / path).read_bytes(), executable=bool(mode & stat.S_IXUSR))
+        return PatchedFile(content=(root / path).read_bytes(), executable=bool(mode & stat.S_IXUSR))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

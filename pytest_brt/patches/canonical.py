@@ -11,8 +11,8 @@ from pathlib import Path
 from unidiff.patch import Hunk
 
 from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.file_names import decode, read_name, without_prefix
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.names import decode, read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import FileChange
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.names import decode
+from pytest_brt.patches.file_names import decode
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from unidiff.patch import Hunk, Line
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.names import decode, encode
+from pytest_brt.patches.file_names import decode, encode
 from pytest_brt.patches.scan import is_copy, moved
 from pytest_brt.patches.target import Target
 
@@ -24,14 +24,14 @@ Finder = Callable[[Hunk, Sequence[str]], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class PatchedFile:
     """A file as it is."""
 
     content: bytes
     executable: bool
 
 
-Files = Mapping[str, File]
+Files = Mapping[str, PatchedFile]
 
 
 def climb(
@@ -94,7 +94,7 @@ def _check_places(targets: tuple[Target, ...], before: Files) -> None:
 def _apply(
     targets: tuple[Target, ...], before: Files, find: Finder
 ) -> tuple[Files, tuple[str, ...]]:
-    changed: dict[str, File | None] = {}
+    changed: dict[str, PatchedFile | None] = {}
     notes: list[str] = []
     for target in targets:
         old, diff = target.old or "", target.diff
@@ -115,7 +115,7 @@ def _apply(
         executable = file.executable if file else False
         if changes_mode or (file is None and diff.target_mode):
             executable = diff.target_mode == "100755"
-        changed[target.new] = File(content=encode(content), executable=executable)
+        changed[target.new] = PatchedFile(content=encode(content), executable=executable)
         if moved(diff) and not is_copy(diff):
             changed.setdefault(old, None)
     after = {**before, **changed}
@@ -212,7 +212,7 @@ def _squeezed(line: str) -> str:
 # -- lines, each with its end -----------------------------------------------------------------
 
 
-def _lines(file: File | None) -> list[str]:
+def _lines(file: PatchedFile | None) -> list[str]:
     *whole, rest = decode(file.content if file else b"").split("\n")
     return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]
 

@@ -16,7 +16,7 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchedFile, PatchSet
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.names import quote, read_name, split_pair
+from pytest_brt.patches.file_names import quote, read_name, split_pair
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _EXTENDED = re.compile(

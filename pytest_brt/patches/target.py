@@ -14,7 +14,7 @@ from pathlib import Path
 from unidiff.patch import Hunk, PatchedFile
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.names import (
+from pytest_brt.patches.file_names import (
     MNEMONIC,
     check_mode,
     check_new_path,

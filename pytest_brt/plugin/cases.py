@@ -116,7 +116,7 @@ def _patches(
     from pytest_brt.patches.folder import common_folder, read_patches
 
     if options.branches:
-        from pytest_brt.revisions.history import History, write_branches
+        from pytest_brt.revisions.commits import History, write_branches
 
         folder = scratch / "branches"
         write_branches(History(config.rootpath), options.branches, folder)

@@ -20,8 +20,8 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
-from pytest_brt.evaluate.job import Kit, read_wording
-from pytest_brt.evaluate.record import RepairSettings, Settings, Stage
+from pytest_brt.evaluate.job import StudyKit, read_wording
+from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
 from pytest_brt.evaluate.study import (
     Carry,
     Ledger,
@@ -93,7 +93,9 @@ class StudySession(OurFiles):
         )
         progress = config.stash.setdefault(PROGRESS, Progress())
         prompts = Prompts(options.prompts)
-        kit = Kit(strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say)
+        kit = StudyKit(
+            strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say
+        )
         carry: Carry = lambda job: carry_out(job, kit)  # noqa: E731 - or what follows
         if options.executor != "threads":
             check_strategies(chosen)
@@ -203,8 +205,8 @@ def _repair_settings(options: Options) -> RepairSettings | None:
 
 def _settings(
     options: Options, strategies: tuple[str, ...], prompts: tuple[tuple[str, str], ...]
-) -> Settings:
-    names = (field.name for field in fields(Settings))
+) -> StudySettings:
+    names = (field.name for field in fields(StudySettings))
     given: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     ours = {"strategies": strategies, "prompts": prompts, "repairs": _repair_settings(options)}
-    return Settings(**given | ours)
+    return StudySettings(**given | ours)

@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{4,}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class PatchFacts:
     """What is known of a patch, as numbers that are weighed."""
 
     #: Share of the tests that pass, weighed by their confidence, from -1 for none to 1 for all,
@@ -65,7 +65,7 @@ class Facts:
         )
 
 
-def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
+def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> PatchFacts:
     """Return what is known of a patch; `tests` are those that have a vote."""
     verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
@@ -75,7 +75,7 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> Facts:
     passed = sum(vote for test, vote in votes.items() if verdicts[test] is Verdict.PASS)
     share = passed / total if total else 0.5
     trust = [judged.judgement.confidence for judged in seen]
-    return Facts(
+    return PatchFacts(
         tests=max(trust, default=0.0) * (2 * share - 1),
         breaks=bool(result.regressions),
         length=_length(result),

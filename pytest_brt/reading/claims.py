@@ -26,7 +26,7 @@ from pytest_brt.reading.mentions import (
     masked,
     object_at,
 )
-from pytest_brt.reading.steps import Claim, ClaimKind, Role, raises_claim, value_claim
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, raises_claim, value_claim
 from pytest_brt.reading.verbs import of_one, verb_claims
 
 _LABEL = re.compile(
@@ -43,7 +43,7 @@ _FAILS = re.compile(
 
 
 def claims(
-    given: Sentence, known: Collection[str] = (), section: Role = Role.SHOWN
+    given: Sentence, known: Collection[str] = (), section: ClaimRole = ClaimRole.SHOWN
 ) -> tuple[Claim, ...]:
     """Return what a sentence says about code, and about the variables `known` in the report.
 
@@ -61,10 +61,10 @@ def claims(
     return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
 
 
-def _lone_value(given: Sentence, codes: list[Code], section: Role) -> list[Claim]:
+def _lone_value(given: Sentence, codes: list[Code], section: ClaimRole) -> list[Claim]:
     """A section named "Expected" or "Actual" that holds nothing but a value."""
     text = given.text.strip().rstrip(".")
-    if section not in (Role.EXPECTED, Role.OBSERVED):
+    if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
         return []
     value = codes[0].text if len(codes) == 1 and len(text) - len(codes[0].text) <= 4 else text
     if is_literal(value) or (codes and value == codes[0].text and parses(value)):
@@ -76,7 +76,7 @@ def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim
     found = []
     for match in _LABEL.finditer(hidden):
         label = match["label"].lower()
-        role = Role.EXPECTED if re.match(r"expected|should", label) else Role.OBSERVED
+        role = ClaimRole.EXPECTED if re.match(r"expected|should", label) else ClaimRole.OBSERVED
         text, end = object_at(given.text, codes, match.end())
         exception = EXCEPTION.match(text) if text else None
         if exception:
@@ -94,15 +94,19 @@ def general_claims(sentence: Sentence, subject: str, found: list[Claim]) -> list
     if any(claim.kind is ClaimKind.RAISES for claim in found):
         return []
     if must_fail(text) or (exception and misses_exception(text)):
-        return [raises_claim(subject, exception, Role.EXPECTED, sentence)]
+        return [raises_claim(subject, exception, ClaimRole.EXPECTED, sentence)]
     if must_work(text):
-        return [Claim(kind=ClaimKind.WORKS, role=Role.EXPECTED, sentence=text, subject=subject)]
-    if exception and role_of(text) in (Role.OBSERVED, Role.SHOWN):
-        return [raises_claim(subject, exception, Role.OBSERVED, sentence)]
-    if _FAILS.search(text) and role_of(text) is not Role.CONTRAST:
-        return [raises_claim(subject, None, Role.OBSERVED, sentence)]
+        return [
+            Claim(kind=ClaimKind.WORKS, role=ClaimRole.EXPECTED, sentence=text, subject=subject)
+        ]
+    if exception and role_of(text) in (ClaimRole.OBSERVED, ClaimRole.SHOWN):
+        return [raises_claim(subject, exception, ClaimRole.OBSERVED, sentence)]
+    if _FAILS.search(text) and role_of(text) is not ClaimRole.CONTRAST:
+        return [raises_claim(subject, None, ClaimRole.OBSERVED, sentence)]
     if is_complaint(text) and not found:
-        return [Claim(kind=ClaimKind.WRONG, role=Role.OBSERVED, sentence=text, subject=subject)]
+        return [
+            Claim(kind=ClaimKind.WRONG, role=ClaimRole.OBSERVED, sentence=text, subject=subject)
+        ]
     return []
 
 
@@ -145,11 +149,11 @@ def _said(text: str) -> tuple[Claim, ...]:
     marked = bool(arrow or (words and words[0].strip()))
     is_value = is_literal(value) or (marked and parses(value))
     if 0 < len(value) < 300 and not _is_word(value) and is_value:
-        shown = Role.OBSERVED if marked else Role.SHOWN
-        role = Role.EXPECTED if words and words["modal"] else shown
+        shown = ClaimRole.OBSERVED if marked else ClaimRole.SHOWN
+        role = ClaimRole.EXPECTED if words and words["modal"] else shown
         return (Claim(kind=ClaimKind.VALUE, role=role, text=value),)
-    if role_of(text) is Role.CONTRAST:
-        return (Claim(kind=ClaimKind.WORKS, role=Role.CONTRAST),)
+    if role_of(text) is ClaimRole.CONTRAST:
+        return (Claim(kind=ClaimKind.WORKS, role=ClaimRole.CONTRAST),)
     return values or spoken
 
 
@@ -157,7 +161,7 @@ def _of_a_line(claim: Claim) -> Claim:
     """Return a claim as a remark has it: that a line is an "error" says that it is wrong."""
     if claim.raised is None:
         return claim
-    if not claim.raised.type and claim.role is Role.OBSERVED:
+    if not claim.raised.type and claim.role is ClaimRole.OBSERVED:
         return replace(claim, kind=ClaimKind.WRONG, raised=None)
     return replace(claim, raised=replace(claim.raised, message=claim.raised.message.strip("\"'")))
 
@@ -169,4 +173,4 @@ def shown_below(text: str) -> Claim | None:
     """
     if not text.strip() or text.strip().endswith(":"):
         return None
-    return Claim(kind=ClaimKind.VALUE, role=Role.SHOWN, text=text, direct=True)
+    return Claim(kind=ClaimKind.VALUE, role=ClaimRole.SHOWN, text=text, direct=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 
 #: What is quoted is a number between these while the words around it are rewritten.
 _HOLD, _END = "\ue000", "\ue001"
@@ -193,7 +193,7 @@ _NOW = re.compile(
 _WORKS_AGAIN = re.compile(r"\bworks? (?:as expected|fine|correctly|well)\b", re.IGNORECASE)
 
 
-def role_of(text: str) -> Role:
+def role_of(text: str) -> ClaimRole:
     """Return what `text`, a sentence, heading or comment, holds of what it announces.
 
     >>> role_of("I would expect the following:").value
@@ -205,29 +205,29 @@ def role_of(text: str) -> Role:
     """
     text = own_words(text)
     if not text.strip():
-        return Role.SHOWN
+        return ClaimRole.SHOWN
     clause = _announcing_clause(text)
     for words in (clause, text) if clause != text else (text,):
         if _WORKS_AGAIN.search(words) and not re.search(r"\bnot\b|n't", words):
-            return Role.CONTRAST
+            return ClaimRole.CONTRAST
         if _UNEXPECTED.search(words):
-            return Role.OBSERVED
+            return ClaimRole.OBSERVED
         if _EXPECTED.search(words):
-            return Role.EXPECTED
+            return ClaimRole.EXPECTED
         if _BROKEN.search(words) and not re.search(
             r"\b(?:no|without(?: an?| any)?) (?:error|problem|issue|exception)",
             words,
             re.IGNORECASE,
         ):
-            return Role.OBSERVED
+            return ClaimRole.OBSERVED
         if not _NOW.search(text):
             if _CONTRAST.search(clause if _turns(text) else words):
-                return Role.CONTRAST
+                return ClaimRole.CONTRAST
             if _VERSION.search(words):
-                return Role.OBSERVED if _turns(text) else Role.CONTRAST
+                return ClaimRole.OBSERVED if _turns(text) else ClaimRole.CONTRAST
         if _OBSERVED.search(words):
-            return Role.OBSERVED
-    return Role.SHOWN
+            return ClaimRole.OBSERVED
+    return ClaimRole.SHOWN
 
 
 def _turns(text: str) -> bool:
@@ -240,16 +240,16 @@ def _turns(text: str) -> bool:
     return fine and not _CONTRAST.search(after)
 
 
-def heading_role(text: str) -> Role:
+def heading_role(text: str) -> ClaimRole:
     """Return what the section under the heading `text` speaks of."""
     words = own_words(text).lower()
     if re.search(r"\b(?:expect|should|desired|want|like to)", words) and not re.search(
         r"\bactual|\bunexpected|\breproduc|\bexample|\bnot\b", words
     ):
-        return Role.EXPECTED
+        return ClaimRole.EXPECTED
     if re.search(r"\b(?:actual|observed|current|what happen|happened|output|error)", words):
-        return Role.OBSERVED
-    return Role.SHOWN
+        return ClaimRole.OBSERVED
+    return ClaimRole.SHOWN
 
 
 def is_complaint(text: str) -> bool:

@@ -21,7 +21,7 @@ from pytest_brt.reading.progress import (
     displays_value,
     say,
 )
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import called_name, parse
 from pytest_brt.types import Block
 
@@ -49,7 +49,7 @@ def read_repl(reading: Reading, block: Block) -> None:
     close_block(reading, added)
 
 
-def _below(output: str, role: Role, wish: str) -> Claim:
+def _below(output: str, role: ClaimRole, wish: str) -> Claim:
     """Return what a result says that stands with its code below the sentence `wish`.
 
     "This should print:" says that it is right. Below "This should work:" it is only shown, and
@@ -58,10 +58,14 @@ def _below(output: str, role: Role, wish: str) -> Claim:
     stated = [
         claim.text
         for claim in claims(sentence(wish, 0))
-        if claim.kind is ClaimKind.VALUE and claim.role is Role.EXPECTED and is_literal(claim.text)
+        if claim.kind is ClaimKind.VALUE
+        and claim.role is ClaimRole.EXPECTED
+        and is_literal(claim.text)
     ]
     shown = not any(is_same(value, output) for value in stated) if stated else must_work(wish)
-    return displayed(output, Role.SHOWN if shown and role is Role.EXPECTED else role, wish)
+    return displayed(
+        output, ClaimRole.SHOWN if shown and role is ClaimRole.EXPECTED else role, wish
+    )
 
 
 def _is_remark(source: str) -> bool:
@@ -74,7 +78,7 @@ def read_python(reading: Reading, block: Block) -> None:
     role, wish = reading.place.announced
     if reading.latest and _is_bare_value(block.text):
         literal = all(is_literal(part.source) for part in statements(block.text))
-        if role is Role.EXPECTED or (literal and _shows(reading)):
+        if role is ClaimRole.EXPECTED or (literal and _shows(reading)):
             read_output(reading, block)
             return
     parts = statements(block.text)
@@ -85,7 +89,7 @@ def read_python(reading: Reading, block: Block) -> None:
     for statement in parts:
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement)))
-    if role is Role.CONTRAST and added:
+    if role is ClaimRole.CONTRAST and added:
         say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=wish))
     close_block(reading, added)
 
@@ -155,7 +159,9 @@ def read_output(reading: Reading, block: Block) -> None:
         return
     for index in reading.latest:
         source = reading.steps[index].source
-        if index == reading.latest[-1] or (role is not Role.EXPECTED and displays_value(source)):
+        if index == reading.latest[-1] or (
+            role is not ClaimRole.EXPECTED and displays_value(source)
+        ):
             say(reading, index, replace(displayed(block.text, role, sentence), direct=False))
 
 
@@ -211,7 +217,7 @@ def _give_wishes(reading: Reading, place: int) -> None:
     wishes = [
         claim
         for claim in reading.ahead
-        if claim.kind is ClaimKind.RAISES and claim.role is Role.EXPECTED
+        if claim.kind is ClaimKind.RAISES and claim.role is ClaimRole.EXPECTED
     ]
     for claim in wishes:
         say(reading, place, claim)

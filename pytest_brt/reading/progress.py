@@ -11,7 +11,7 @@ from pytest_brt.issue.prose import Sentence, sentences
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.reading.lexicon import heading_role, role_of
 from pytest_brt.reading.mend import Statement
-from pytest_brt.reading.steps import Claim, ClaimKind, Role, Step
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep
 from pytest_brt.syntax import parse
 from pytest_brt.types import Block, BlockKind
 
@@ -24,21 +24,21 @@ class Stretch:
     #: 0-based place among the blocks; the first heading is the title.
     number: int
     #: Role that the section's heading gives, and the heading.
-    section: Role = Role.SHOWN
+    section: ClaimRole = ClaimRole.SHOWN
     heading: str = ""
     #: Sentences since the last heading or piece of code.
     recent: tuple[Sentence, ...] = ()
 
     @property
-    def announced(self) -> tuple[Role, str]:
+    def announced(self) -> tuple[ClaimRole, str]:
         """The role that what stands here has, and the words that give it."""
         last = self.recent[-1].text if self.recent else ""
         role = role_of(last)
-        if role is not Role.SHOWN:
+        if role is not ClaimRole.SHOWN:
             return role, last
-        if self.section is not Role.SHOWN:
+        if self.section is not ClaimRole.SHOWN:
             return self.section, self.heading
-        return Role.SHOWN, last or self.heading
+        return ClaimRole.SHOWN, last or self.heading
 
     def without_words(self) -> Stretch:
         """Return the stretch after code in it: what announced that announces nothing more."""
@@ -47,11 +47,11 @@ class Stretch:
 
 def walk(blocks: Iterable[Block]) -> Iterator[Stretch]:
     """Yield the blocks in order, each with what announces it."""
-    section, heading = Role.SHOWN, ""
+    section, heading = ClaimRole.SHOWN, ""
     recent: tuple[Sentence, ...] = ()
     for number, block in enumerate(blocks):
         if block.kind is BlockKind.HEADING:
-            section = Role.SHOWN if number == 0 else heading_role(block.text)
+            section = ClaimRole.SHOWN if number == 0 else heading_role(block.text)
             heading, recent = block.text, ()
         yield Stretch(block=block, number=number, section=section, heading=heading, recent=recent)
         if block.kind is BlockKind.PROSE:
@@ -67,8 +67,8 @@ _NOWHERE = Stretch(block=Block(kind=BlockKind.PROSE, text="", line=1), number=0)
 class Reading:
     """What has been read so far."""
 
-    steps: list[Step] = field(default_factory=list)
-    inline: list[Step] = field(default_factory=list)
+    steps: list[ReportStep] = field(default_factory=list)
+    inline: list[ReportStep] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     #: The block that is being read.
     place: Stretch = _NOWHERE
@@ -79,7 +79,7 @@ class Reading:
     #: Indices of the steps of the last code block.
     latest: list[int] = field(default_factory=list)
     #: What was announced of that block.
-    latest_role: Role = Role.SHOWN
+    latest_role: ClaimRole = ClaimRole.SHOWN
 
 
 def merged(old: tuple[Claim, ...], new: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -100,7 +100,9 @@ def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]
             reading.inline[number] = replace(step, claims=merged(step.claims, said))
             return
     reading.inline.append(
-        Step(source=source, line=line, block=-1 - len(reading.inline), claims=said, inline=True)
+        ReportStep(
+            source=source, line=line, block=-1 - len(reading.inline), claims=said, inline=True
+        )
     )
 
 
@@ -110,7 +112,7 @@ def add_step(reading: Reading, statement: Statement, line: int, said: tuple[Clai
     sources = [ast.unparse(node) for node in nodes] if len(nodes) > 1 else [statement.source]
     for number, source in enumerate(sources):
         reading.steps.append(
-            Step(
+            ReportStep(
                 source=source,
                 line=line,
                 block=reading.place.number,
@@ -136,7 +138,7 @@ def close_block(reading: Reading, added: list[int]) -> None:
         reading.bound |= names_of(reading.steps[index].source).bound
 
 
-def displayed(output: str, role: Role, sentence: str) -> Claim:
+def displayed(output: str, role: ClaimRole, sentence: str) -> Claim:
     """Return what the output below a statement says of it."""
     raised = final_exception(output)
     if raised is not None:

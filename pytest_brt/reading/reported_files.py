@@ -12,7 +12,7 @@ from pytest_brt.issue.sessions import read_shell
 from pytest_brt.reading.lexicon import role_of
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.progress import Stretch, walk
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.types import Block, BlockKind, Issue
 
 #: The name of a file that a report may show.
@@ -27,10 +27,10 @@ class Command:
 
     name: str
     arguments: tuple[str, ...]
-    role: Role
+    role: ClaimRole
 
 
-def read_command(text: str, role: Role, names: Collection[str]) -> tuple[bool, Command | None]:
+def read_command(text: str, role: ClaimRole, names: Collection[str]) -> tuple[bool, Command | None]:
     """Return whether `text` is one of the project's commands, and what of it is to be run."""
     module = _PYTHON.match(text.strip())
     text = _ENDS_COMMAND.split(module["rest"] if module else text.strip())[0]
@@ -73,7 +73,7 @@ class Quote:
     """Output, or the content of a written file, that the report shows."""
 
     text: str
-    role: Role
+    role: ClaimRole
     #: The file it is the content of, "" for what a command printed.
     path: str = ""
 
@@ -147,11 +147,11 @@ class _Reader:
     def _sentences(self, block: Block) -> None:
         for sentence in sentences(block):
             role = role_of(sentence.text)
-            if role is Role.SHOWN:
+            if role is ClaimRole.SHOWN:
                 role = self._place.section
-            if role is Role.OBSERVED:
+            if role is ClaimRole.OBSERVED:
                 self._observed.append(sentence.text)
-            elif role is Role.EXPECTED:
+            elif role is ClaimRole.EXPECTED:
                 self._expected.append(sentence.text)
             for span in sentence.spans:
                 # A name alone is mostly the library's; to run it must be said.
@@ -173,12 +173,12 @@ class _Reader:
                 printed.append(exchange.source)
         self._quote(printed, role)
 
-    def _quote(self, lines: list[str] | None, role: Role) -> None:
+    def _quote(self, lines: list[str] | None, role: ClaimRole) -> None:
         text = "\n".join(lines or ()).strip("\n")
         if text.strip():
             self._quotes.append(Quote(text=text, role=role))
 
-    def _command(self, text: str, role: Role) -> bool:
+    def _command(self, text: str, role: ClaimRole) -> bool:
         known, command = read_command(text, role, self._names)
         if command is not None:
             self._commands.setdefault((command.name, command.arguments), command)
@@ -195,7 +195,7 @@ class _Reader:
             self._quotes.append(Quote(text=block.text, role=role))
         elif (
             name
-            and role in (Role.OBSERVED, Role.EXPECTED)
+            and role in (ClaimRole.OBSERVED, ClaimRole.EXPECTED)
             and name not in self._files
             and (marked and block.kind is not BlockKind.PYTHON)
         ):
@@ -203,7 +203,9 @@ class _Reader:
         elif name:
             self._files[name] = text.strip("\n") + "\n"
         elif block.kind in (BlockKind.PYTHON, BlockKind.FILE) and block.language != "diff":
-            result = role in (Role.OBSERVED, Role.EXPECTED) and (self._files or self._unnamed)
+            result = role in (ClaimRole.OBSERVED, ClaimRole.EXPECTED) and (
+                self._files or self._unnamed
+            )
             if not result:
                 self._unnamed.append(block)
 

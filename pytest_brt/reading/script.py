@@ -18,7 +18,7 @@ from pytest_brt.reading.progress import (
     say,
     walk,
 )
-from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script, Step
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep, Script
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 
 #: Statements of one report that are looked at; more is a program, not a report.
@@ -77,9 +77,9 @@ def named_exceptions(issue: Issue) -> tuple[Raised, ...]:
     return tuple(found.values())
 
 
-def _unique(steps: list[Step]) -> tuple[Step, ...]:
+def _unique(steps: list[ReportStep]) -> tuple[ReportStep, ...]:
     """Drop inline code that a block has already, giving its claims to that statement."""
-    kept: list[Step] = []
+    kept: list[ReportStep] = []
     places: dict[str, int] = {}
     for step in steps:
         key = re.sub(r"\s+", "", step.source)
@@ -92,22 +92,22 @@ def _unique(steps: list[Step]) -> tuple[Step, ...]:
     return tuple(kept)
 
 
-def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def complained(steps: Iterable[ReportStep]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the values and the exceptions that the report complains about in its `steps`."""
     values: dict[str, None] = {}
     raised: dict[str, None] = {}
     wanted: set[str] = set()
     for step in steps:
         for said in step.claims:
-            if said.kind is ClaimKind.VALUE and said.role is Role.OBSERVED:
+            if said.kind is ClaimKind.VALUE and said.role is ClaimRole.OBSERVED:
                 values.setdefault(said.text)
             elif said.kind is ClaimKind.RAISES and said.raised and said.raised.type:
                 name = said.raised.type.rsplit(".", 1)[-1]
-                if said.role is Role.OBSERVED:
+                if said.role is ClaimRole.OBSERVED:
                     raised.setdefault(name)
                 else:
                     wanted.add(name)
-            if said.kind is ClaimKind.VALUE and said.role is Role.EXPECTED:
+            if said.kind is ClaimKind.VALUE and said.role is ClaimRole.EXPECTED:
                 wanted.add(said.text)
     return (
         tuple(text for text in values if text not in wanted),
@@ -115,7 +115,7 @@ def complained(steps: Iterable[Step]) -> tuple[tuple[str, ...], tuple[str, ...]]
     )
 
 
-def values_of(steps: Iterable[Step], roles: Collection[Role]) -> tuple[str, ...]:
+def values_of(steps: Iterable[ReportStep], roles: Collection[ClaimRole]) -> tuple[str, ...]:
     """Return the values that the report says its statements have, in one of `roles`."""
     return tuple(
         dict.fromkeys(
@@ -168,9 +168,9 @@ def _give(reading: Reading, claim: Claim, sentence: Sentence, *, ahead: bool) ->
     elif ahead and (not reading.latest or claim.kind is not ClaimKind.VALUE):
         reading.ahead.append(claim)
     elif reading.latest:
-        plain = claim.kind is ClaimKind.VALUE and claim.role is Role.OBSERVED
-        if plain and reading.latest_role is Role.CONTRAST:
-            claim = replace(claim, role=Role.CONTRAST)
+        plain = claim.kind is ClaimKind.VALUE and claim.role is ClaimRole.OBSERVED
+        if plain and reading.latest_role is ClaimRole.CONTRAST:
+            claim = replace(claim, role=ClaimRole.CONTRAST)
         say(reading, _called(reading, claim, sentence) or reading.latest[-1], claim)
 
 
@@ -179,7 +179,7 @@ def _called(reading: Reading, claim: Claim, sentence: Sentence) -> int | None:
 
     As in "`parse()` should raise a `ValueError`": what is shown last may be something else.
     """
-    if claim.kind is not ClaimKind.RAISES or claim.role is not Role.EXPECTED:
+    if claim.kind is not ClaimKind.RAISES or claim.role is not ClaimRole.EXPECTED:
         return None
     names = [span.text.removesuffix("()").rpartition(".")[2] for span in sentence.spans]
     calling = [

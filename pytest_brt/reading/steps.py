@@ -10,7 +10,7 @@ from pytest_brt.issue.prose import Sentence
 from pytest_brt.types import Raised
 
 
-class Role(StrEnum):
+class ClaimRole(StrEnum):
     """What a report holds of a value, an exception or an output."""
 
     #: It happens, and that is the complaint.
@@ -39,7 +39,7 @@ class Claim:
     """One thing that the report says about one statement."""
 
     kind: ClaimKind
-    role: Role
+    role: ClaimRole
     #: The value or output as written; "" for exceptions without a name.
     text: str = ""
     #: For RAISES: type "" when the report does not name it.
@@ -53,7 +53,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ReportStep:
     """One statement of a report and what is said about it."""
 
     source: str
@@ -70,7 +70,7 @@ class Step:
 class Script:
     """All statements of a report in the order in which they are to be run."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ReportStep, ...]
     #: Exceptions that the report shows or names anywhere.
     named: tuple[Raised, ...] = ()
     #: What could not be read, for the reader of an honest miss.
@@ -78,7 +78,7 @@ class Script:
 
 
 def raises_claim(
-    subject: str, match: re.Match[str] | None, role: Role, sentence: Sentence
+    subject: str, match: re.Match[str] | None, role: ClaimRole, sentence: Sentence
 ) -> Claim:
     """Return the claim that `subject` raises what `match`, of `EXCEPTION`, names."""
     raised = Raised(
@@ -90,7 +90,7 @@ def raises_claim(
     )
 
 
-def value_claim(subject: str, text: str, role: Role, sentence: Sentence) -> Claim:
+def value_claim(subject: str, text: str, role: ClaimRole, sentence: Sentence) -> Claim:
     """Return the claim that `subject` has the value `text`."""
     return Claim(
         kind=ClaimKind.VALUE, role=role, text=text, sentence=sentence.text, subject=subject

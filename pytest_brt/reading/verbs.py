@@ -14,7 +14,7 @@ from pytest_brt.reading.mentions import (
     is_runnable,
     object_at,
 )
-from pytest_brt.reading.steps import Claim, Role, raises_claim, value_claim
+from pytest_brt.reading.steps import Claim, ClaimRole, raises_claim, value_claim
 
 _VERB = re.compile(
     rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"
@@ -69,7 +69,7 @@ def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> li
     text, end = object_at(sentence.text, codes, match.end())
     if not text or not is_literal(text):
         return []
-    role = Role.OBSERVED if match["not"] else Role.EXPECTED
+    role = ClaimRole.OBSERVED if match["not"] else ClaimRole.EXPECTED
     calls = [code for code in codes if is_runnable(code.text)]
     before = [code.text for code in calls if code.end <= match.start() + 1]
     after = [code.text for code in calls] if len(calls) == 1 else []
@@ -143,20 +143,20 @@ def _instead(text: str, codes: list[Code], end: int) -> str:
     return object_at(text, codes, start)[0]
 
 
-def _opposite(role: Role) -> Role:
-    return Role.OBSERVED if role is Role.EXPECTED else Role.EXPECTED
+def _opposite(role: ClaimRole) -> ClaimRole:
+    return ClaimRole.OBSERVED if role is ClaimRole.EXPECTED else ClaimRole.EXPECTED
 
 
-def _verb_role(masked: str, match: re.Match[str], modal: str) -> Role:
+def _verb_role(masked: str, match: re.Match[str], modal: str) -> ClaimRole:
     if modal and modal.split(maxsplit=1)[0] != "to":
-        return Role.OBSERVED if "not" in modal else Role.EXPECTED
+        return ClaimRole.OBSERVED if "not" in modal else ClaimRole.EXPECTED
     before = masked[max(0, match.start() - 60) : match.start()].lower()
     clause = re.split(r"[,;:]|\bbut\b", before)[-1]
     if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
-        return Role.EXPECTED
+        return ClaimRole.EXPECTED
     if re.search(r"\bdoes(?:n't| not)\b|\bnot\b", clause):
-        return Role.EXPECTED
+        return ClaimRole.EXPECTED
     whole = role_of(clause)
-    if whole is Role.CONTRAST or re.search(r"used to|previously|\d\.\d+ (?:it )?$", clause):
-        return Role.CONTRAST
-    return Role.OBSERVED
+    if whole is ClaimRole.CONTRAST or re.search(r"used to|previously|\d\.\d+ (?:it )?$", clause):
+        return ClaimRole.CONTRAST
+    return ClaimRole.OBSERVED

@@ -60,7 +60,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class ProofRun:
     """What a test did, once."""
 
     verdict: Verdict
@@ -82,7 +82,7 @@ class ProvenTest:
     issue: str
     oracle: str
     sentence: str
-    before: tuple[Ran, ...]
+    before: tuple[ProofRun, ...]
     #: How to run it by hand, in the tree.
     command: tuple[str, ...]
 
@@ -92,7 +92,7 @@ class Proof:
     """What one test did on one patched tree."""
 
     test: str
-    after: Ran
+    after: ProofRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,5 +230,5 @@ def _patch(result: PatchResult, number: int, epr: float | None) -> ProvenPatch:
     )
 
 
-def _ran(run: TestRun | Cell) -> Ran:
-    return Ran(verdict=run.verdict, reason=run.reason, raised=run.raised)
+def _ran(run: TestRun | Cell) -> ProofRun:
+    return ProofRun(verdict=run.verdict, reason=run.reason, raised=run.raised)

@@ -25,7 +25,7 @@ NOTE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TableLine:
     """A line of the summary."""
 
     text: str
@@ -33,7 +33,7 @@ class Line:
     good: bool = False
 
 
-def table(ranks: Sequence[Rank], *, whole: bool = False) -> Iterator[Line]:
+def table(ranks: Sequence[Rank], *, whole: bool = False) -> Iterator[TableLine]:
     """Yield the table of one issue's patches, best first.
 
     It is `whole` with all patches, figures and notes; else it has what a reader needs first.
@@ -42,14 +42,14 @@ def table(ranks: Sequence[Rank], *, whole: bool = False) -> Iterator[Line]:
     shown = list(ranks) if whole else list(ranks[:MOST])
     widths = [max(len(head), *(len(cell(rank)) for rank in shown)) for head, cell in columns]
     heads = [head.ljust(width) for (head, _), width in zip(columns, widths, strict=True)]
-    yield Line(text="  ".join([*heads, "note"]))
+    yield TableLine(text="  ".join([*heads, "note"]))
     for rank in shown:
         cells = [cell(rank).ljust(width) for (_, cell), width in zip(columns, widths, strict=True)]
         text = "  ".join([*cells, shortened(note(rank), None if whole else NOTE)])
         good = rank.passed > 0 and any(first == 1 for first, _ in _sharing(rank, ranks))
-        yield Line(text=text.rstrip(), good=good)
+        yield TableLine(text=text.rstrip(), good=good)
     if len(shown) < len(ranks):
-        yield Line(text=f"… and {len(ranks) - len(shown)} more (-v lists them)")
+        yield TableLine(text=f"… and {len(ranks) - len(shown)} more (-v lists them)")
 
 
 def columns_of(
@@ -185,17 +185,19 @@ _REASON = 60
 _NAMED = 4
 
 
-def repairs(record: RunRecord) -> Iterator[Line]:
+def repairs(record: RunRecord) -> Iterator[TableLine]:
     """Yield a line per run of a repair, and below it one per fix that it found."""
     counts = Counter(repair.strategy for repair in record.repairs)
     for repair in record.repairs:
         several = counts[repair.strategy] > 1
         name = f"{repair.strategy}-{repair.index:02}" if several else repair.strategy
-        yield Line(text=f"{name:<16}{_course(repair)}", good=bool(repair.fixes))
+        yield TableLine(text=f"{name:<16}{_course(repair)}", good=bool(repair.fixes))
         for fix in repair.fixes:
-            yield Line(text=f"  {fix.patch.name}  {fix.source}; {of_fix(fix)}", good=fix.plausible)
+            yield TableLine(
+                text=f"  {fix.patch.name}  {fix.source}; {of_fix(fix)}", good=fix.plausible
+            )
         for note in repair.notes:
-            yield Line(text=f"  {note}", good=False)
+            yield TableLine(text=f"  {note}", good=False)
 
 
 def _course(repair: Repair) -> str:

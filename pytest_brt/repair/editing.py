@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from pytest_brt.code.facts import DefinitionKind, read_facts
+from pytest_brt.code.file_facts import DefinitionKind, read_facts
 from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths

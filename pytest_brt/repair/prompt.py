@@ -16,9 +16,9 @@ from pytest_brt.dialogue.action import ActionSpec, describe
 from pytest_brt.dialogue.history import Counter, cut
 from pytest_brt.model.base import Message, Role
 from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.memory import CODE, Entry, Memory, recall
+from pytest_brt.repair.known import CODE, Memory, Remembered, recall
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import State, Tool, Without
+from pytest_brt.repair.states import State, ToolName, Without
 from pytest_brt.repair.tools.failing import names_of, source_of
 from pytest_brt.repair.tools.searching import told_places
 from pytest_brt.types import Step
@@ -100,7 +100,7 @@ class DynamicPrompt:
         tools = describe(self.specs)
         return self.site.prompts.message(Role.SYSTEM, "repair/system", tools=tools, short=short)
 
-    def _shown(self, entries: Sequence[Entry]) -> list[str]:
+    def _shown(self, entries: Sequence[Remembered]) -> list[str]:
         """Return the entries, in their order; of those that do not fit only the titles.
 
         More are left out with every step, never fewer.
@@ -114,7 +114,9 @@ class DynamicPrompt:
             gone = self._fitting(entries[:number], gone, room)
         return [_left_out(entry) if entry.number in gone else entry.text for entry in entries]
 
-    def _fitting(self, entries: Sequence[Entry], gone: frozenset[int], room: int) -> frozenset[int]:
+    def _fitting(
+        self, entries: Sequence[Remembered], gone: frozenset[int], room: int
+    ) -> frozenset[int]:
         sizes = {
             entry.number: 2 + self.count(_left_out(entry) if entry.number in gone else entry.text)
             for entry in entries
@@ -134,7 +136,7 @@ class DynamicPrompt:
     def _tail(self, memory: Memory, steps: Sequence[Step], offered: Sequence[ActionSpec]) -> str:
         past = [one for one in memory.hypotheses if one.discarded is not None]
         names = {spec.name for spec in offered}
-        ends = bool(memory.plausible) and Tool.ACCOMPLISHED in names
+        ends = bool(memory.plausible) and ToolName.ACCOMPLISHED in names
         machine = Without.STATES not in self.without
         now = _NOW[memory.state] if machine else ""
         return self.site.prompts.render(
@@ -153,13 +155,13 @@ class DynamicPrompt:
         )
 
 
-def _left_out(entry: Entry) -> str:
+def _left_out(entry: Remembered) -> str:
     return f"### {entry.title}: left out here"
 
 
-def _last(step: Step, entry: Entry) -> str:
+def _last(step: Step, entry: Remembered) -> str:
     """Return the last command; what the bug is held to be is told elsewhere."""
-    if step.action in (Tool.HYPOTHESIS, Tool.DISCARD):
+    if step.action in (ToolName.HYPOTHESIS, ToolName.DISCARD):
         return f"{step.number}. {step.action}"
     return entry.title
 

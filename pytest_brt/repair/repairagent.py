@@ -8,11 +8,10 @@ from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, T
 from pytest_brt.dialogue.history import Counter
 from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.model.base import Message, Sampling
-from pytest_brt.repair.memory import DISPUTED, PATCH, state_after
+from pytest_brt.repair.known import DISPUTED, PATCH, state_after
 from pytest_brt.repair.prompt import DynamicPrompt
 from pytest_brt.repair.site import RepairBench, Room
-from pytest_brt.repair.states import TABLE, Without
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import TABLE, ToolName, Without
 from pytest_brt.repair.tools.failing import extract_tests, run_tests
 from pytest_brt.repair.tools.method_body import method_body
 from pytest_brt.repair.tools.reading import classes_and_methods, extract_method, read_range
@@ -27,7 +26,7 @@ _REPLY = 900
 #: Commands that one repair may use (paper 004).
 STEPS = 40
 #: The tools that search (paper 004: "no search tools").
-_SEARCHES = frozenset({Name.SEARCH, Name.SIMILAR_CALLS, Name.METHOD_BODY})
+_SEARCHES = frozenset({ToolName.SEARCH, ToolName.SIMILAR_CALLS, ToolName.METHOD_BODY})
 
 
 def repair(bench: RepairBench, index: int = 0) -> Trajectory:
@@ -69,7 +68,7 @@ def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
         if Without.STATES in bench.without:
             return tuple(tools)
         names = TABLE[state_after(steps)]
-        more = bench.tools if Name.SEARCH in names else ()
+        more = bench.tools if ToolName.SEARCH in names else ()
         return (*(name for name in names if name in tools), *more)
 
     def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
@@ -114,7 +113,7 @@ def _tools(bench: RepairBench, seed: int, budget: Budget, holds: Room) -> dict[s
 _SAID = (
     (
         ActionSpec(
-            name=Name.HYPOTHESIS.value,
+            name=ToolName.HYPOTHESIS.value,
             about="Say what the bug is: where, and why it goes wrong. Then you can fix it.",
             parameters=(Parameter(name="hypothesis", about="what is wrong, and where", most=400),),
             weighty=True,
@@ -123,7 +122,7 @@ _SAID = (
     ),
     (
         ActionSpec(
-            name=Name.DISCARD.value,
+            name=ToolName.DISCARD.value,
             about="Give the hypothesis up, as when fixes of it do not work.",
             parameters=(Parameter(name="reason", about="why it is wrong", most=300),),
             repeatable=True,
@@ -132,7 +131,7 @@ _SAID = (
     ),
     (
         ActionSpec(
-            name=Name.COLLECT_MORE.value,
+            name=ToolName.COLLECT_MORE.value,
             about="Go back to reading and searching before the next fix.",
             repeatable=True,
         ),
@@ -155,7 +154,7 @@ def _steering() -> tuple[Tool, ...]:
         return Outcome(observation="Done.", done=True)
 
     spec = ActionSpec(
-        name=Name.ACCOMPLISHED.value,
+        name=ToolName.ACCOMPLISHED.value,
         about="End: a fix passes the tests. Refused before one does.",
         parameters=(Parameter(name="reason", about="why the fix is right", most=300, default=""),),
         repeatable=True,

@@ -18,7 +18,7 @@ from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.localise.coverage import Watched, watch_lines
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
-from pytest_brt.repair.choose import quote_length
+from pytest_brt.repair.given_test import quote_length
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (

@@ -19,7 +19,7 @@ class State(StrEnum):
     DONE = "done"
 
 
-class Tool(StrEnum):
+class ToolName(StrEnum):
     """What a model can do."""
 
     READ_RANGE = "read_range"
@@ -49,35 +49,42 @@ class Without(StrEnum):
 
 
 #: Tools that only look.
-_READ = (Tool.READ_RANGE, Tool.CLASSES_AND_METHODS, Tool.EXTRACT_METHOD, Tool.EXTRACT_TESTS)
+_READ = (
+    ToolName.READ_RANGE,
+    ToolName.CLASSES_AND_METHODS,
+    ToolName.EXTRACT_METHOD,
+    ToolName.EXTRACT_TESTS,
+)
 
 
-def _staying(state: State, *tools: Tool) -> dict[Tool, State]:
+def _staying(state: State, *tools: ToolName) -> dict[ToolName, State]:
     return dict.fromkeys(tools, state)
 
 
 #: State → the tools it has → the state after each. What is not in here is refused.
-TABLE: Mapping[State, Mapping[Tool, State]] = {
+TABLE: Mapping[State, Mapping[ToolName, State]] = {
     State.UNDERSTAND: {
-        **_staying(State.UNDERSTAND, *_READ, Tool.RUN_TESTS, Tool.LOCALIZE),
-        Tool.HYPOTHESIS: State.COLLECT,
+        **_staying(State.UNDERSTAND, *_READ, ToolName.RUN_TESTS, ToolName.LOCALIZE),
+        ToolName.HYPOTHESIS: State.COLLECT,
     },
     State.COLLECT: {
-        **_staying(State.COLLECT, *_READ, Tool.SEARCH, Tool.SIMILAR_CALLS, Tool.METHOD_BODY),
-        Tool.WRITE_FIX: State.TRY,
-        Tool.DISCARD: State.UNDERSTAND,
+        **_staying(
+            State.COLLECT, *_READ, ToolName.SEARCH, ToolName.SIMILAR_CALLS, ToolName.METHOD_BODY
+        ),
+        ToolName.WRITE_FIX: State.TRY,
+        ToolName.DISCARD: State.UNDERSTAND,
     },
     State.TRY: {
-        **_staying(State.TRY, Tool.WRITE_FIX, Tool.READ_RANGE),
-        Tool.COLLECT_MORE: State.COLLECT,
-        Tool.DISCARD: State.UNDERSTAND,
-        Tool.ACCOMPLISHED: State.DONE,
+        **_staying(State.TRY, ToolName.WRITE_FIX, ToolName.READ_RANGE),
+        ToolName.COLLECT_MORE: State.COLLECT,
+        ToolName.DISCARD: State.UNDERSTAND,
+        ToolName.ACCOMPLISHED: State.DONE,
     },
     State.DONE: {},
 }
 
 
-def after(state: State, tool: Tool) -> State:
+def after(state: State, tool: ToolName) -> State:
     """Return the state that a tool leads to; without a state machine, the tool decides alone.
 
     >>> after(State.COLLECT, Tool.WRITE_FIX).name

@@ -24,7 +24,7 @@ from pytest_brt.reproduce.agent.kit import Found
 from pytest_brt.reproduce.agent.run import agent
 from pytest_brt.reproduce.invert.run import invert
 from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
-from pytest_brt.reproduce.libro.run import Form, Libro
+from pytest_brt.reproduce.libro.run import Libro, PromptForm
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, chosen, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
@@ -308,9 +308,12 @@ def _claim(item: JudgedTest) -> str:
     return next((line.strip() for line in lines if _CLAIM.match(line)), item.test.name)
 
 
-def _cuts(issue: Issue) -> tuple[tuple[Cut, Form | None], ...]:
+def _cuts(issue: Issue) -> tuple[tuple[Cut, PromptForm | None], ...]:
     """Return cuts of the report and forms of the prompt, by batch: other context, other tests."""
-    cuts: list[tuple[Cut, Form | None]] = [(Cut.WHOLE, None), (Cut.WHOLE, Form.EXAMPLES)]
+    cuts: list[tuple[Cut, PromptForm | None]] = [
+        (Cut.WHOLE, None),
+        (Cut.WHOLE, PromptForm.EXAMPLES),
+    ]
     if says_less(cut_report(issue, Cut.CORE), cut_report(issue, Cut.WHOLE)):
         cuts.insert(1, (Cut.CORE, None))
     return tuple(cuts)

@@ -8,11 +8,11 @@ from enum import StrEnum
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
-from pytest_brt.revisions.history import History, Revision
+from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import Raised, TestRun, Verdict
 
 
-class State(StrEnum):
+class RevisionState(StrEnum):
     """What a revision is, as the test tells."""
 
     GOOD = "good"
@@ -22,11 +22,11 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TriedRevision:
     """A revision that was tried."""
 
     revision: Revision
-    state: State
+    state: RevisionState
     reason: str
 
 
@@ -36,7 +36,7 @@ class Bisection:
 
     #: The commits of which one made the test fail, oldest first; a single one when it is found.
     suspects: tuple[Revision, ...] = ()
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedRevision, ...] = ()
     #: Why nothing was searched, or "".
     problem: str = ""
 
@@ -47,7 +47,7 @@ def bisect(
     target: TestTarget,
     good: Revision,
     bad: Revision,
-    say: Callable[[Tried], None],
+    say: Callable[[TriedRevision], None],
 ) -> Bisection:
     """Return which commit after `good`, along first parents up to `bad`, made `target` fail.
 
@@ -61,28 +61,28 @@ def bisect(
     commits = history.between(good, bad)
     if not commits:
         return Bisection(problem="there is no commit between the two")
-    tried: list[Tried] = []
+    tried: list[TriedRevision] = []
 
-    def look(revision: Revision, wanted: Raised | None) -> tuple[State, TestRun]:
+    def look(revision: Revision, wanted: Raised | None) -> tuple[RevisionState, TestRun]:
         changes = history.changes_to(revision)
         run = engine.run(Row(changes=changes, targets=(target,))).runs[0]
         state, reason = judge(run, wanted)
-        tried.append(Tried(revision=revision, state=state, reason=reason))
+        tried.append(TriedRevision(revision=revision, state=state, reason=reason))
         say(tried[-1])
         return state, run
 
     state, run = look(bad, None)
     failure = run.raised
-    if state is not State.BAD:
+    if state is not RevisionState.BAD:
         return Bisection(tried=tuple(tried), problem=f"the test does not fail on {bad.short}")
-    if look(good, failure)[0] is not State.GOOD:
+    if look(good, failure)[0] is not RevisionState.GOOD:
         return Bisection(tried=tuple(tried), problem=f"the test does not pass on {good.short}")
     suspects = _narrow(commits, lambda revision: look(revision, failure)[0])
     return Bisection(suspects=suspects, tried=tuple(tried))
 
 
 def _narrow(
-    commits: tuple[Revision, ...], look: Callable[[Revision], State]
+    commits: tuple[Revision, ...], look: Callable[[Revision], RevisionState]
 ) -> tuple[Revision, ...]:
     """Return the commits of which one is the first bad one; the last is known to be bad."""
     low, high = -1, len(commits) - 1  # good before `low + 1`, bad at `high`
@@ -90,25 +90,25 @@ def _narrow(
     while places := [place for place in range(low + 1, high) if place not in untestable]:
         middle = min(places, key=lambda place: abs(place - (low + high) / 2))
         state = look(commits[middle])
-        if state is State.GOOD:
+        if state is RevisionState.GOOD:
             low = middle
-        elif state is State.BAD:
+        elif state is RevisionState.BAD:
             high = middle
         else:
             untestable.add(middle)
     return commits[low + 1 : high + 1]
 
 
-def judge(run: TestRun, wanted: Raised | None) -> tuple[State, str]:
+def judge(run: TestRun, wanted: Raised | None) -> tuple[RevisionState, str]:
     """Return what a run says about a revision, and why.
 
     A failure is bad when it raises what is looked for. A test that is broken there, because what
     it uses is not written yet, says nothing about the bug: that is not bad.
     """
     if run.verdict is Verdict.PASS:
-        return State.GOOD, run.reason
+        return RevisionState.GOOD, run.reason
     if run.verdict is not Verdict.FAIL:
-        return State.UNTESTABLE, f"{run.verdict.lower()}: {run.reason}"
+        return RevisionState.UNTESTABLE, f"{run.verdict.lower()}: {run.reason}"
     if wanted is None or (run.raised is not None and run.raised.type == wanted.type):
-        return State.BAD, run.reason
-    return State.UNTESTABLE, f"fails of something else: {run.reason}"
+        return RevisionState.BAD, run.reason
+    return RevisionState.UNTESTABLE, f"fails of something else: {run.reason}"

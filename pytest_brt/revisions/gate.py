@@ -13,12 +13,12 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard.suite import read_tests
-from pytest_brt.revisions.history import History, Revision
+from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 
-class Proof(StrEnum):
+class TestProof(StrEnum):
     """What an added or changed test shows."""
 
     #: Fails on the base, passes on the head: it shows what the change is for.
@@ -45,7 +45,7 @@ class ChangedTest:
 class Gated:
     """What a changed test did on both trees."""
 
-    proof: Proof
+    proof: TestProof
     before: TestRun
     after: TestRun
 
@@ -140,11 +140,11 @@ class Gate:
         """
         found = self._once(test, 0)
         for seed in range(1, self._repeat):
-            if found.proof is not Proof.PROVEN:
+            if found.proof is not TestProof.PROVEN:
                 return found
             found = self._once(test, seed)
-            if found.proof not in (Proof.PROVEN, Proof.FAILS_AFTER):
-                return replace(found, proof=Proof.UNSTABLE)
+            if found.proof not in (TestProof.PROVEN, TestProof.FAILS_AFTER):
+                return replace(found, proof=TestProof.UNSTABLE)
         return found
 
     def _once(self, test: ChangedTest, seed: int) -> Gated:
@@ -160,12 +160,12 @@ class Gate:
         return self._engine.run(row).runs[0]
 
 
-def prove(before: TestRun, after: TestRun) -> Proof:
+def prove(before: TestRun, after: TestRun) -> TestProof:
     """Return what the runs of a test on both trees show."""
     if after.verdict not in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
-        return Proof.FAILS_AFTER
+        return TestProof.FAILS_AFTER
     if before.verdict is Verdict.FAIL and after.verdict is Verdict.PASS:
-        return Proof.PROVEN
+        return TestProof.PROVEN
     if before.verdict in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
-        return Proof.PASSES_BEFORE
-    return Proof.UNTESTABLE
+        return TestProof.PASSES_BEFORE
+    return TestProof.UNTESTABLE

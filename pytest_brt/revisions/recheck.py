@@ -16,9 +16,9 @@ from pytest_brt.render.evidence import (
     MAIN,
     SIGNATURE,
     Evidence,
+    ProofRun,
     ProvenPatch,
     ProvenTest,
-    Ran,
     sha256,
     sign,
 )
@@ -31,7 +31,7 @@ _MOST_SECONDS, _MOST_MEMORY, _MOST_RUNS = 3600, 1 << 16, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class RecordedFact:
     """One recorded fact, and whether it still holds."""
 
     about: str
@@ -79,7 +79,7 @@ def read_folder(path: Path, key: bytes | None) -> Folder:
     return Folder(path, evidence, texts, signed)
 
 
-def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[Claim]:
+def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[RecordedFact]:
     """Run everything in `folder` again on `engine`'s subject, and yield each recorded fact.
 
     `tree` is the SHA-256 of the project's tree as it is now.
@@ -90,16 +90,16 @@ def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[Claim]:
     evidence = folder.evidence
     recorded = evidence.setting.tree
     if not evidence.tests and not evidence.patches:
-        yield Claim(about="evidence", holds=False, detail="nothing was recorded")
+        yield RecordedFact(about="evidence", holds=False, detail="nothing was recorded")
     same = tree == recorded
     detail = "the same" if same else f"changed since recording ({recorded[:12]}, now {tree[:12]})"
-    yield Claim(about="working tree", holds=same, detail=detail)
+    yield RecordedFact(about="working tree", holds=same, detail=detail)
     yield from _recheck_unpatched(folder, engine)
     for patch in evidence.patches:
         yield from _recheck_patch(folder, patch, engine)
 
 
-def _recheck_unpatched(folder: Folder, engine: Engine) -> Iterator[Claim]:
+def _recheck_unpatched(folder: Folder, engine: Engine) -> Iterator[RecordedFact]:
     tests = folder.evidence.tests
     seeds = folder.evidence.setting.hash_seeds
     runs = [_run(folder, tests, (), engine, seed) for seed in seeds]
@@ -107,15 +107,15 @@ def _recheck_unpatched(folder: Folder, engine: Engine) -> Iterator[Claim]:
         about = f"{test.node} on the unpatched tree"
         if len(test.before) != len(seeds) or not seeds:
             detail = f"{len(test.before)} runs recorded, with {len(seeds)} hash seeds"
-            yield Claim(about=about, holds=False, detail=detail)
+            yield RecordedFact(about=about, holds=False, detail=detail)
         if any(before.verdict is not Verdict.FAIL for before in test.before):
             detail = "recorded as one that does not fail there, so it proves nothing"
-            yield Claim(about=about, holds=False, detail=detail)
+            yield RecordedFact(about=about, holds=False, detail=detail)
         for number, (before, found) in enumerate(zip(test.before, runs, strict=False)):
             yield _claim(f"{about}, run {number + 1}", before, found.get(test.id))
 
 
-def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterator[Claim]:
+def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterator[RecordedFact]:
     text = folder.texts[patch.file]
     try:
         applied = apply_patch(
@@ -123,10 +123,12 @@ def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterat
         )
     except PatchProblem as problem:
         detail = patch.reason if not patch.applies else f"does not apply now: {problem}"
-        yield Claim(about=patch.name, holds=not patch.applies, detail=detail)
+        yield RecordedFact(about=patch.name, holds=not patch.applies, detail=detail)
         return
     if not patch.applies:
-        yield Claim(about=patch.name, holds=False, detail="applies now; it did not when recorded")
+        yield RecordedFact(
+            about=patch.name, holds=False, detail="applies now; it did not when recorded"
+        )
         return
     tests = tuple(t for t in folder.evidence.tests if t.issue in ("", patch.issue))
     runs = _run(folder, tests, applied.changes, engine, 0)
@@ -136,21 +138,23 @@ def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterat
         if test.id in recorded:
             yield _claim(about, recorded[test.id], runs.get(test.id))
         else:
-            yield Claim(about=about, holds=False, detail="no run was recorded")
+            yield RecordedFact(about=about, holds=False, detail="no run was recorded")
     for unknown in recorded.keys() - {test.id for test in tests}:
-        yield Claim(about=f"{unknown} on {patch.name}", holds=False, detail="no such test")
+        yield RecordedFact(about=f"{unknown} on {patch.name}", holds=False, detail="no such test")
     yield _share(patch, runs)
     yield from _recheck_regressions(patch, applied.changes, engine)
 
 
-def _share(patch: ProvenPatch, runs: Mapping[str, TestRun]) -> Claim:
+def _share(patch: ProvenPatch, runs: Mapping[str, TestRun]) -> RecordedFact:
     """Compare the share of tests that pass with what comes of the runs."""
     valid = [run for run in runs.values() if run.verdict is not Verdict.INVALID]
     passed = sum(run.verdict is Verdict.PASS for run in valid)
     now = passed / len(valid) if valid else None
     same = now == patch.epr
     detail = _figure(now) if same else f"{_figure(now)}, not {_figure(patch.epr)}"
-    return Claim(about=f"share of tests that pass on {patch.name}", holds=same, detail=detail)
+    return RecordedFact(
+        about=f"share of tests that pass on {patch.name}", holds=same, detail=detail
+    )
 
 
 def _figure(share: float | None) -> str:
@@ -159,7 +163,7 @@ def _figure(share: float | None) -> str:
 
 def _recheck_regressions(
     patch: ProvenPatch, changes: tuple[FileChange, ...], engine: Engine
-) -> Iterator[Claim]:
+) -> Iterator[RecordedFact]:
     """Run each existing test that is said to be broken by a patch, without it and with it."""
     if not patch.regressions:
         return
@@ -172,7 +176,7 @@ def _recheck_regressions(
         broken = before is Verdict.PASS and after == regression.verdict
         detail = f"{before or 'did not run'} without it, {after or 'did not run'} with it"
         about = f"regression {regression.test} on {patch.name}"
-        yield Claim(about=about, holds=broken, detail=detail)
+        yield RecordedFact(about=about, holds=broken, detail=detail)
 
 
 def _worst(runs: Iterable[TestRun]) -> dict[str, Verdict]:
@@ -205,14 +209,14 @@ def _run(
     return {run.test: run for run in result.runs}
 
 
-def _claim(about: str, recorded: Ran, now: TestRun | None) -> Claim:
+def _claim(about: str, recorded: ProofRun, now: TestRun | None) -> RecordedFact:
     """Compare verdicts, and for failures what was raised; messages and lines may differ."""
     if now is None:
-        return Claim(about=about, holds=False, detail="did not run")
+        return RecordedFact(about=about, holds=False, detail="did not run")
     before = (recorded.verdict, recorded.raised.type if recorded.raised else "")
     after = (now.verdict, now.raised.type if now.raised else "")
     detail = _words(*after) if before == after else f"{_words(*after)}, not {_words(*before)}"
-    return Claim(about=about, holds=before == after, detail=detail)
+    return RecordedFact(about=about, holds=before == after, detail=detail)
 
 
 def _words(verdict: str, kind: str) -> str:

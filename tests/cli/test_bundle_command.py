@@ -53,11 +53,11 @@ def test_a_registry_out_of_reach_is_one_line(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="tags of Linux")
 def test_wheels_of_older_systems_will_do() -> None:
-    target = bundle.Target(python="3.12", platform="manylinux_2_28_x86_64")
+    target = bundle.Machine(python="3.12", platform="manylinux_2_28_x86_64")
     assert "manylinux_2_17_x86_64" in target.pip
     assert "manylinux2014_x86_64" in target.pip
     assert target.here == (sysconfig.get_platform() == "linux-x86_64")
-    assert not bundle.Target(python="3.12", platform="manylinux_2_28_aarch64").here or (
+    assert not bundle.Machine(python="3.12", platform="manylinux_2_28_aarch64").here or (
         sysconfig.get_platform() == "linux-aarch64"
     )
 

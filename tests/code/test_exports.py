@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pytest_brt.code.exports import Exports, find_exports, submodules
-from pytest_brt.code.facts import Definition, DefinitionKind, Facts, Import
+from pytest_brt.code.file_facts import Definition, DefinitionKind, FileFacts, Import
 from pytest_brt.code.layout import find_layout
 
 
@@ -12,8 +12,8 @@ def binds(
     stars: Collection[str] = (),
     listed: frozenset[str] | None = None,
     dynamic: bool = False,
-) -> Facts:
-    return Facts(
+) -> FileFacts:
+    return FileFacts(
         definitions=tuple(
             Definition(name=name, qualname=name, kind=DefinitionKind.VARIABLE, line=1, end_line=1)
             for name in defined
@@ -26,7 +26,7 @@ def binds(
     )
 
 
-def exports_of(module: str, files: Mapping[str, Facts]) -> Exports:
+def exports_of(module: str, files: Mapping[str, FileFacts]) -> Exports:
     return find_exports(module, find_layout(files), files.__getitem__)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.lookup import Found, find_definitions, wanted_in
+from pytest_brt.code.lookup import Hit, find_definitions, wanted_in
 from tests.trees import write_tree
 
 FILES = {
@@ -35,7 +35,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-def find(index: Index, text: str, **changed: str) -> list[tuple[str, Found]]:
+def find(index: Index, text: str, **changed: str) -> list[tuple[str, Hit]]:
     files = {path.replace("__", "/") + ".py": new for path, new in changed.items()}
 
     def read(path: str) -> str:
@@ -45,7 +45,7 @@ def find(index: Index, text: str, **changed: str) -> list[tuple[str, Found]]:
     return [(path, hit) for path, hits in found.items() for hit in hits]
 
 
-def names(found: list[tuple[str, Found]]) -> list[str]:
+def names(found: list[tuple[str, Hit]]) -> list[str]:
     return [hit.definition.qualname for _, hit in found]
 
 

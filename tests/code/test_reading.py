@@ -5,7 +5,7 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.facts import DefinitionKind, read_facts
+from pytest_brt.code.file_facts import DefinitionKind, read_facts
 
 MODULE = textwrap.dedent(
     '''\

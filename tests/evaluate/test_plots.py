@@ -16,10 +16,10 @@ from pytest_brt.evaluate.record import (
     RepairRun,
     RepairSettings,
     Reproduced,
-    Settings,
+    StrategyRun,
     StudyResult,
+    StudySettings,
     TestOutcome,
-    Told,
 )
 from pytest_brt.evaluate.written import read_study, write_study
 from pytest_brt.types import Verdict
@@ -38,7 +38,7 @@ def study() -> StudyResult:
     test = TestOutcome(
         strategy="agent", index=0, name="t", rule="no-raise", confidence=1.0, after=Verdict.PASS
     )
-    told = Told(
+    told = StrategyRun(
         strategy="agent",
         index=0,
         considered=1,
@@ -68,7 +68,9 @@ def study() -> StudyResult:
     return StudyResult(
         version="1",
         dataset="d & co",
-        settings=Settings(strategies=("agent",), repairs=RepairSettings(strategies=("passerine",))),
+        settings=StudySettings(
+            strategies=("agent",), repairs=RepairSettings(strategies=("passerine",))
+        ),
         instances=(("a", "r"), ("b", "r")),
         extents=("single-line", "multi-file"),
         reproduced=(

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.codec import to_json
-from pytest_brt.evaluate.compare import beside, comparison
+from pytest_brt.evaluate.compare_studies import beside, comparison
 from pytest_brt.evaluate.metrics import Gap, ratio_interval
 from pytest_brt.evaluate.rates import REPAIR_RATES, Which, both_tried, gain, shares, steps_to_right
 from pytest_brt.evaluate.record import (
@@ -18,8 +18,8 @@ from pytest_brt.evaluate.record import (
     RepairRun,
     RepairSettings,
     Reproduced,
-    Settings,
     StudyResult,
+    StudySettings,
 )
 from pytest_brt.evaluate.repair_tables import per_run
 from pytest_brt.evaluate.table import Cell, Table
@@ -82,7 +82,7 @@ def study(*bugs: Repaired, without: tuple[tuple[str, ...], ...] = ()) -> StudyRe
     return StudyResult(
         version="1",
         dataset="d",
-        settings=Settings(strategies=("replay",), repairs=repairs),
+        settings=StudySettings(strategies=("replay",), repairs=repairs),
         instances=tuple((one.instance, "r") for one in bugs),
         extents=("single-line",) * len(bugs),
         reproduced=tuple(Reproduced(instance=one.instance, repo="r") for one in bugs),

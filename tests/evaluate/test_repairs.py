@@ -14,9 +14,9 @@ from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.record import (
     FixOutcome,
     RepairSettings,
-    Settings,
     Stage,
     StudyResult,
+    StudySettings,
 )
 from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
 from pytest_brt.evaluate.study import names_of, setting_of
@@ -166,7 +166,7 @@ def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
         stage=Stage.REPRODUCE,
         instance=Instance(id="x", repo="r", issue="i", patch="p"),
         environment=Environment(),
-        settings=Settings(strategies=("replay",)),
+        settings=StudySettings(strategies=("replay",)),
     )
     repairs = RepairSettings(strategies=("passerine",))
     other = replace(job, settings=replace(job.settings, repairs=repairs))

@@ -16,7 +16,7 @@ from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job, Kit, bench_of, open_tree
+from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.metrics import Gap
 from pytest_brt.evaluate.rates import RATES, behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
@@ -24,11 +24,11 @@ from pytest_brt.evaluate.record import (
     Ranked,
     RankedBy,
     Reproduced,
-    Settings,
     Stage,
+    StrategyRun,
     StudyResult,
+    StudySettings,
     TestOutcome,
-    Told,
 )
 from pytest_brt.evaluate.study import Ledger
 from pytest_brt.evaluate.table import Table, csv_of, text_of
@@ -84,7 +84,7 @@ def test_the_shares_follow_their_definitions() -> None:
     result = StudyResult(
         version="1",
         dataset="d",
-        settings=Settings(strategies=("replay",)),
+        settings=StudySettings(strategies=("replay",)),
         instances=(),
         extents=(),
         reproduced=tuple(bugs),
@@ -113,7 +113,7 @@ def test_a_ranking_counts_where_it_can_be_wrong() -> None:
 
 def test_behaviour_is_counted_over_runs() -> None:
     runs = tuple(
-        Told(
+        StrategyRun(
             strategy="agent",
             index=index,
             considered=1,
@@ -133,15 +133,15 @@ def test_behaviour_is_counted_over_runs() -> None:
 
 def test_why_runs_ended_is_told_of_samples_too() -> None:
     samples = ("finish",) * 41 + ("tokens",) * 9
-    libro = Told(strategy="libro", index=0, considered=9, candidates=1, endings=samples)
+    libro = StrategyRun(strategy="libro", index=0, considered=9, candidates=1, endings=samples)
     agent = [
-        Told(strategy="agent", index=at, considered=1, candidates=0, endings=(ending,))
+        StrategyRun(strategy="agent", index=at, considered=1, candidates=0, endings=(ending,))
         for at, ending in enumerate(("finish", "finish", "steps", "error"))
     ]
     result = StudyResult(
         version="1",
         dataset="d",
-        settings=Settings(strategies=("libro", "agent", "replay")),
+        settings=StudySettings(strategies=("libro", "agent", "replay")),
         instances=(("1", "r"),),
         extents=("single-line",),
         reproduced=(Reproduced(instance="1", repo="r", runs=(libro, *agent)),),
@@ -259,7 +259,7 @@ def test_a_job_survives_its_way_to_a_worker() -> None:
         stage=Stage.RANK,
         instance=Instance(id="x", repo="r", issue="i", patch="p"),
         environment=Environment(),
-        settings=Settings(strategies=("replay",)),
+        settings=StudySettings(strategies=("replay",)),
     )
     assert from_json(to_json(job), Job) == job
 
@@ -289,10 +289,10 @@ def make_bugs(folder: Path, names: tuple[str, ...] = ("clamp", "lost")) -> Path:
 
 def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
     (instance,) = read_dataset(make_bugs(tmp_path, ("clamp",)))
-    settings = Settings(strategies=("replay",), given=("files",))
+    settings = StudySettings(strategies=("replay",), given=("files",))
     environment = Environment()
     job = Job(stage=Stage.REPRODUCE, instance=instance, environment=environment, settings=settings)
-    kit = Kit(strategies={})
+    kit = StudyKit(strategies={})
     with open_tree(job, tmp_path / "scratch") as (engine, _):
         line = SOURCE[: SOURCE.index(CLAMP)].count("\n") + 1
         found = places_of_fix(instance, Path(engine.subject.root))

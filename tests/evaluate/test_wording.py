@@ -12,7 +12,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job, prompts_of, read_wording
-from pytest_brt.evaluate.record import Reproduced, Settings, Stage
+from pytest_brt.evaluate.record import Reproduced, Stage, StudySettings
 from pytest_brt.evaluate.study import run_job
 from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_study import TEST_PATCH, fix, make_bugs
@@ -55,7 +55,7 @@ def test_a_worker_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
     found = {}
     for words in ("", "Write a test, in our own words."):
-        settings = Settings(
+        settings = StudySettings(
             strategies=("libro",),
             model=f"scripted:{tmp_path / 'replies.txt'}",
             samples=1,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.execute.events import Event, Places, Told
+from pytest_brt.execute.events import Event, Places, ToldException
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.execute.verdict import Scene, came_through, cut_short, missing_nodes, not_begun
@@ -108,7 +108,9 @@ def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> N
         (
             _ended(
                 Event(event="item"),
-                Event(event="interrupted", raised=Told(type="KeyboardInterrupt", message="")),
+                Event(
+                    event="interrupted", raised=ToldException(type="KeyboardInterrupt", message="")
+                ),
             ),
             Verdict.BROKEN,
             "broke off the run (KeyboardInterrupt)",
@@ -116,7 +118,9 @@ def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> N
         (
             _ended(
                 Event(event="internal_error", text="no exception told"),
-                Event(event="internal_error", raised=Told(type="KeyError", message="/copy/x")),
+                Event(
+                    event="internal_error", raised=ToldException(type="KeyError", message="/copy/x")
+                ),
             ),
             Verdict.BROKEN,
             "pytest itself failed: KeyError: /project/x",

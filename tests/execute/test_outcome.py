@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.execute.events import Event, Places, Told
+from pytest_brt.execute.events import Event, Places, ToldException
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.execute.verdict import Scene, broken, is_denial, shortly
 from pytest_brt.types import Raised, Verdict
@@ -32,12 +32,14 @@ NETWORK = {"ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "gaierror"}
 )
 def test_each_level_denies_what_it_can(level: str, denials: set[str]) -> None:
     for name in (*LIMITS, *COUNTS, *WRITING, *NETWORK, "ENOENT", ""):
-        told = Told(type="OSError", message="m", denied=name)
+        told = ToldException(type="OSError", message="m", denied=name)
         assert is_denial(replace(SCENE, level=level), told) is (name in denials)
 
 
 def test_what_never_got_to_its_body_is_broken_and_says_by_what() -> None:
-    told = Told(type="OSError", message="no /copy/a\nmore", frames=(("/copy/a.py", 3, "f"),))
+    told = ToldException(
+        type="OSError", message="no /copy/a\nmore", frames=(("/copy/a.py", 3, "f"),)
+    )
     outcome = broken(SCENE, Event(event="collect_error", raised=told), "setup failed")
     assert (outcome.verdict, outcome.reason) == (
         Verdict.BROKEN,
@@ -48,7 +50,7 @@ def test_what_never_got_to_its_body_is_broken_and_says_by_what() -> None:
 
 
 def test_what_the_sandbox_denied_is_said_first() -> None:
-    event = Event(event="report", raised=Told(type="OSError", message="m", denied="EROFS"))
+    event = Event(event="report", raised=ToldException(type="OSError", message="m", denied="EROFS"))
     found = broken(replace(SCENE, level="ns"), event, "setup failed")
     assert found.reason == "sandbox: EROFS: setup failed: OSError: m"
     assert broken(SCENE, event, "setup failed").reason == "setup failed: OSError: m"

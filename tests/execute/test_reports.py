@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.execute.events import Event, Places, Told
+from pytest_brt.execute.events import Event, Places, ToldException
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.execute.verdict import Scene, of_reports
 from pytest_brt.types import Verdict
@@ -35,7 +35,7 @@ def came_to(*reports: Event) -> tuple[Verdict, str]:
 def failing(
     *frames: tuple[str, int, str], kind: str = "KeyError", **facts: object
 ) -> tuple[Verdict, str]:
-    told = Told(type=kind, message="m\nmore", frames=frames, **facts)  # type: ignore[arg-type]
+    told = ToldException(type=kind, message="m\nmore", frames=frames, **facts)  # type: ignore[arg-type]
     return came_to(SETUP, report("call", "failed", raised=told), TEARDOWN)
 
 
@@ -71,7 +71,7 @@ def test_without_all_phases_in_order_it_is_tampered_with(reports: tuple[Event, .
 @pytest.mark.parametrize("when", ["setup", "call", "teardown"])
 @pytest.mark.parametrize("outcome", ["passed", "rerun", ""])
 def test_a_report_that_contradicts_itself_is_tampered_with(when: str, outcome: str) -> None:
-    odd = report(when, outcome, raised=Told(type="KeyError", message="m"))
+    odd = report(when, outcome, raised=ToldException(type="KeyError", message="m"))
     good = {"setup": SETUP, "call": CALL, "teardown": TEARDOWN, when: odd}
     verdict, reason = came_to(*good.values())
     assert verdict is Verdict.TAMPERED
@@ -79,7 +79,7 @@ def test_a_report_that_contradicts_itself_is_tampered_with(when: str, outcome: s
 
 
 def test_setup_that_fails_breaks_the_test_and_is_named() -> None:
-    told = Told(type="KeyError", message="m", frames=(CORE_FRAME,))
+    told = ToldException(type="KeyError", message="m", frames=(CORE_FRAME,))
     failed = report("setup", "failed", raised=told)
     outcome = of_reports(SCENE, (failed, TEARDOWN))
     assert (outcome.verdict, outcome.reason) == (Verdict.BROKEN, "setup failed: KeyError: m")

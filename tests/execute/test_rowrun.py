@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute import conversation
+from pytest_brt.execute import protocol
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.row import Row, TestTarget
@@ -44,7 +44,7 @@ def test_a_patch_that_hangs_while_imported_is_a_timeout(
     limits = replace(engine._slots.setting.limits, start_seconds=2.0)
     setting = replace(engine._slots.setting, limits=limits)
     monkeypatch.setattr(engine._slots, "setting", setting)
-    monkeypatch.setattr(conversation, "GRACE", 1.0)
+    monkeypatch.setattr(protocol, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
         for number in range(3)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.execute.events import Event, Places, Told, read_event
+from pytest_brt.execute.events import Event, Places, ToldException, read_event
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.row import TestTarget
 from pytest_brt.execute.verdict import Scene, verdicts
@@ -17,7 +17,7 @@ SCENE = Scene(
 NODE = "tests/test_x.py::test_a"
 
 
-def _report(when: str, outcome: str = "passed", raised: Told | None = None) -> Event:
+def _report(when: str, outcome: str = "passed", raised: ToldException | None = None) -> Event:
     return Event(event="report", pid=1, node=NODE, when=when, outcome=outcome, raised=raised)
 
 
@@ -57,7 +57,7 @@ def test_a_pass_needs_one_process_and_a_matching_exit_status() -> None:
 
 
 def test_a_report_that_contradicts_its_exception_is_tampered() -> None:
-    told = Told(type="AssertionError", message="no")
+    told = ToldException(type="AssertionError", message="no")
     reports = (_report("setup"), _report("call", "passed", told), _report("teardown"))
     assert _one(_stream(*reports)).verdict is Verdict.TAMPERED
 
@@ -72,7 +72,9 @@ def test_a_stream_cut_short_is_never_a_pass() -> None:
 
 
 def test_any_failed_subtest_fails_the_test() -> None:
-    told = Told(type="AssertionError", message="no", frames=(("/copy/tests/test_x.py", 2, "f"),))
+    told = ToldException(
+        type="AssertionError", message="no", frames=(("/copy/tests/test_x.py", 2, "f"),)
+    )
     calls = (_report("call"), _report("call", "failed", told), _report("call"))
     run = _one(_stream(GOOD[0], *calls, GOOD[2], code=1), status=1)
     assert run.verdict is Verdict.FAIL
@@ -98,7 +100,7 @@ def test_whose_frame_it_is_decides(
         (file, 3, "f"),
         ("/usr/lib/python3/importlib/__init__.py", 9, "g"),
     )
-    told = Told(type=kind, message="m", bases=bases, frames=frames)
+    told = ToldException(type=kind, message="m", bases=bases, frames=frames)
     run = _one(_stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1), status=1)
     assert run.verdict is verdict
 
@@ -114,7 +116,9 @@ def test_whose_frame_it_is_decides(
     ],
 )
 def test_what_the_sandbox_forbids_is_named(level: str, denied: str, named: bool) -> None:
-    told = Told(type="OSError", message="m", denied=denied, frames=(("/copy/pkg/a.py", 1, "f"),))
+    told = ToldException(
+        type="OSError", message="m", denied=denied, frames=(("/copy/pkg/a.py", 1, "f"),)
+    )
     stream = _stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1)
     run = _one(stream, status=1, level=level)
     assert run.verdict is Verdict.FAIL
@@ -122,7 +126,9 @@ def test_what_the_sandbox_forbids_is_named(level: str, denied: str, named: bool)
 
 
 def test_messages_name_the_project_and_not_the_copy() -> None:
-    told = Told(type="OSError", message="no file /copy/a", frames=(("/copy/pkg/a.py", 1, "f"),))
+    told = ToldException(
+        type="OSError", message="no file /copy/a", frames=(("/copy/pkg/a.py", 1, "f"),)
+    )
     run = _one(_stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1), status=1)
     assert "/project/a" in run.reason
     assert "\n" not in run.reason

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.guard.choose import MOST, import_nearness, near_tests
+from pytest_brt.guard.changed_names import Touched
+from pytest_brt.guard.selection import MOST, import_nearness, near_tests
 from pytest_brt.guard.suite import Suite, read_suite, read_tests
-from pytest_brt.guard.touched import Touched
 from tests.trees import write_tree
 
 FILE = """\

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.tiny import Tensor, Value, Weights, vocabulary, write_gguf
+from pytest_brt.model.tiny import RandomWeights, Tensor, Value, vocabulary, write_gguf
 
 _F32, _Q8_0 = 0, 8
 _WIDTH, _INNER, _TOKENS = 4096, 12288, 248_320
@@ -159,7 +159,7 @@ def write_lora(path: Path, *, architecture: str = "llama", seed: int = 1) -> Pat
         "adapter.type": "lora",
         "adapter.lora.alpha": 8.0,
     }
-    make = Weights(seed, scale=0.5)
+    make = RandomWeights(seed, scale=0.5)
     tensors = []
     for layer in range(layers):
         name = f"blk.{layer}.attn_q.weight"

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.memory import Plan, needed_bytes, plan
+from pytest_brt.model.memory import MemoryPlan, needed_bytes, plan
 from tests import real
 from tests.llama import needs_llama
 from tests.model import outlines
@@ -26,7 +26,7 @@ SHAPES: dict[str, Callable[[Path], Path]] = {
 }
 
 
-def allocated(path: Path, setup: Plan, *, really: bool) -> dict[str, int]:
+def allocated(path: Path, setup: MemoryPlan, *, really: bool) -> dict[str, int]:
     """Return the bytes of each kind of buffer, from llama.cpp's log."""
     lib: Any = importlib.import_module("llama_cpp")
     lines: list[str] = []

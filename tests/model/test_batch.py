@@ -14,12 +14,12 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Finish, Grammar, Message, Prompt, Role, Sampling
-from pytest_brt.model.batch import Engine
+from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, grammar_for
 from pytest_brt.model.llama import Context, Weights
-from pytest_brt.model.memory import Plan
+from pytest_brt.model.memory import MemoryPlan
 from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
 from tests.model.actions import Finish as End
@@ -28,14 +28,14 @@ from tests.rounds import rounds
 
 pytestmark = needs_llama
 
-Make = Callable[..., Engine]
+Make = Callable[..., Batcher]
 KINDS = ("llama.gguf", "mamba.gguf")
 
 
 @pytest.fixture
 def make(weights: Path) -> Iterator[Make]:
     """Make engines; everything of llama.cpp is freed in the right order at the end."""
-    opened: list[Engine] = []
+    opened: list[Batcher] = []
 
     def engine(
         kind: str | Path = "llama.gguf",
@@ -44,11 +44,13 @@ def make(weights: Path) -> Iterator[Make]:
         lanes: int = 16,
         more: int = 24,
         template: str = tiny.CHATML,
-    ) -> Engine:
+    ) -> Batcher:
         loaded = Weights(str(weights / kind))
-        plan = Plan(longest=cells, cells=cells, lanes=lanes, sequences=lanes + more, threads=1)
+        plan = MemoryPlan(
+            longest=cells, cells=cells, lanes=lanes, sequences=lanes + more, threads=1
+        )
         talk = Conversations(loaded, Template(template, where="test"))
-        made = Engine(Context(loaded, plan), talk)
+        made = Batcher(Context(loaded, plan), talk)
         opened.append(made)
         return made
 
@@ -60,7 +62,7 @@ def make(weights: Path) -> Iterator[Make]:
         made.weights.close()
 
 
-def ask(engine: Engine, *prompts: Prompt) -> list[tuple[Completion, ...]]:
+def ask(engine: Batcher, *prompts: Prompt) -> list[tuple[Completion, ...]]:
     found: list[dict[int, Completion | ModelProblem]] = [{} for _ in prompts]
     for question, answers in zip(prompts, found, strict=True):
         engine.submit(question, answers.__setitem__)

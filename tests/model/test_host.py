@@ -21,7 +21,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.host import Asked, LocalModel
-from pytest_brt.model.launcher import find_server
+from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.tiny import Value, write_gguf
 from tests.llama import needs_llama, open_gguf
 from tests.model import outlines
@@ -236,7 +236,7 @@ def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path) -> None:
         "martian.block_count": 1,
         **words,
     }
-    path = write_gguf(tmp_path / "m.gguf", keys, [tiny.Weights().normal("w", 4, 4)])
+    path = write_gguf(tmp_path / "m.gguf", keys, [tiny.RandomWeights().normal("w", 4, 4)])
     model = open_gguf(str(path), FAST)
     with pytest.raises(ModelProblem, match=r"cannot load .*martian") as caught:
         model.complete(prompt())

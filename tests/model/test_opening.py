@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.launcher import find_server
+from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
 from tests.llama import INSTALLED, needs_llama
 

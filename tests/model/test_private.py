@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import launcher, opening, tiny
+from pytest_brt.model import llama_server, opening, tiny
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.launcher import arguments
-from pytest_brt.model.memory import Plan
+from pytest_brt.model.llama_server import arguments
+from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.wire import Start
@@ -254,7 +254,7 @@ def test_experts_stay_in_memory_where_a_server_runs_the_model(
 @needs_llama
 @pytest.mark.parametrize("engine", ["inprocess", "llama-server"])
 def test_the_context_may_be_kept_in_fewer_bits(weights: Path, engine: str) -> None:
-    if engine == "llama-server" and not launcher.find_server():
+    if engine == "llama-server" and not llama_server.find_server():
         pytest.skip("wants the extra server")
     settings = Settings(threads=1, context=512, cache_type="q8_0", engine=engine)
     # Blocks of 32 values: heads must be as wide.
@@ -265,7 +265,7 @@ def test_the_context_may_be_kept_in_fewer_bits(weights: Path, engine: str) -> No
 
 
 def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    setup = Plan(longest=4096, cells=4096, lanes=8, sequences=24, threads=2)
+    setup = MemoryPlan(longest=4096, cells=4096, lanes=8, sequences=24, threads=2)
     start = Start(
         path="m.gguf", template="", plan=setup, socket="/tmp/s/s.sock", program="/bin/llama-server",
         settings=Settings(gpu_layers=12, cpu_experts=4, cache_type="q8_0"), adapter="a.gguf",
@@ -277,8 +277,8 @@ def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.Monkey
     assert pairs["--n-cpu-moe"] == "4"
     assert pairs["--cache-type-v"] == "q8_0"
     assert pairs["--lora"] == "a.gguf"
-    monkeypatch.setattr(launcher.shutil, "which", lambda _: "/bin/llama-server")  # type: ignore[attr-defined]
-    assert launcher.find_server() == "/bin/llama-server"
+    monkeypatch.setattr(llama_server.shutil, "which", lambda _: "/bin/llama-server")  # type: ignore[attr-defined]
+    assert llama_server.find_server() == "/bin/llama-server"
 
 
 @needs_server

@@ -12,7 +12,7 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.environments import _check_out
 from pytest_brt.patches.git import find_repository, run_git
-from pytest_brt.revisions.history import History
+from pytest_brt.revisions.commits import History
 
 
 def _git(root: Path, *arguments: str) -> str:

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from pytest_brt.issue.prose import sentence
 from pytest_brt.reading.claims import claims
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 
 
-def told(text: str, section: Role = Role.SHOWN) -> list[tuple[str, str, str, str]]:
+def told(text: str, section: ClaimRole = ClaimRole.SHOWN) -> list[tuple[str, str, str, str]]:
     """Return subject, kind, role and what is said of it, for each claim."""
     return [
         (c.subject, c.kind.value, c.role.value, c.text or _type(c.raised))
@@ -70,7 +70,7 @@ def test_the_name_of_a_type_is_no_value(text: str) -> None:
 
 
 def test_a_lone_value_has_the_role_of_its_section() -> None:
-    assert told("`'9 hours'`", Role.EXPECTED) == [("", "value", "expected", "'9 hours'")]
+    assert told("`'9 hours'`", ClaimRole.EXPECTED) == [("", "value", "expected", "'9 hours'")]
     assert told("`'9 hours'`") == []
 
 
@@ -97,5 +97,5 @@ def test_english_is_no_value(text: str) -> None:
 
 @given(st.text())
 def test_any_sentence_is_accepted(text: str) -> None:
-    for claim in claims(sentence(text, 1), {"x"}, Role.EXPECTED):
-        assert claim.role in Role
+    for claim in claims(sentence(text, 1), {"x"}, ClaimRole.EXPECTED):
+        assert claim.role in ClaimRole

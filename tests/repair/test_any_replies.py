@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.repair.memory import recall, state_after
+from pytest_brt.repair.known import recall, state_after
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench, Site
-from pytest_brt.repair.states import TABLE, State, Tool
+from pytest_brt.repair.states import TABLE, State, ToolName
 from pytest_brt.types import Ending
 from tests.conftest import tree_hash
 from tests.repair.scenes import MODULE, Scene, scripted
@@ -26,7 +26,7 @@ ARGUMENTS = ("path", "name", "first", "last", "keywords", "hypothesis", "reason"
 
 @st.composite
 def replies(draw: st.DrawFn) -> str:
-    header = {"thought": "t", "action": draw(st.sampled_from([*Tool, "finish", "write_fixx"]))}
+    header = {"thought": "t", "action": draw(st.sampled_from([*ToolName, "finish", "write_fixx"]))}
     header |= {name: draw(WORDS) for name in ARGUMENTS if draw(st.booleans())}
     block = draw(st.sampled_from(["", "\n```python\nreturn 1\n```", "\n```"]))
     return json.dumps(header) + block
@@ -53,7 +53,7 @@ def test_tools_run_only_in_their_states(site: Site, tmp_path: Path, texts: list[
     assert trajectory.ending in {Ending.STEPS, Ending.LOOP}
     for at, step in enumerate(trajectory.steps):
         if step.action and not step.problem:
-            assert Tool(step.action) in TABLE[state_after(trajectory.steps[:at])]
+            assert ToolName(step.action) in TABLE[state_after(trajectory.steps[:at])]
         assert step.changes == ()
     memory = recall(trajectory.steps)
     assert memory.state is not State.DONE

@@ -12,10 +12,10 @@ from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
-from pytest_brt.repair.memory import state_after
+from pytest_brt.repair.known import state_after
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench
-from pytest_brt.repair.states import TABLE, Tool, Without
+from pytest_brt.repair.states import TABLE, ToolName, Without
 from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, Trajectory
 from tests.conftest import tree_hash
@@ -66,5 +66,5 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
             continue
         for at, step in enumerate(trajectory.steps):
             if step.action and not step.problem:
-                assert Tool(step.action) in TABLE[state_after(trajectory.steps[:at])]
+                assert ToolName(step.action) in TABLE[state_after(trajectory.steps[:at])]
     assert {step.action for one in trajectories for step in one.steps} > {""}

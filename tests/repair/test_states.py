@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.repair.memory import state_after
-from pytest_brt.repair.states import TABLE, State, Tool, after
+from pytest_brt.repair.known import state_after
+from pytest_brt.repair.states import TABLE, State, ToolName, after
 from pytest_brt.types import Step
 
 
@@ -21,19 +21,19 @@ def reachable(start: State) -> set[State]:
 def test_every_state_reaches_the_end_and_every_tool_is_somewhere() -> None:
     for state in State:
         assert State.DONE in reachable(state)
-    assert {tool for row in TABLE.values() for tool in row} == set(Tool)
-    assert len(Tool) == 14
+    assert {tool for row in TABLE.values() for tool in row} == set(ToolName)
+    assert len(ToolName) == 14
 
 
 def test_the_end_is_reached_by_goal_accomplished_alone() -> None:
     ends = {tool for row in TABLE.values() for tool, target in row.items() if target is State.DONE}
-    assert ends == {Tool.ACCOMPLISHED}
-    assert Tool.ACCOMPLISHED in TABLE[State.TRY]
-    assert Tool.WRITE_FIX not in TABLE[State.UNDERSTAND]
+    assert ends == {ToolName.ACCOMPLISHED}
+    assert ToolName.ACCOMPLISHED in TABLE[State.TRY]
+    assert ToolName.WRITE_FIX not in TABLE[State.UNDERSTAND]
 
 
-@given(st.lists(st.tuples(st.sampled_from(Tool), st.booleans())))
-def test_only_what_was_carried_out_in_its_state_moves(tools: list[tuple[Tool, bool]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(ToolName), st.booleans())))
+def test_only_what_was_carried_out_in_its_state_moves(tools: list[tuple[ToolName, bool]]) -> None:
     state, steps = State.UNDERSTAND, []
     for number, (tool, refused) in enumerate(tools, start=1):
         if tool not in TABLE[state]:

@@ -14,7 +14,7 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.invert.run import Questions
-from pytest_brt.reproduce.libro.run import Form, repair_prompt, sampling_prompt
+from pytest_brt.reproduce.libro.run import PromptForm, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.opinion import judge_prompt
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.cuts import Cut
@@ -80,7 +80,7 @@ def samples(
     index: Index,
     hints: Hints,
     model: Model,
-    form: Form,
+    form: PromptForm,
     *,
     facts: bool = False,
     issue: Issue = ISSUE,
@@ -97,13 +97,13 @@ def samples(
 @pytest.mark.parametrize(
     ("name", "form", "facts"),
     [
-        ("libro-examples", Form.EXAMPLES, False),
-        ("libro-files", Form.FILES, False),
-        ("libro-files-facts", Form.FILES, True),
+        ("libro-examples", PromptForm.EXAMPLES, False),
+        ("libro-files", PromptForm.FILES, False),
+        ("libro-files-facts", PromptForm.FILES, True),
     ],
 )
 def test_libro(
-    name: str, form: Form, facts: bool, index: Index, hints: Hints, tmp_path: Path
+    name: str, form: PromptForm, facts: bool, index: Index, hints: Hints, tmp_path: Path
 ) -> None:
     prompt, notes = samples(index, hints, model_of(tmp_path), form, facts=facts)
     check(name, prompt)
@@ -162,7 +162,7 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     last, seen = 10**9, set[str]()
     for context in (3000, 1200, 1000, 700, 450):
         model = model_of(tmp_path, context)
-        prompt, notes = samples(index, hints, model, Form.FILES, facts=True, issue=issue)
+        prompt, notes = samples(index, hints, model, PromptForm.FILES, facts=True, issue=issue)
         size = model.measure(prompt)
         assert size + prompt.sampling.max_tokens < context
         assert size <= last
@@ -172,7 +172,7 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     assert "report shortened to fit the context" in seen
     assert "session left out to fit the context" in seen
     assert "[… " in prompt.messages[-1].text
-    for form in Form:
+    for form in PromptForm:
         with pytest.raises(PromptTooLong, match=r"--brt-context"):
             samples(index, hints, model_of(tmp_path, 60), form)
 
@@ -185,7 +185,7 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
     model = model_of(tmp_path)
     with open_index(tmp_path) as index:
         hints = gather_hints(ISSUE, index)
-        prompt, notes = samples(index, hints, model, Form.FILES, facts=True)
+        prompt, notes = samples(index, hints, model, PromptForm.FILES, facts=True)
         assert model.measure(prompt) < 3100
         assert notes == ()
         assert "def double(x):" in prompt.messages[-1].text
@@ -208,7 +208,7 @@ def test_a_report_cannot_give_orders_to_the_template(
     prompt, _ = sampling_prompt(
         brief_of(hints, model_of(tmp_path), read_issue(text, "issue.md")),
         index,
-        form=Form.EXAMPLES,
+        form=PromptForm.EXAMPLES,
         samples=1,
         cut=Cut.WHOLE,
     )

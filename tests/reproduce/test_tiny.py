@@ -15,7 +15,7 @@ from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import builtin_factories, open_model
 from pytest_brt.reproduce.invert.run import invert
-from pytest_brt.reproduce.libro.run import Form, Libro
+from pytest_brt.reproduce.libro.run import Libro, PromptForm
 from pytest_brt.reproduce.prompting.context import gather_hints
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
@@ -61,7 +61,7 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
         for number in range(rounds(34, least=6)):
             told = hints if number % 3 == 0 else None
             work = Libro(issue_of(name), number, bench, index, told=told)
-            work.draw(2 + number % 3, form=list(Form)[number % 2])
+            work.draw(2 + number % 3, form=list(PromptForm)[number % 2])
             assert work.endings
             assert work.tests() or work.pool.notes()
 

@@ -10,8 +10,8 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import TestTarget
-from pytest_brt.revisions.bisect import Bisection, State, Tried, bisect, judge
-from pytest_brt.revisions.history import History
+from pytest_brt.revisions.bisect import Bisection, RevisionState, TriedRevision, bisect, judge
+from pytest_brt.revisions.commits import History
 from pytest_brt.types import Raised, TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository
@@ -37,7 +37,7 @@ class Project:
         self.repository.commit("start", pkg_py=RIGHT)
         self.engine: Engine = open_on(root)
 
-    def search(self, states: Sequence[str]) -> tuple[Bisection, list[str], list[Tried]]:
+    def search(self, states: Sequence[str]) -> tuple[Bisection, list[str], list[TriedRevision]]:
         """Return what is found between the first and the last, the commits, and what was said."""
         shas = [
             self.repository.commit(state, pkg_py=f"{TEXTS[state]}# {number}\n")
@@ -45,7 +45,7 @@ class Project:
         ]
         history = History(self.repository.root)
         ends = history.revision(shas[0]), history.revision(shas[-1])
-        said: list[Tried] = []
+        said: list[TriedRevision] = []
         found = bisect(history, self.engine, TARGET, *ends, said.append)
         return found, shas, said
 
@@ -67,7 +67,7 @@ def test_the_first_bad_commit_is_found_in_few_steps(project: Project, first_bad:
     assert len({tried.revision.sha for tried in said}) == len(said)
     for tried in said:
         is_bad = shas.index(tried.revision.sha) >= first_bad
-        assert tried.state is (State.BAD if is_bad else State.GOOD)
+        assert tried.state is (RevisionState.BAD if is_bad else RevisionState.GOOD)
         assert tried.reason.startswith("AssertionError: assert 5 == 4" if is_bad else "passed")
 
 
@@ -75,7 +75,7 @@ def test_where_it_cannot_be_tried_all_that_it_may_be_are_suspects(project: Proje
     found, shas, said = project.search(["good", "good", "broken", "other", "bad", "bad"])
     assert [revision.sha for revision in found.suspects] == shas[2:5]
     states = {shas.index(tried.revision.sha): tried for tried in said}
-    assert states[2].state is states[3].state is State.UNTESTABLE
+    assert states[2].state is states[3].state is RevisionState.UNTESTABLE
     assert states[2].reason.startswith("broken: ")
     assert states[3].reason.startswith("fails of something else: ValueError")
 
@@ -113,7 +113,7 @@ def test_what_is_no_range_is_said_before_anything_runs(project: Project) -> None
 @pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.PASS, Verdict.FAIL}))
 def test_only_passing_is_good_and_only_failing_is_bad(verdict: Verdict) -> None:
     run = TestRun(test="t", node="n", verdict=verdict, reason="why")
-    assert judge(run, None) == (State.UNTESTABLE, f"{verdict.lower()}: why")
+    assert judge(run, None) == (RevisionState.UNTESTABLE, f"{verdict.lower()}: why")
 
 
 def test_a_failure_is_bad_when_it_raises_what_is_looked_for() -> None:
@@ -121,9 +121,9 @@ def test_a_failure_is_bad_when_it_raises_what_is_looked_for() -> None:
     same = Raised(type="KeyError", message="b")
     other = Raised(type="ValueError", message="a")
 
-    def state(raised: Raised | None, looked_for: Raised | None) -> State:
+    def state(raised: Raised | None, looked_for: Raised | None) -> RevisionState:
         run = TestRun(test="t", node="n", verdict=Verdict.FAIL, reason="", raised=raised)
         return judge(run, looked_for)[0]
 
-    assert state(other, None) is state(None, None) is state(same, wanted) is State.BAD
-    assert state(other, wanted) is state(None, wanted) is State.UNTESTABLE
+    assert state(other, None) is state(None, None) is state(same, wanted) is RevisionState.BAD
+    assert state(other, wanted) is state(None, wanted) is RevisionState.UNTESTABLE

@@ -10,10 +10,10 @@ from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.equals import agree, equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
 from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
-from pytest_brt.oracle.rules.view import View
+from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, quoted_in
-from pytest_brt.reading.steps import ClaimKind, Role
+from pytest_brt.reading.steps import ClaimKind, ClaimRole
 from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
@@ -28,7 +28,7 @@ RULES = (
 )
 
 
-def apply_rules(view: View) -> tuple[Draft, ...]:
+def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
     """Return the drafts of all rules, best first, without doubles."""
     found: dict[tuple[object, ...], Draft] = {}
     for rule in RULES:
@@ -61,7 +61,9 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.AGREE)
 
 
-def contradiction(view: View, draft: Draft, every: Sequence[Draft], wanted: frozenset[str]) -> str:
+def contradiction(
+    view: ReportRun, draft: Draft, every: Sequence[Draft], wanted: frozenset[str]
+) -> str:
     """Say what of the report contradicts a draft, one of `every`, "" when nothing does."""
     if draft.index is None:
         return ""
@@ -76,12 +78,12 @@ def contradiction(view: View, draft: Draft, every: Sequence[Draft], wanted: froz
     return ""
 
 
-def _wants_exception(view: View, draft: Draft, wanted: frozenset[str]) -> str:
+def _wants_exception(view: ReportRun, draft: Draft, wanted: frozenset[str]) -> str:
     """Say that the exception that must not come is one that the report asks for."""
     name = simple(draft.expects.type) if draft.expects else ""
     claims = view.seen[draft.index or 0].step.claims
     complained = any(
-        claim.role is Role.OBSERVED and claim.raised and simple(claim.raised.type) == name
+        claim.role is ClaimRole.OBSERVED and claim.raised and simple(claim.raised.type) == name
         for claim in claims
     )
     if name in wanted and not complained:
@@ -112,7 +114,7 @@ def _rival(draft: Draft, every: Sequence[Draft]) -> str:
     return "the report names two different values for it" if rivals else ""
 
 
-def _called_right(view: View, draft: Draft) -> str:
+def _called_right(view: ReportRun, draft: Draft) -> str:
     """Say that the result which is to be gone is called right elsewhere, of the same code."""
     if draft.kind is not OracleKind.GONE:
         return ""
@@ -123,7 +125,7 @@ def _called_right(view: View, draft: Draft) -> str:
         for other in view.seen
         if other is not seen and other.step.source == seen.step.source
         for claim in other.step.claims
-        if claim.kind is ClaimKind.VALUE and claim.role in (Role.EXPECTED, Role.CONTRAST)
+        if claim.kind is ClaimKind.VALUE and claim.role in (ClaimRole.EXPECTED, ClaimRole.CONTRAST)
     ]
     right = any(
         quoted_in(display.text, claim.text) >= Likeness.SQUEEZED

@@ -9,16 +9,16 @@ from dataclasses import replace
 from enum import Enum
 
 from pytest_brt.issue.tracebacks import final_exception
-from pytest_brt.observe.run_commands import Played, Stage
+from pytest_brt.observe.run_commands import CommandRun, CommandRuns
 from pytest_brt.oracle.assertion import literal, pieces, quoted
 from pytest_brt.oracle.facts import simple
-from pytest_brt.oracle.rules.view import messages_agree
+from pytest_brt.oracle.rules.report_run import messages_agree
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import squeezed
 from pytest_brt.reading.lexicon import must_work, plain
 from pytest_brt.reading.reported_files import Quote
 from pytest_brt.reading.script import named_exceptions
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.types import BlockKind, Issue, OracleKind, Raised
 
 CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
@@ -50,7 +50,7 @@ class Crash(Enum):
     OTHER = "another crash than the report shows"
 
 
-def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
+def crash_of(issue: Issue, stage: CommandRuns, played: CommandRun) -> Crash:
     """Return whether a command crashed, and whether that is the crash of the report."""
     crash = CRASH.search(played.output)
     if crash is None:
@@ -64,7 +64,7 @@ def crash_of(issue: Issue, stage: Stage, played: Played) -> Crash:
         return Crash.NAMED
     if shown or named:
         return Crash.OTHER
-    others = any(quote.role is not Role.EXPECTED for quote in stage.reported.quotes)
+    others = any(quote.role is not ClaimRole.EXPECTED for quote in stage.reported.quotes)
     text = plain(issue.text)
     said = _SAYS.search(text) or (not others and _FAILS.search(text))
     return Crash.SAID if said else Crash.OTHER
@@ -112,12 +112,12 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
-def run_of(played: Played) -> str:
+def run_of(played: CommandRun) -> str:
     """Return the command as one types it, not too long."""
     return " ".join((played.command.name, *played.command.arguments))[:100]
 
 
-def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
+def tool_drafts(issue: Issue, stage: CommandRuns) -> tuple[Draft, ...]:
     """Return drafts for every command that was run."""
     found: list[Draft] = []
     for place, played in enumerate(stage.played):
@@ -129,7 +129,7 @@ def tool_drafts(issue: Issue, stage: Stage) -> tuple[Draft, ...]:
     return tuple(found)
 
 
-def tool_notes(issue: Issue, stage: Stage) -> tuple[str, ...]:
+def tool_notes(issue: Issue, stage: CommandRuns) -> tuple[str, ...]:
     """Return a note for every command of the report that crashed otherwise than reported."""
     return tuple(
         f"`{run_of(played)}` ends in {_crash_name(played)} on this tree, "
@@ -139,7 +139,7 @@ def tool_notes(issue: Issue, stage: Stage) -> tuple[str, ...]:
     )
 
 
-def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
+def _is_confirmed(issue: Issue, stage: CommandRuns, played: CommandRun) -> bool:
     """Say whether a command that the report does not give did what the report shows.
 
     Most code in reports is for no command at all, so a command that was worked out counts only
@@ -147,17 +147,19 @@ def _is_confirmed(issue: Issue, stage: Stage, played: Played) -> bool:
     """
     if CRASH.search(played.output):
         return False  # the same exception may come of a call in the report's own code
-    told = [Quote(text=b.text, role=Role.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE]
+    told = [
+        Quote(text=b.text, role=ClaimRole.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE
+    ]
     quotes = [*(quote for quote in stage.reported.quotes if not quote.path), *told]
     return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
 
 
-def _of_files(stage: Stage, played: Played) -> Iterator[Draft]:
+def _of_files(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
     """A new file must not look as reported."""
     before = {file.path for file in played.files}
     for path, content in played.written:
         for quote in stage.reported.quotes:
-            if path in before or quote.path != path or quote.role is Role.EXPECTED:
+            if path in before or quote.path != path or quote.role is ClaimRole.EXPECTED:
                 continue
             lines = {squeezed(line) for line in quote.text.split("\n") if line.strip()}
             seen = {squeezed(line) for line in content.split("\n") if line.strip()}
@@ -175,7 +177,7 @@ def _of_files(stage: Stage, played: Played) -> Iterator[Draft]:
                 )
 
 
-def _drafts(issue: Issue, stage: Stage, played: Played) -> Iterator[Draft]:
+def _drafts(issue: Issue, stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
     crash = crash_of(issue, stage, played)
     if crash is Crash.OTHER:
         return  # whatever fails then fails of that crash, not of what is reported
@@ -189,7 +191,7 @@ def _drafts(issue: Issue, stage: Stage, played: Played) -> Iterator[Draft]:
     yield from _complained(stage, played)
 
 
-def _no_crash(played: Played, crash: Crash) -> Draft:
+def _no_crash(played: CommandRun, crash: Crash) -> Draft:
     base = OracleKind.NO_RAISE.prior
     found = CRASH.search(played.output)
     return _draft(
@@ -202,12 +204,12 @@ def _no_crash(played: Played, crash: Crash) -> Draft:
     )
 
 
-def _crash_name(played: Played) -> str:
+def _crash_name(played: CommandRun) -> str:
     raised = raised_in(played.output)
     return simple(raised.type) if raised else "a traceback"
 
 
-def _status(stage: Stage, played: Played) -> Iterator[Draft]:
+def _status(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
     words = [text for text in stage.reported.expected if _asks_for_success(text)]
     if played.status != 0 and words:
         yield _draft(
@@ -224,7 +226,7 @@ def _asks_for_success(text: str) -> bool:
     return must_work(text) or bool(_SUCCEED.search(plain(text)))
 
 
-def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterator[Draft]:
+def _quoted(issue: Issue, stage: CommandRuns, played: CommandRun, least: float) -> Iterator[Draft]:
     """Lines that the report quotes, and that still come out, must be gone.
 
     Lines of less than the `least` weight only say that the command ran.
@@ -232,13 +234,13 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
     wanted = {
         squeezed(line)
         for quote in stage.reported.quotes
-        if quote.role in (Role.EXPECTED, Role.CONTRAST)
+        if quote.role in (ClaimRole.EXPECTED, ClaimRole.CONTRAST)
         for line in quote.text.split("\n")
     }
     title = set(_WORD.findall(issue.title.lower())) - _PLAIN
     found: dict[str, float] = {}
     for quote in stage.reported.quotes:
-        if quote.role in (Role.EXPECTED, Role.CONTRAST) or quote.path:
+        if quote.role in (ClaimRole.EXPECTED, ClaimRole.CONTRAST) or quote.path:
             continue
         for fragment in _common(quote, played):
             if squeezed(fragment) in wanted or not _is_telling(fragment):
@@ -261,7 +263,7 @@ def _quoted(issue: Issue, stage: Stage, played: Played, least: float) -> Iterato
         )
 
 
-def _common(quote: Quote, played: Played) -> Iterator[str]:
+def _common(quote: Quote, played: CommandRun) -> Iterator[str]:
     lines = [line.strip() for line in quote.text.split("\n") if len(line.strip()) >= 6][:80]
     for line in played.output.split("\n"):
         line = line.strip()  # noqa: PLW2901
@@ -287,11 +289,11 @@ def _is_telling(fragment: str) -> bool:
     )
 
 
-def _is_shown(quote: Quote, played: Played) -> bool:
+def _is_shown(quote: Quote, played: CommandRun) -> bool:
     return any(_is_telling(fragment) for fragment in _common(quote, played))
 
 
-def _complained(stage: Stage, played: Played) -> Iterator[Draft]:
+def _complained(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
     """A line of the output that the complaint speaks of must change."""
     words = {w for text in stage.reported.observed for w in _WORD.findall(text.lower())} - _PLAIN
     best: tuple[int, str] = (0, "")
@@ -318,7 +320,12 @@ def _complained(stage: Stage, played: Played) -> Iterator[Draft]:
 
 
 def _draft(
-    played: Played, kind: OracleKind, lines: tuple[str, ...], sentence: str, score: float, why: str
+    played: CommandRun,
+    kind: OracleKind,
+    lines: tuple[str, ...],
+    sentence: str,
+    score: float,
+    why: str,
 ) -> Draft:
     return Draft(
         kind=kind,
@@ -333,7 +340,7 @@ def _draft(
     )
 
 
-def command_lines(played: Played) -> tuple[str, ...]:
+def command_lines(played: CommandRun) -> tuple[str, ...]:
     """Return statements that write the files, run the command and bind `done` to its result."""
     words = [quoted(word) for word in (*played.entry.start, *played.command.arguments)]
     command = f"command = [sys.executable, {', '.join(words)}]"
@@ -348,7 +355,7 @@ def command_lines(played: Played) -> tuple[str, ...]:
     return (*_files(played), command, run)
 
 
-def _files(played: Played) -> Iterator[str]:
+def _files(played: CommandRun) -> Iterator[str]:
     made: set[str] = set()
     for file in played.files:
         folder = file.path.rpartition("/")[0]

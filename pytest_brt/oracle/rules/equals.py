@@ -10,13 +10,13 @@ from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.display import Display, Form, displays
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
-from pytest_brt.oracle.rules.view import View, called, quote, short
+from pytest_brt.oracle.rules.report_run import ReportRun, called, quote, short
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import parse_expression
 from pytest_brt.types import BlockKind, OracleKind
 
@@ -29,7 +29,7 @@ _ROUGHLY = re.compile(
 )
 
 
-def equals(view: View) -> Iterator[Draft]:
+def equals(view: ReportRun) -> Iterator[Draft]:
     """A result that the report calls right must come out."""
     for index, seen in enumerate(view.seen):
         shown = displays(seen, blank=not _shows_more(view, index))
@@ -40,7 +40,7 @@ def equals(view: View) -> Iterator[Draft]:
             quoted_in(display.text, s.text)
             for s in seen.step.claims
             for display in shown
-            if s.kind is ClaimKind.VALUE and s.role is Role.CONTRAST
+            if s.kind is ClaimKind.VALUE and s.role is ClaimRole.CONTRAST
         ):
             continue
         if _is_confirmed(seen, shown):
@@ -56,7 +56,7 @@ def _is_confirmed(seen: Seen, shown: tuple[Display, ...]) -> bool:
     """Say whether the value that comes out is one that the report says comes out here."""
     return any(
         said.kind is ClaimKind.VALUE
-        and said.role is not Role.EXPECTED
+        and said.role is not ClaimRole.EXPECTED
         and quoted_in(display.text, said.text) >= Likeness.SQUEEZED
         for said in seen.step.claims
         for display in shown
@@ -73,14 +73,14 @@ def _confirmed(said: Claim, score: float, reason: str, is_text: bool) -> tuple[f
     return score + more, f"{reason}; it complains about the present result"
 
 
-def _shows_more(view: View, index: int) -> bool:
+def _shows_more(view: ReportRun, index: int) -> bool:
     """Say whether a later statement of the same block shows something: that is then meant."""
     block = view.seen[index].step.block
     return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
 
 
 def _is_wanted(said: Claim) -> bool:
-    return said.kind is ClaimKind.VALUE and said.role is Role.EXPECTED
+    return said.kind is ClaimKind.VALUE and said.role is ClaimRole.EXPECTED
 
 
 def _wanted_score(said: Claim) -> tuple[float, str]:
@@ -192,7 +192,7 @@ _WISH = re.compile(r"\b(?:should|expect\w*)\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|never)\b|n['’]t\b", re.IGNORECASE)
 
 
-def agree(view: View) -> Iterator[Draft]:
+def agree(view: ReportRun) -> Iterator[Draft]:
     """Two like calls that give different results must agree when the report says so."""
     words = [
         sentence
@@ -218,7 +218,7 @@ def agree(view: View) -> Iterator[Draft]:
         )
 
 
-def _pairs(view: View) -> Iterator[tuple[int, int, Display, Display]]:
+def _pairs(view: ReportRun) -> Iterator[tuple[int, int, Display, Display]]:
     """Yield neighbours of one block that call the same function and differ."""
     for first, seen in enumerate(view.seen):
         for second in range(first + 1, min(first + 3, len(view.seen))):

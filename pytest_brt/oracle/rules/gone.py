@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from pytest_brt.observe.display import Display, can_compare, displays, printed_argument
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, one_line
-from pytest_brt.oracle.rules.view import View, called, is_said_to_work, quote, short
+from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mentions import is_runnable
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import BlockKind, OracleKind
 
-_SUSPECT = (Role.OBSERVED, Role.SHOWN)
+_SUSPECT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 _ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)
 #: Reasons for which a result counts also where the report is about a crash.
 SPOKEN = "the report complains about this result"
 MARKED = "it is marked as wrong where it stands"
 
 
-def gone(view: View) -> Iterator[Draft]:
+def gone(view: ReportRun) -> Iterator[Draft]:
     """A result that the report quotes, and that still comes out, must be gone."""
     for index, seen in enumerate(view.seen):
         if seen.missing or _is_as_wanted(seen):
@@ -58,11 +58,14 @@ def gone(view: View) -> Iterator[Draft]:
 def _is_as_wanted(seen: Seen) -> bool:
     """Say whether the report calls the statement one that works, or wants an exception of it."""
     return is_said_to_work(seen) or any(
-        said.kind is ClaimKind.RAISES and said.role is Role.EXPECTED for said in seen.step.claims
+        said.kind is ClaimKind.RAISES and said.role is ClaimRole.EXPECTED
+        for said in seen.step.claims
     )
 
 
-def _quotation(view: View, seen: Seen, display: Display) -> tuple[Claim | None, Likeness] | None:
+def _quotation(
+    view: ReportRun, seen: Seen, display: Display
+) -> tuple[Claim | None, Likeness] | None:
     best: tuple[Claim | None, Likeness] | None = None
     for said in seen.step.claims:
         if said.kind is ClaimKind.VALUE and said.role in _SUSPECT:
@@ -76,7 +79,7 @@ def _quotation(view: View, seen: Seen, display: Display) -> tuple[Claim | None, 
     return best
 
 
-def _is_beside(view: View, seen: Seen, said: Claim | None) -> bool:
+def _is_beside(view: ReportRun, seen: Seen, said: Claim | None) -> bool:
     """Say whether a result is only shown, and others of its block are marked as wrong."""
     marked = [
         other.step
@@ -84,14 +87,14 @@ def _is_beside(view: View, seen: Seen, said: Claim | None) -> bool:
         if other.step.block == seen.step.block
         and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
     ]
-    return bool(said and said.role is Role.SHOWN and marked and seen.step not in marked)
+    return bool(said and said.role is ClaimRole.SHOWN and marked and seen.step not in marked)
 
 
 def _complained(said: Claim) -> bool:
-    return said.role is Role.OBSERVED and said.direct
+    return said.role is ClaimRole.OBSERVED and said.direct
 
 
-def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
+def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
     """Say whether the report has the result in its prose or in an output block."""
     key = squeezed(display.text)
     if len(key) < 4 or key in squeezed(seen.step.source):
@@ -106,13 +109,16 @@ def _is_elsewhere(view: View, seen: Seen, display: Display) -> bool:
 
 
 def _is_fine(said: Claim, display: Display) -> bool:
-    if said.kind is not ClaimKind.VALUE or said.role not in (Role.EXPECTED, Role.CONTRAST):
+    if said.kind is not ClaimKind.VALUE or said.role not in (
+        ClaimRole.EXPECTED,
+        ClaimRole.CONTRAST,
+    ):
         return False
     return bool(quoted_in(display.text, said.text))
 
 
 def _gone_score(
-    view: View, index: int, said: Claim | None, alike: Likeness
+    view: ReportRun, index: int, said: Claim | None, alike: Likeness
 ) -> tuple[float, tuple[str, ...]]:
     seen = view.seen[index]
     last = _is_last_shown(view, index)
@@ -124,7 +130,7 @@ def _gone_score(
         # What the sentence above the code complains of is another of its lines.
         score -= 0.15
         reasons.append("the report shows this result")
-    elif said.role is Role.OBSERVED:
+    elif said.role is ClaimRole.OBSERVED:
         score += 0.05 if last or not said.direct else -0.1
         reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
     else:
@@ -138,7 +144,7 @@ def _gone_score(
     if last:
         score += 0.05
         reasons.append("it is the last result shown there")
-    elif said is not None and said.role is Role.SHOWN:
+    elif said is not None and said.role is ClaimRole.SHOWN:
         score -= 0.15
     if alike is Likeness.PART:
         score -= 0.1
@@ -148,7 +154,7 @@ def _gone_score(
     return score, tuple(reasons)
 
 
-def _is_last_shown(view: View, index: int) -> bool:
+def _is_last_shown(view: ReportRun, index: int) -> bool:
     """Say whether no later statement of the same block has its result quoted."""
     block = view.seen[index].step.block
     return not any(
@@ -159,7 +165,7 @@ def _is_last_shown(view: View, index: int) -> bool:
     )
 
 
-def _is_on_the_way(view: View, index: int, said: Claim | None) -> bool:
+def _is_on_the_way(view: ReportRun, index: int, said: Claim | None) -> bool:
     """Say whether a result is shown before the one that the title speaks of, in a session."""
     seen = view.seen[index]
     if said is None or not said.direct or view.in_title(seen.step.source):

@@ -12,9 +12,16 @@ from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
-from pytest_brt.oracle.rules.view import View, called, is_said_to_work, messages_agree, quote, short
+from pytest_brt.oracle.rules.report_run import (
+    ReportRun,
+    called,
+    is_said_to_work,
+    messages_agree,
+    quote,
+    short,
+)
 from pytest_brt.oracle.write import Draft, indented, script
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import OracleKind, Raised
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
@@ -43,7 +50,7 @@ OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
 
-def no_raise(view: View) -> Iterator[Draft]:
+def no_raise(view: ReportRun) -> Iterator[Draft]:
     """An exception that the report complains about must not be raised."""
     for index, seen in enumerate(view.seen):
         raised = seen.did.raised if seen.did else None
@@ -79,15 +86,15 @@ def no_raise(view: View) -> Iterator[Draft]:
 
 
 def no_raise_score(
-    view: View, seen: Seen, raised: Raised
+    view: ReportRun, seen: Seen, raised: Raised
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
     about = [said for said in seen.step.claims if said.kind is ClaimKind.RAISES]
-    wanted = [s for s in about if s.role in (Role.EXPECTED, Role.CONTRAST)]
-    if wanted and not any(s.role is Role.OBSERVED for s in about):
+    wanted = [s for s in about if s.role in (ClaimRole.EXPECTED, ClaimRole.CONTRAST)]
+    if wanted and not any(s.role is ClaimRole.OBSERVED for s in about):
         return 0.0, (), None
     if _is_sound(view, seen, about) or any(
-        s.raised and s.raised.type for s in wanted if s.role is Role.EXPECTED
+        s.raised and s.raised.type for s in wanted if s.role is ClaimRole.EXPECTED
     ):
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
@@ -115,14 +122,16 @@ def no_raise_score(
     if own or _is_of_the_place(raised):
         return 0.0, (), None
     unnamed = [s for s in about if s.raised and not s.raised.type]
-    works = [s for s in seen.step.claims if s.kind is ClaimKind.WORKS and s.role is Role.EXPECTED]
+    works = [
+        s for s in seen.step.claims if s.kind is ClaimKind.WORKS and s.role is ClaimRole.EXPECTED
+    ]
     if works or unnamed:
         return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
     return _unspoken_score(view, seen, raised, about)
 
 
 def _unspoken_score(
-    view: View, seen: Seen, raised: Raised, about: list[Claim]
+    view: ReportRun, seen: Seen, raised: Raised, about: list[Claim]
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
     if view.script.named and not view.is_named(raised):
@@ -138,7 +147,7 @@ def _gave_a_value(seen: Seen, about: list[Claim]) -> bool:
     A tree that fails there fails of something else, as of other versions of what it needs.
     """
     return not about and any(
-        said.kind is ClaimKind.VALUE and said.direct and said.role is not Role.EXPECTED
+        said.kind is ClaimKind.VALUE and said.direct and said.role is not ClaimRole.EXPECTED
         for said in seen.step.claims
     )
 
@@ -153,9 +162,9 @@ def _is_of_the_place(raised: Raised) -> bool:
     return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
 
 
-def _is_sound(view: View, seen: Seen, about: list[Claim]) -> bool:
+def _is_sound(view: ReportRun, seen: Seen, about: list[Claim]) -> bool:
     """Say whether another statement of the same session is the one marked as wrong."""
-    if any(said.role is Role.OBSERVED for said in about) or not about:
+    if any(said.role is ClaimRole.OBSERVED for said in about) or not about:
         return False
     return any(
         other.step.block == seen.step.block
@@ -187,7 +196,7 @@ def _statement(seen: Seen, raised: Raised) -> str:
     return ran_expression(source) or source
 
 
-def must_raise(view: View) -> Iterator[Draft]:
+def must_raise(view: ReportRun) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
     for index, seen in enumerate(view.seen):
         did = seen.did
@@ -200,7 +209,7 @@ def must_raise(view: View) -> Iterator[Draft]:
         for said in seen.step.claims:
             if (
                 said.kind is not ClaimKind.RAISES
-                or said.role is not Role.EXPECTED
+                or said.role is not ClaimRole.EXPECTED
                 or not said.raised
             ):
                 continue
@@ -223,7 +232,7 @@ def must_raise(view: View) -> Iterator[Draft]:
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
     kinds = {simple(raised.type), *map(simple, raised.bases)}
     for said in seen.step.claims:
-        wanted = said.raised.type if said.raised and said.role is Role.EXPECTED else ""
+        wanted = said.raised.type if said.raised and said.role is ClaimRole.EXPECTED else ""
         if _LACKING in kinds:
             return
         if said.kind is ClaimKind.RAISES and wanted and simple(wanted) not in kinds:
@@ -234,7 +243,7 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
 
 def _is_blamed(seen: Seen, raised: Raised) -> bool:
     return any(
-        said.role is Role.OBSERVED
+        said.role is ClaimRole.OBSERVED
         and said.raised
         and simple(said.raised.type) == simple(raised.type)
         for said in seen.step.claims
@@ -256,7 +265,7 @@ def _must_raise(
     )
 
 
-def _sibling_exception(view: View, seen: Seen) -> str:
+def _sibling_exception(view: ReportRun, seen: Seen) -> str:
     """Return the exception that a like call in the same block raises, as the report shows."""
     for other in view.seen:
         if other is seen or other.step.block != seen.step.block or other.did is None:
@@ -279,7 +288,7 @@ _DIES = re.compile(
 _PATIENCE = 15
 
 
-def must_end(view: View) -> Iterator[Draft]:
+def must_end(view: ReportRun) -> Iterator[Draft]:
     """What the report says hangs, or kills its process, must come to an end."""
     text = view.issue.text
     for index, seen in enumerate(view.seen):

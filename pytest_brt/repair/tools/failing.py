@@ -11,7 +11,7 @@ from pytest_brt.execute.row import Row
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import ToolName
 from pytest_brt.repair.trial import target_of
 from pytest_brt.types import JudgedTest, Step, Verdict
 
@@ -32,7 +32,7 @@ def extract_tests(site: Site) -> Tool:
         return Outcome(observation=f"{judged.test.path}: {judged.test.name} fails:\n{code}")
 
     spec = ActionSpec(
-        name=Name.EXTRACT_TESTS.value,
+        name=ToolName.EXTRACT_TESTS.value,
         about="Show the source of a failing test.",
         parameters=(
             Parameter(name="name", about="name of the test, or nothing for the first", default=""),
@@ -66,7 +66,8 @@ def run_tests(site: Site) -> Tool:
         return Outcome(observation=text, verdict=Verdict.FAIL if failed else Verdict.PASS)
 
     spec = ActionSpec(
-        name=Name.RUN_TESTS.value, about="Run the failing tests on the code as it is, and show how."
+        name=ToolName.RUN_TESTS.value,
+        about="Run the failing tests on the code as it is, and show how.",
     )
     return Tool(spec=spec, run=run)
 

@@ -11,9 +11,9 @@ from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.metered import cost_of
 from pytest_brt.model.reply import fenced_blocks
-from pytest_brt.repair.memory import recall
+from pytest_brt.repair.known import recall
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import ToolName
 from pytest_brt.repair.tools.reading import methods_called
 from pytest_brt.types import Step
 
@@ -49,7 +49,7 @@ def method_body(site: Site, *, seed: int) -> Tool:
         return Outcome(observation=text, cost=cost_of([completion]))
 
     spec = ActionSpec(
-        name=Name.METHOD_BODY.value,
+        name=ToolName.METHOD_BODY.value,
         about="Ask for a whole new version of a function.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),

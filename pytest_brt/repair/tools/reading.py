@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.code.facts import Definition, DefinitionKind
+from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
 from pytest_brt.repair.site import Room, Site, window
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import ToolName
 from pytest_brt.types import Step
 
 
@@ -30,7 +30,7 @@ def read_range(site: Site, room: Room) -> Tool:
         return Outcome(observation=text)
 
     spec = ActionSpec(
-        name=Name.READ_RANGE.value,
+        name=ToolName.READ_RANGE.value,
         about=f"Show lines of a file, about {room.lines} at a time.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),
@@ -57,7 +57,7 @@ def classes_and_methods(site: Site) -> Tool:
         return Outcome(observation=f"{path} defines:\n{text}")
 
     spec = ActionSpec(
-        name=Name.CLASSES_AND_METHODS.value,
+        name=ToolName.CLASSES_AND_METHODS.value,
         about="List the classes and functions of a file with their lines.",
         parameters=(Parameter(name="path", about="a file", kind=Kind.PATH),),
     )
@@ -79,7 +79,7 @@ def extract_method(site: Site, room: Room) -> Tool:
         return Outcome(observation=_shown(site.lines(path), path, found[:_DEFINITIONS], room))
 
     spec = ActionSpec(
-        name=Name.EXTRACT_METHOD.value,
+        name=ToolName.EXTRACT_METHOD.value,
         about="Show the whole source of a function or method.",
         parameters=(
             Parameter(name="path", about="a file", kind=Kind.PATH),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.code.facts import DefinitionKind
-from pytest_brt.code.lookup import Found, find_calls, find_definitions, wanted_in
+from pytest_brt.code.file_facts import DefinitionKind
+from pytest_brt.code.lookup import Hit, find_calls, find_definitions, wanted_in
 from pytest_brt.code.source import decode
 from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, refused
 from pytest_brt.repair.site import Site, Workspace
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import ToolName
 from pytest_brt.types import Place, Step
 
 #: Names that are shown.
@@ -39,14 +39,14 @@ def search_code_base(site: Site) -> Tool:
         return Outcome(observation="\n".join(line for of_file in lines for line in of_file))
 
     spec = ActionSpec(
-        name=Name.SEARCH.value,
+        name=ToolName.SEARCH.value,
         about="Find files, classes and functions by words of their names or code.",
         parameters=(Parameter(name="keywords", about="a few words or identifiers"),),
     )
     return Tool(spec=spec, run=run)
 
 
-def _line(hit: Found) -> str:
+def _line(hit: Hit) -> str:
     one = hit.definition
     word = "class " if one.kind is DefinitionKind.CLASS else ""
     name = one.qualname.replace(".", " → ")
@@ -83,7 +83,7 @@ def similar_calls(site: Site) -> Tool:
         return Outcome(observation=f"Calls of {name} in {where}:\n{shown}")
 
     spec = ActionSpec(
-        name=Name.SIMILAR_CALLS.value,
+        name=ToolName.SIMILAR_CALLS.value,
         about="Show calls of a function, in one file or in the whole project.",
         parameters=(
             Parameter(name="name", about="name of the function"),
@@ -104,7 +104,7 @@ def fault_localization(site: Site) -> Tool:
         return Outcome(observation=told_places(site.places(), perfect=site.perfect))
 
     spec = ActionSpec(
-        name=Name.LOCALIZE.value, about="Say which functions and lines are most suspicious."
+        name=ToolName.LOCALIZE.value, about="Say which functions and lines are most suspicious."
     )
     return Tool(spec=spec, run=run)
 

@@ -16,9 +16,9 @@ from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.account import told_failing
 from pytest_brt.repair.editing import Mended, mend_fix
 from pytest_brt.repair.fix import Fix, parse_fix, paths_of
-from pytest_brt.repair.memory import DISPUTED, PATCH, SOURCE, recall
+from pytest_brt.repair.known import DISPUTED, PATCH, SOURCE, recall
 from pytest_brt.repair.site import Site, listing
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import ToolName
 from pytest_brt.repair.tools.failing import names_of
 from pytest_brt.repair.trial import Trial
 from pytest_brt.types import Cost, Step, Verdict
@@ -27,7 +27,7 @@ from pytest_brt.types import Cost, Step, Verdict
 _FAILED = 2
 
 SPEC = ActionSpec(
-    name=Name.WRITE_FIX.value,
+    name=ToolName.WRITE_FIX.value,
     about=(
         "Change lines of the code and run the tests. Numbers are those that were shown. "
         "Places: 'replace 10-12', 'insert 5' (before line 5) or 'delete 20-21', with ';' between "

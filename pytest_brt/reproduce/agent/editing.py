@@ -22,7 +22,7 @@ from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shorten
 from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted
-from pytest_brt.reproduce.prompting.shown import show_file
+from pytest_brt.reproduce.prompting.shown_code import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
 
 #: Characters of the test file: per token of context, and at most.

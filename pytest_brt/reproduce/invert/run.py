@@ -20,7 +20,7 @@ from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.asking import PREFILL, STOP, Talk, answer_room, seed_of
 from pytest_brt.reproduce.invert.start import starts
-from pytest_brt.reproduce.invert.tries import Tried, Tries
+from pytest_brt.reproduce.invert.tries import TriedVersion, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
@@ -220,7 +220,7 @@ class _Inversion:
                 return Ending.LOOP, f"{len(last)} plans in a row came to the same: {last[0]}"
         return Ending.STEPS, f"no plan of {len(fruitless)} came to a test that fails as reported"
 
-    def _from_start(self) -> Tried | None:
+    def _from_start(self) -> TriedVersion | None:
         """Return the next test that pins what replay saw and does pass, if there is one."""
         while self.starts:
             start = self.starts.pop(0)
@@ -231,7 +231,7 @@ class _Inversion:
                 return tried
         return None
 
-    def _from_plan(self) -> Tried | None:
+    def _from_plan(self) -> TriedVersion | None:
         plan = self.talk.ask("plan", self.questions.plan(tuple(self._plans), self._seed))
         plan = whole_sentences(" ".join(plan.split()), LONGEST_PLAN + _OVER)
         self.talk.note("", None)
@@ -253,15 +253,15 @@ class _Inversion:
             self._judge(tried)
         return tried
 
-    def _refined(self, tried: Tried | None, plan: str) -> Tried | None:
+    def _refined(self, tried: TriedVersion | None, plan: str) -> TriedVersion | None:
         if tried is None:
             return self._try("write", self.questions.write(plan, self._seed))
         problems = tried.written.problems
         question = self.questions.refine(tried.source, tried.told, problems, self._seed)
         return self._try("refine", question)
 
-    def _turned(self, passing: Tried) -> str:
-        tried: Tried | None = None
+    def _turned(self, passing: TriedVersion) -> str:
+        tried: TriedVersion | None = None
         came = "no test"
         for _ in range(_INVERSIONS):
             before, happened = (tried.source, tried.told) if tried else ("", "")
@@ -281,7 +281,9 @@ class _Inversion:
                 self._judge(turned)
         return came
 
-    def _try(self, action: str, question: Prompt, *, parent: Tried | None = None) -> Tried | None:
+    def _try(
+        self, action: str, question: Prompt, *, parent: TriedVersion | None = None
+    ) -> TriedVersion | None:
         """Ask for a test and run it; None when the reply has none."""
         tried = self.tries.run(self.talk.ask(action, question), parent=parent)
         if tried is None:
@@ -291,7 +293,7 @@ class _Inversion:
             self.bench.say(f"{action}: {tried.runs[0].verdict}")
         return tried
 
-    def _judge(self, tried: Tried) -> None:
+    def _judge(self, tried: TriedVersion) -> None:
         """Have the model say whether a candidate is about the bug; its word is kept."""
 
         def ask(prompt: Prompt) -> str:

@@ -11,7 +11,7 @@ from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation
 from pytest_brt.oracle.write import Draft, module
-from pytest_brt.reading.steps import ClaimKind, Role
+from pytest_brt.reading.steps import ClaimKind, ClaimRole
 from pytest_brt.types import OracleKind
 
 #: Longer values say nothing that one could put right by hand.
@@ -27,7 +27,7 @@ MOST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class PinnedStart:
     """A test that pins what one statement of the report does."""
 
     source: str
@@ -35,13 +35,13 @@ class Start:
     plan: str
 
 
-def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
+def starts(replayed: Replayed, name: str) -> tuple[PinnedStart, ...]:
     """Return tests that pin what was seen, those that are about a complaint first.
 
     Not all of them must pass: what was seen may depend on the session it was seen in.
     """
     weights = [_weight(seen) for seen in replayed.seen]
-    found: list[Start] = []
+    found: list[PinnedStart] = []
     for number in sorted(range(len(weights)), key=lambda n: (-weights[n], -n)):
         seen = replayed.seen[number]
         body = _body(seen)
@@ -61,7 +61,7 @@ def starts(replayed: Replayed, name: str) -> tuple[Start, ...]:
         source = module(draft, replayed, name)
         if source and source not in [start.source for start in found]:
             shown = " ".join(seen.step.source.split())[:120]
-            found.append(Start(source=source, plan=f"run {shown!r} as the report does"))
+            found.append(PinnedStart(source=source, plan=f"run {shown!r} as the report does"))
     return tuple(found)
 
 
@@ -72,11 +72,11 @@ def _weight(seen: Seen) -> int:
     if seen.did is None:
         return 0
     weight = 1
-    weight += 4 * (Role.OBSERVED in roles or ClaimKind.WRONG in kinds)
-    weight += 3 * (Role.EXPECTED in roles)
+    weight += 4 * (ClaimRole.OBSERVED in roles or ClaimKind.WRONG in kinds)
+    weight += 3 * (ClaimRole.EXPECTED in roles)
     weight += 2 * (seen.did.raised is not None)
-    weight += Role.SHOWN in roles
-    return 0 if roles == {Role.CONTRAST} else weight
+    weight += ClaimRole.SHOWN in roles
+    return 0 if roles == {ClaimRole.CONTRAST} else weight
 
 
 def _body(seen: Seen) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ _UNASKED = Opinion(right=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TriedVersion:
     """One version, and what it did on the buggy tree."""
 
     written: Written
@@ -61,9 +61,9 @@ class Tries:
     bench: Workbench
     #: What the model says of a candidate, by its id.
     opinions: dict[str, Opinion] = field(default_factory=dict)
-    _known: dict[str, Tried] = field(default_factory=dict)
+    _known: dict[str, TriedVersion] = field(default_factory=dict)
 
-    def run(self, reply: str, *, parent: Tried | None = None) -> Tried | None:
+    def run(self, reply: str, *, parent: TriedVersion | None = None) -> TriedVersion | None:
         """Run the tests in a reply and return the one that counts, None when it has none.
 
         That is one that fails as it should where a passing one was to be turned (`parent`),
@@ -76,12 +76,12 @@ class Tries:
         )
         found = self._run(self.maker.make(reply, origin))
 
-        def order(tried: Tried) -> tuple[bool, bool]:
+        def order(tried: TriedVersion) -> tuple[bool, bool]:
             return (tried.candidate, tried.passes) if parent else (tried.passes, tried.reported)
 
         return max(found, key=order) if found else None
 
-    def turn(self, passing: Tried) -> Tried | None:
+    def turn(self, passing: TriedVersion) -> TriedVersion | None:
         """Turn a passing test round by rule; None where the report does not say what is wrong."""
         test = passing.written.test
         source = flipped(passing.source, self.facts.wrong, self.facts.raised)
@@ -103,7 +103,7 @@ class Tries:
         written = replace(passing.written, test=turned, key=f"{passing.written.key}-turned")
         return self._run([written])[0]
 
-    def _run(self, made: Sequence[Written]) -> list[Tried]:
+    def _run(self, made: Sequence[Written]) -> list[TriedVersion]:
         new = [item for item in made if item.key not in self._known]
         tests = [item.test for item in new]
         bench = self.bench
@@ -112,7 +112,7 @@ class Tries:
             self._known[item.key] = self._tried(item, runs[item.test.id])
         return [self._known[item.key] for item in made]
 
-    def _tried(self, item: Written, runs: tuple[TestRun, ...]) -> Tried:
+    def _tried(self, item: Written, runs: tuple[TestRun, ...]) -> TriedVersion:
         why_not = refusal(item.test, runs, self.facts)
         passes = bool(runs) and all(run.verdict is Verdict.PASS for run in runs)
         packages = self.maker.index.packages
@@ -121,7 +121,7 @@ class Tries:
             why_not = "the project has no such thing, or cannot be called like this"
         candidate = not why_not and own
         match = matches(self.facts, item.test.source or "", runs[0].raised) if candidate else ""
-        return Tried(
+        return TriedVersion(
             written=item,
             runs=runs,
             told=_told(runs, why_not, packages if passes and not own else ()),
@@ -130,7 +130,7 @@ class Tries:
             passes=passes and own,
         )
 
-    def judge(self, tried: Tried) -> JudgedTest:
+    def judge(self, tried: TriedVersion) -> JudgedTest:
         """Return a version with its judgement."""
         return judge_written(tried.written.test, tried.runs, self.facts)
 

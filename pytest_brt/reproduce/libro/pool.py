@@ -25,7 +25,7 @@ from pytest_brt.types import CandidateTest, JudgedTest, Origin, TestRun, Verdict
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class PooledTest:
     """A test, the samples with it but for names and layout, and what it did."""
 
     test: CandidateTest
@@ -37,12 +37,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class FailureCluster:
     """Tests that fail in the same way, best first."""
 
     #: What they have in common.
     key: str
-    tests: tuple[Entry, ...]
+    tests: tuple[PooledTest, ...]
     #: Samples that fail in this way.
     size: int
     #: Whether the failure is the reported one.
@@ -51,9 +51,9 @@ class Cluster:
     length: float
 
 
-def cluster(failing: Iterable[Entry], facts: Facts) -> tuple[Cluster, ...]:
+def cluster(failing: Iterable[PooledTest], facts: Facts) -> tuple[FailureCluster, ...]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[PooledTest]] = {}
     for item in failing:
         groups.setdefault(failure_key(item.runs[0]), []).append(item)
     found = [_cluster(key, items, facts) for key, items in groups.items()]
@@ -61,14 +61,14 @@ def cluster(failing: Iterable[Entry], facts: Facts) -> tuple[Cluster, ...]:
     return tuple(found)
 
 
-def _cluster(key: str, items: Sequence[Entry], facts: Facts) -> Cluster:
-    def order(item: Entry) -> tuple[bool, int, str]:
+def _cluster(key: str, items: Sequence[PooledTest], facts: Facts) -> FailureCluster:
+    def order(item: PooledTest) -> tuple[bool, int, str]:
         source = item.test.source or ""
         return (not catches_named(facts, source), count_tokens(source), item.test.id)
 
     ordered = sorted(items, key=order)
     lengths = [count_tokens(item.test.source or "") for item in ordered]
-    return Cluster(
+    return FailureCluster(
         key=key,
         tests=tuple(ordered),
         size=len(set().union(*(item.samples for item in ordered))),
@@ -77,13 +77,13 @@ def _cluster(key: str, items: Sequence[Entry], facts: Facts) -> Cluster:
     )
 
 
-def round_robin(clusters: Sequence[Cluster]) -> tuple[Entry, ...]:
+def round_robin(clusters: Sequence[FailureCluster]) -> tuple[PooledTest, ...]:
     """Return the best test of each cluster, then the second of each, and so on."""
     rounds = zip_longest(*(cluster.tests for cluster in clusters))
     return tuple(entry for one in rounds for entry in one if entry is not None)
 
 
-def agreement(clusters: Sequence[Cluster]) -> int:
+def agreement(clusters: Sequence[FailureCluster]) -> int:
     """Return the size of the largest cluster, 0 without any; LIBRO shows a bug above 1."""
     return max((cluster.size for cluster in clusters), default=0)
 
@@ -153,7 +153,7 @@ class Pool:
     samples: int = 0
     #: Samples without a test that parses.
     empty: int = 0
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, PooledTest] = field(default_factory=dict)
 
     def add(self, replies: Sequence[str], seed: int) -> None:
         """Take one batch of replies, of which the first had this seed, and run what is new."""
@@ -165,7 +165,7 @@ class Pool:
         self.samples += len(replies)
         self._run()
 
-    def mend(self, ask: Callable[[Entry], str], most: int) -> int:
+    def mend(self, ask: Callable[[PooledTest], str], most: int) -> int:
         """Have at most `most` tests that only lack names written again; return how many were.
 
         `ask` returns a model's reply; what comes of it counts for the samples of the old test.
@@ -186,7 +186,7 @@ class Pool:
         for item in made:
             known = self.entries.get(item.key)
             if known is None:
-                known = self.entries[item.key] = Entry(item.test, item.problems)
+                known = self.entries[item.key] = PooledTest(item.test, item.problems)
             known.samples |= samples
 
     def _run(self) -> None:
@@ -197,7 +197,7 @@ class Pool:
         for entry in new:
             entry.runs = runs[entry.test.id]
 
-    def clusters(self) -> tuple[Cluster, ...]:
+    def clusters(self) -> tuple[FailureCluster, ...]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
         entries = self.entries.values()
         failing = (one for one in entries if not refusal(one.test, one.runs, self.facts))
@@ -213,7 +213,7 @@ class Pool:
         rest = [self._judge(entry, sizes) for entry in others]
         return (*first, *sorted(rest, key=lambda item: item.judgement.verdict != Verdict.FAIL))
 
-    def _judge(self, entry: Entry, sizes: dict[str, int]) -> JudgedTest:
+    def _judge(self, entry: PooledTest, sizes: dict[str, int]) -> JudgedTest:
         agree = sizes.get(failure_key(entry.runs[0]), 1) if entry.runs else 1
         signs = Signs(agree=agree, samples=self.samples, same=len(entry.samples))
         return judge_written(entry.test, entry.runs, self.facts, signs)

@@ -17,7 +17,7 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Role, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room, seed_of
-from pytest_brt.reproduce.libro.pool import Entry, Pool, agreement
+from pytest_brt.reproduce.libro.pool import Pool, PooledTest, agreement
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
@@ -32,7 +32,7 @@ _TOKENS = 2_600
 _SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
 
 
-class Form(StrEnum):
+class PromptForm(StrEnum):
     """What stands in the prompt beside the report."""
 
     #: Two examples of a report and its test: LIBRO as it was published first.
@@ -45,7 +45,7 @@ def sampling_prompt(
     brief: Brief,
     index: Index,
     *,
-    form: Form,
+    form: PromptForm,
     samples: int,
     seed: int = 0,
     cut: Cut = Cut.WHOLE,
@@ -66,7 +66,7 @@ def sampling_prompt(
         "imports": "\n".join(hints.imports) if facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if facts else "",
         "fixtures": hints.fixtures if facts else "",
-        "examples": "both" if form is Form.EXAMPLES else "",
+        "examples": "both" if form is PromptForm.EXAMPLES else "",
     }
     longest = answer_room(brief.model, _SAMPLING.max_tokens)
 
@@ -85,7 +85,7 @@ def sampling_prompt(
             purpose="libro",
         )
 
-    listings = listings_of(hints, index) if form is Form.FILES else {}
+    listings = listings_of(hints, index) if form is PromptForm.FILES else {}
     # What LIBRO does not have goes first, the report last.
     order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
     return fitted(build, parts, order, brief, listings, most=_TOKENS)[:2]
@@ -161,12 +161,12 @@ class Libro:
         #: How each sample ended.
         self.endings: list[Ending] = []
         self._batches = 0
-        self.form = Form.FILES if self.brief.hints.files else Form.EXAMPLES
+        self.form = PromptForm.FILES if self.brief.hints.files else PromptForm.EXAMPLES
         maker = Maker(
             issue=issue,
             index=project,
             test_root=bench.engine.subject.test_root,
-            host=self.brief.hints.host if self.form is Form.FILES else bench.host,
+            host=self.brief.hints.host if self.form is PromptForm.FILES else bench.host,
         )
         self.pool = Pool(
             maker=maker,
@@ -175,7 +175,7 @@ class Libro:
             strategy=self.strategy,
         )
 
-    def draw(self, samples: int, *, cut: Cut = Cut.WHOLE, form: Form | None = None) -> None:
+    def draw(self, samples: int, *, cut: Cut = Cut.WHOLE, form: PromptForm | None = None) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
 
         Raises:
@@ -224,7 +224,7 @@ class Libro:
             journal.put(answers, *names)
         return answers
 
-    def _mend(self, entry: Entry) -> str:
+    def _mend(self, entry: PooledTest) -> str:
         if self.bench.over:
             return ""
         try:

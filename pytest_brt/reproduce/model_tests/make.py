@@ -21,7 +21,11 @@ from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.codec import content_id
 from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.oracle.write import slug
-from pytest_brt.reproduce.model_tests.host import choose_host, with_names_of, with_usual_imports
+from pytest_brt.reproduce.model_tests.host_file import (
+    choose_host,
+    with_names_of,
+    with_usual_imports,
+)
 from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests, tidied
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin

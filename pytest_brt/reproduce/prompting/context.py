@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.code.facts import Definition, DefinitionKind
+from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.relevance import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
@@ -19,7 +19,7 @@ from pytest_brt.localise.coverage import watch_calls
 from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.prompting.shown import MOST_TESTS, show_tests
+from pytest_brt.reproduce.prompting.shown_code import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
 from pytest_brt.types import Attempt, Issue, Place
 

@@ -12,7 +12,7 @@ from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences
 from pytest_brt.reading.lexicon import role_of
-from pytest_brt.reading.steps import Role
+from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.types import Block, BlockKind, Issue
 
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
@@ -26,7 +26,7 @@ _LINK = re.compile(r"^\W*https?://\S+\W*$", re.IGNORECASE)
 #: Marks of code in a sentence: what it says of that may be what the report is about.
 _CODE = re.compile(r"`|\w\(|\w_\w|[\"'\u201c]\S")
 #: Roles of sentences that are the symptom, the expectation, or what works beside it.
-_TELLING = (Role.OBSERVED, Role.EXPECTED, Role.CONTRAST)
+_TELLING = (ClaimRole.OBSERVED, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
 #: Words of a heading that only names its section.
 _HEADING_WORDS = 8
 #: Characters of a report that is shown as it is; longer ones are shortened to their core.

@@ -12,7 +12,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.cuts import shorten, shortened_report
-from pytest_brt.reproduce.prompting.shown import show_suspects, show_tests
+from pytest_brt.reproduce.prompting.shown_code import show_suspects, show_tests
 from pytest_brt.types import Issue
 
 #: Characters of code in a prompt, however much room there is.

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pytest_brt.execute.engine import Observed
 from pytest_brt.observe.watch import Seen
 from pytest_brt.reading.compare import Likeness, quoted_in
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 
 #: Statements whose results are told, and characters of each result.
 _MOST_SEEN, _MOST_RESULT = 12, 300
@@ -133,7 +133,7 @@ def stance_of(seen: Sequence[Seen]) -> Stance:
         complaints = [_holds(said, item.did) for said in _complaints(item)]
         if any(holds or holds is None for holds in complaints):
             return Stance.WRONG
-        expected = [said for said in item.step.claims if said.role is Role.EXPECTED]
+        expected = [said for said in item.step.claims if said.role is ClaimRole.EXPECTED]
         if any(_holds(said, item.did) is False for said in expected):
             return Stance.WRONG
         if any(_holds(said, item.did) for said in (*expected, *_fine(item, shown))):
@@ -145,18 +145,18 @@ def stance_of(seen: Sequence[Seen]) -> Stance:
 
 def _complaints(item: Seen) -> list[Claim]:
     """Return what the report complains about; that something is wrong, where it says no more."""
-    found = [said for said in item.step.claims if said.role is Role.OBSERVED]
+    found = [said for said in item.step.claims if said.role is ClaimRole.OBSERVED]
     exact = any(said.kind in (ClaimKind.VALUE, ClaimKind.RAISES) for said in item.step.claims)
     return [said for said in found if said.kind is not ClaimKind.WRONG] if exact else found
 
 
 def _fine(item: Seen, every: Sequence[Seen]) -> Iterator[Claim]:
     """Yield what the same code does elsewhere, or did once, where `item` is complained about."""
-    if Role.OBSERVED not in {said.role for said in item.step.claims}:
+    if ClaimRole.OBSERVED not in {said.role for said in item.step.claims}:
         return
     for other in every:
         if _code(other, every) == _code(item, every):
-            yield from (said for said in other.step.claims if said.role is Role.CONTRAST)
+            yield from (said for said in other.step.claims if said.role is ClaimRole.CONTRAST)
 
 
 def _code(item: Seen, every: Sequence[Seen]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pytest_brt.observe.display import displays
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
-from pytest_brt.oracle.rules.view import View
+from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.reading.compare import quoted_in
-from pytest_brt.reading.steps import ClaimKind, Role
+from pytest_brt.reading.steps import ClaimKind, ClaimRole
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
 #: What to do where a package is not there.
@@ -18,7 +18,7 @@ _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 
 
 def miss_notes(
-    view: View, tests: Sequence[JudgedTest], commands: Sequence[str] = ()
+    view: ReportRun, tests: Sequence[JudgedTest], commands: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return why no bug test was found and what to add to the report; () when one was."""
     if any(item.judgement.candidate for item in tests):
@@ -62,13 +62,13 @@ def miss_notes(
     return tuple(notes)
 
 
-def _unused(view: View) -> list[str]:
+def _unused(view: ReportRun) -> list[str]:
     """Say what no test could be made of: the values that were read, or that there are none."""
     stated = {
         " ".join(one.text.split())[:60]: seen.step.line
         for seen in view.seen
         for one in seen.step.claims
-        if one.kind is ClaimKind.VALUE and one.role is Role.EXPECTED and one.text.strip()
+        if one.kind is ClaimKind.VALUE and one.role is ClaimRole.EXPECTED and one.text.strip()
     }
     if not stated and _came_out(view):
         return [
@@ -90,7 +90,7 @@ def _unused(view: View) -> list[str]:
     ]
 
 
-def _came_out(view: View) -> bool:
+def _came_out(view: ReportRun) -> bool:
     return any(
         (
             claim.kind is ClaimKind.VALUE
@@ -106,7 +106,7 @@ def _raised(seen: Seen) -> str:
     return simple(seen.did.raised.type) if seen.did and seen.did.raised else ""
 
 
-def _failed(view: View) -> list[str]:
+def _failed(view: ReportRun) -> list[str]:
     found = []
     for seen in view.seen:
         raised = seen.did.raised if seen.did else None

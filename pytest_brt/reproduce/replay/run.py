@@ -19,7 +19,7 @@ from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.oracle.rules import apply_rules
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
 from pytest_brt.oracle.rules.raises import OWN
-from pytest_brt.oracle.rules.view import View
+from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft, module, script, slug
 from pytest_brt.reading.compare import is_steady, likeness
 from pytest_brt.reading.mend import parses
@@ -72,7 +72,7 @@ def replay(
     script = read_script(issue)
     progress(f"running {len(script.steps)} statements of the report")
     replayed = watch(script, engine)
-    view = View(issue=issue, script=script, replayed=replayed)
+    view = ReportRun(issue=issue, script=script, replayed=replayed)
     stage = play(issue, engine)
     commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and OWN in draft.reasons)]

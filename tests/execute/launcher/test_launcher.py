@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pytest_brt.execute.launcher.launcher import read_line, visible_paths
-from pytest_brt.execute.worker import LAUNCHER
+from pytest_brt.execute.zygote import LAUNCHER
 
 
 def test_what_follows_a_line_is_left_for_the_next_process() -> None:

@@ -11,7 +11,7 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.invert.start import Start, starts
+from pytest_brt.reproduce.invert.start import PinnedStart, starts
 from pytest_brt.types import Verdict
 from tests.reproduce.replay.project import open_project
 
@@ -23,7 +23,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     opened.close()
 
 
-def made(engine: Engine, code: str, words: str = "") -> tuple[Start, ...]:
+def made(engine: Engine, code: str, words: str = "") -> tuple[PinnedStart, ...]:
     issue = read_issue(f"# It is wrong\n\n```python\n{code}\n```\n\n{words}\n", "issue.md")
     return starts(watch(read_script(issue), engine), "test_it")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.reproduce.libro.pool import Entry, agreement, cluster, round_robin
+from pytest_brt.reproduce.libro.pool import PooledTest, agreement, cluster, round_robin
 from tests.reproduce.model_tests.test_judge import CRASH, PRODUCT, WRONG, candidate, run
 
 
 def failing(
     name: str, message: str, samples: set[int], *, raised: str = "AssertionError", extra: str = ""
-) -> Entry:
+) -> PooledTest:
     source = f"def {name}():\n    {extra}assert f(1) == 'ab'\n"
-    return Entry(
+    return PooledTest(
         replace(candidate(source), id=name, name=name),
         problems=(),
         samples=samples,
@@ -24,7 +24,7 @@ QUOTED = "assert 'a-b' == 'ab'"
 OTHER = "assert 3 == 4"
 
 
-def names(found: tuple[Entry, ...]) -> list[str]:
+def names(found: tuple[PooledTest, ...]) -> list[str]:
     return [item.test.name for item in found]
 
 

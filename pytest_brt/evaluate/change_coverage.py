@@ -21,7 +21,7 @@ from pytest_brt.evaluate.truth import fix_changes, hidden_files
 from pytest_brt.execute.engine import Engine
 from pytest_brt.localise.coverage import watch_lines
 from pytest_brt.patches import canonical_diff
-from pytest_brt.patches.names import read_name, without_prefix
+from pytest_brt.patches.file_names import read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import CandidateTest, FileChange
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.execute.conversation import CellOrder
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
+from pytest_brt.execute.protocol import CellOrder
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject
 
@@ -24,7 +24,7 @@ _DEADLINES = Deadlines(start=PATIENCE, total=PATIENCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SubjectAnswer:
     """What `inside/ask.py` tells."""
 
     version: tuple[int, int]
@@ -35,7 +35,7 @@ class Answer:
     user_base: str
 
 
-def ask(subject: Subject, sandbox: str) -> Answer:
+def ask(subject: Subject, sandbox: str) -> SubjectAnswer:
     """Return what the interpreter of `subject` is, of which only the places are known yet.
 
     Raises:
@@ -75,7 +75,7 @@ def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
     return {"roots": [*roots, *filter(None, outer)], "import": may_import}
 
 
-def _asked(subject: Subject, *, may_import: bool) -> Answer:
+def _asked(subject: Subject, *, may_import: bool) -> SubjectAnswer:
     """Ask outside of any sandbox, with no folder of the project where code is started from."""
     env = scrubbed(dict(subject.env))
     env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
@@ -92,7 +92,7 @@ def _asked(subject: Subject, *, may_import: bool) -> Answer:
     return _answer(subject, ended)
 
 
-def _asked_inside(subject: Subject, sandbox: str) -> Answer:
+def _asked_inside(subject: Subject, sandbox: str) -> SubjectAnswer:
     """Ask in a sandbox, as everything else of the project is run."""
     seen = replace(subject, paths=(*subject.paths, *likely_paths(Path(subject.python))))
     level = sandbox if sandbox in ("ns", "landlock") else "auto"
@@ -105,7 +105,7 @@ def _asked_inside(subject: Subject, sandbox: str) -> Answer:
     return _answer(subject, ended)
 
 
-def _answer(subject: Subject, ended: Ended) -> Answer:
+def _answer(subject: Subject, ended: Ended) -> SubjectAnswer:
     python = subject.python
     if ended.timed_out:
         raise SubjectProblem(
@@ -113,7 +113,7 @@ def _answer(subject: Subject, ended: Ended) -> Answer:
         )
     told = ended.first("asked")
     try:
-        return from_json(told.text if told else "", Answer)
+        return from_json(told.text if told else "", SubjectAnswer)
     except StoreProblem as error:
         tail = ended.tail.strip().splitlines()[-1:]
         raise SubjectProblem(

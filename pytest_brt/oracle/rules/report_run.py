@@ -12,7 +12,7 @@ from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
 from pytest_brt.reading.claims import claims
 from pytest_brt.reading.lexicon import plain
-from pytest_brt.reading.steps import Claim, ClaimKind, Role, Script
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, Script
 from pytest_brt.types import BlockKind, Issue, Raised
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
@@ -29,7 +29,7 @@ _COMMON = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ReportRun:
     """A report that was run."""
 
     issue: Issue
@@ -49,7 +49,7 @@ class View:
             for block in self.issue.blocks
             for given in sentences(block)
             for claim in claims(given)
-            if claim.role is Role.EXPECTED and claim.raised and claim.raised.type
+            if claim.role is ClaimRole.EXPECTED and claim.raised and claim.raised.type
         )
 
     def says(self, words: re.Pattern[str]) -> bool:
@@ -84,7 +84,7 @@ class View:
 
 def is_said_to_work(seen: Seen) -> bool:
     """Say whether the report calls a statement one that works."""
-    return any(s.kind is ClaimKind.WORKS and s.role is Role.CONTRAST for s in seen.step.claims)
+    return any(s.kind is ClaimKind.WORKS and s.role is ClaimRole.CONTRAST for s in seen.step.claims)
 
 
 def messages_agree(reported: str, seen: str) -> bool:

@@ -9,14 +9,14 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.codec import to_json
-from pytest_brt.evaluate.compare import comparison
+from pytest_brt.evaluate.compare_studies import comparison
 from pytest_brt.evaluate.record import (
     PatchOutcome,
     Ranked,
     RankedBy,
     Reproduced,
-    Settings,
     StudyResult,
+    StudySettings,
     TestOutcome,
 )
 from pytest_brt.types import Verdict
@@ -54,7 +54,7 @@ def study(*found: Reproduced | Ranked, strategy: str = "replay") -> StudyResult:
     return StudyResult(
         version="1",
         dataset="d",
-        settings=Settings(strategies=(strategy,)),
+        settings=StudySettings(strategies=(strategy,)),
         instances=tuple((one.instance, "r") for one in found),
         extents=("single-line",) * len(found),
         reproduced=tuple(one for one in found if isinstance(one, Reproduced)),

@@ -23,7 +23,7 @@ from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
 from pytest_brt.execute.views import Folders, TreeSpoilt, View
-from pytest_brt.execute.worker import Line, Reply, Worker, WorkerGone
+from pytest_brt.execute.zygote import Line, Reply, Worker, WorkerGone
 from pytest_brt.types import FileChange
 
 #: Seconds past a test's own deadlines after which its row is held to be dead.
@@ -45,7 +45,7 @@ class RowDied(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class EngineSetting:
     """What is the same for all rows of an engine."""
 
     subject: Subject
@@ -152,7 +152,7 @@ class Conversation:
     to; that it is over, the zygote says.
     """
 
-    def __init__(self, worker: Worker, view: View, setting: Setting) -> None:
+    def __init__(self, worker: Worker, view: View, setting: EngineSetting) -> None:
         self.view = view
         ready = worker.ready
         able = setting.subject.pytest_version >= FORKABLE
@@ -290,7 +290,7 @@ class Alone:
     It is the level `none` too.
     """
 
-    def __init__(self, view: View, setting: Setting, seed: int) -> None:
+    def __init__(self, view: View, setting: EngineSetting, seed: int) -> None:
         self.view = view
         self.forkable = False
         self._setting = setting

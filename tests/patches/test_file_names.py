@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.patches.names import is_prefixed, quote, read_name, split_pair, unquote
+from pytest_brt.patches.file_names import is_prefixed, quote, read_name, split_pair, unquote
 
 
 @pytest.mark.parametrize(

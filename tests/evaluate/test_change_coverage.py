@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.evaluate.coverage import batches, cover, lines_of_fix
+from pytest_brt.evaluate.change_coverage import batches, cover, lines_of_fix
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.truth import fix_changes
 from pytest_brt.execute.engine import Engine

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import PurePosixPath
 
+from pytest_brt.guard.changed_names import Touched
 from pytest_brt.guard.suite import ExistingTest, Suite
-from pytest_brt.guard.touched import Touched
 
 #: For the test file that is called after the changed file (test_core.py of core.py).
 _TWIN = 3.0

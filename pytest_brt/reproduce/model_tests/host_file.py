@@ -9,7 +9,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from pytest_brt.code.facts import DefinitionKind
+from pytest_brt.code.file_facts import DefinitionKind
 from pytest_brt.code.hosts import rank_hosts
 from pytest_brt.code.imports import add_imports, find_import
 from pytest_brt.code.index import Index

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.oracle.facts import simple
-from pytest_brt.oracle.rules.view import called, messages_agree, quote
-from pytest_brt.reading.steps import Claim, ClaimKind, Role
+from pytest_brt.oracle.rules.report_run import called, messages_agree, quote
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 
 MESSAGES = st.text(st.sampled_from("abc 019'.x-"), max_size=30)
 
@@ -72,14 +72,19 @@ def test_the_last_part_of_a_name() -> None:
 
 def test_the_report_s_words_are_quoted_where_they_say_more_than_the_value() -> None:
     said = Claim(
-        kind=ClaimKind.VALUE, role=Role.OBSERVED, text="5", sentence="This\n gives 5  now."
+        kind=ClaimKind.VALUE, role=ClaimRole.OBSERVED, text="5", sentence="This\n gives 5  now."
     )
     assert quote(said) == ' Report: "This gives 5  now."'
     assert quote(None) == ""
     assert (
-        quote(Claim(kind=ClaimKind.VALUE, role=Role.OBSERVED, text="5", sentence="It is 5")) == ""
+        quote(Claim(kind=ClaimKind.VALUE, role=ClaimRole.OBSERVED, text="5", sentence="It is 5"))
+        == ""
     )
     shown = Claim(
-        kind=ClaimKind.VALUE, role=Role.SHOWN, text="5", sentence="This gives 5 now.", direct=True
+        kind=ClaimKind.VALUE,
+        role=ClaimRole.SHOWN,
+        text="5",
+        sentence="This gives 5 now.",
+        direct=True,
     )
     assert quote(shown) == ""

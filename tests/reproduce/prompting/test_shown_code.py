@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.reproduce.prompting.shown import Page, show, show_file, show_suspects, show_tests
+from pytest_brt.reproduce.prompting.shown_code import (
+    Page,
+    show,
+    show_file,
+    show_suspects,
+    show_tests,
+)
 from pytest_brt.types import Place
 from tests.trees import write_tree
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.model.reply import fenced_blocks
-from pytest_brt.repair.states import State, Tool, after
+from pytest_brt.repair.states import State, ToolName, after
 from pytest_brt.types import Step
 
 #: Fact of a step: the diff of a fix that was found plausible; there may be several.
@@ -24,13 +24,13 @@ SOURCE = "source"
 #: least goes first when there is no room.
 _WORTH: dict[str, int] = {
     "": 0,
-    Tool.READ_RANGE: 2,
-    Tool.EXTRACT_TESTS: 2,
-    Tool.EXTRACT_METHOD: 3,
-    Tool.METHOD_BODY: 3,
-    Tool.WRITE_FIX: 4,
-    Tool.HYPOTHESIS: 5,
-    Tool.DISCARD: 5,
+    ToolName.READ_RANGE: 2,
+    ToolName.EXTRACT_TESTS: 2,
+    ToolName.EXTRACT_METHOD: 3,
+    ToolName.METHOD_BODY: 3,
+    ToolName.WRITE_FIX: 4,
+    ToolName.HYPOTHESIS: 5,
+    ToolName.DISCARD: 5,
 }
 #: What code is worth that was read.
 CODE = 2
@@ -50,7 +50,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Remembered:
     """A piece of what was gathered: one step, as later prompts show it."""
 
     number: int
@@ -67,7 +67,7 @@ class Memory:
     state: State
     #: The oldest first; at most the last one stands.
     hypotheses: tuple[Hypothesis, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[Remembered, ...]
     #: Fixes that were tried, and those among them that are plausible.
     tried: int
     plausible: int
@@ -83,16 +83,16 @@ def recall(steps: Sequence[Step]) -> Memory:
     """Return what is known after `steps`."""
     hypotheses: list[Hypothesis] = []
     for step in _done(steps):
-        if step.action == Tool.HYPOTHESIS:
+        if step.action == ToolName.HYPOTHESIS:
             hypotheses.append(Hypothesis(text=step.argument("hypothesis")))
-        elif step.action == Tool.DISCARD and hypotheses:
+        elif step.action == ToolName.DISCARD and hypotheses:
             last = hypotheses[-1].text
             hypotheses[-1] = Hypothesis(text=last, discarded=step.argument("reason"))
     return Memory(
         state=state_after(steps),
         hypotheses=tuple(hypotheses),
         entries=tuple(entry_of(step) for step in steps),
-        tried=sum(step.action == Tool.WRITE_FIX for step in _done(steps)),
+        tried=sum(step.action == ToolName.WRITE_FIX for step in _done(steps)),
         plausible=sum(name == PATCH for step in steps for name, _ in step.facts),
     )
 
@@ -101,24 +101,24 @@ def state_after(steps: Sequence[Step]) -> State:
     """Return the state that `steps` lead to; what was refused moves nothing."""
     state = State.UNDERSTAND
     for step in _done(steps):
-        state = after(state, Tool(step.action))
+        state = after(state, ToolName(step.action))
     return state
 
 
-def entry_of(step: Step) -> Entry:
+def entry_of(step: Step) -> Remembered:
     """Return a step as later prompts show it; always the same text for the same step."""
     asked = " ".join([step.action or "no tool", *(value for _, value in step.arguments if value)])
     title = f"{step.number}. {textwrap.shorten(asked, 200, placeholder=' …')}"
     parts = [f"### {title}"]
     if step.thought:
         parts.append(f"You thought: {' '.join(step.thought.split())[:300]}")
-    if step.action == Tool.WRITE_FIX:
+    if step.action == ToolName.WRITE_FIX:
         parts += _code_of(step)
     parts.append(step.observation)
-    worth = 0 if step.problem and step.action != Tool.WRITE_FIX else _WORTH.get(step.action, 1)
+    worth = 0 if step.problem and step.action != ToolName.WRITE_FIX else _WORTH.get(step.action, 1)
     if any(name == PATCH for name, _ in step.facts):
         worth = _KEPT
-    return Entry(number=step.number, title=title, text="\n".join(parts), worth=worth)
+    return Remembered(number=step.number, title=title, text="\n".join(parts), worth=worth)
 
 
 def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
@@ -132,7 +132,7 @@ def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
 
 def _done(steps: Sequence[Step]) -> Iterator[Step]:
     """Yield the steps that were carried out."""
-    known = set(Tool)
+    known = set(ToolName)
     return (step for step in steps if step.action in known and not step.problem)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.issue import load_issue
-from pytest_brt.repair.choose import choose_brt, quote_length
+from pytest_brt.repair.given_test import choose_brt, quote_length
 from pytest_brt.repair.patch import chosen
 from pytest_brt.repair.scene import trusted
 from pytest_brt.types import (

@@ -93,7 +93,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class FileFacts:
     """All that is known about one file."""
 
     definitions: tuple[Definition, ...]
@@ -112,7 +112,7 @@ _DYNAMIC = re.compile(r"\bglobals\(\)|^def __getattr__\b|\bexec\(|sys\.modules\[
 _MAYBE_DYNAMIC = re.compile(r"globals\(\)|__getattr__|exec\(|sys\.modules|setattr\(")
 
 
-def read_facts(text: str) -> Facts:
+def read_facts(text: str) -> FileFacts:
     """Return the facts of a file; never raises.
 
     Of a file that this interpreter cannot parse (other syntax, or generated data) nothing is known
@@ -123,9 +123,9 @@ def read_facts(text: str) -> Facts:
     except SyntaxError:
         tree = None
     if tree is None:
-        return Facts(definitions=(), imports=(), public=None, dynamic=True)
+        return FileFacts(definitions=(), imports=(), public=None, dynamic=True)
     definitions, imports = _walk(tree, text.split("\n"))
-    return Facts(
+    return FileFacts(
         definitions=tuple(definitions),
         imports=tuple(imports),
         public=_public(tree),
