@@ -153,10 +153,12 @@ def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
     Not those that hold links to the sources, as setuptools' strict installs make in "build".
     """
     for path in paths:
-        if not _is_outside(path, root):
-            place = Path(path).resolve().relative_to(root)
-            if not NOT_PRODUCT & set(place.parts):
-                yield place.as_posix()
+        place = (root / path).resolve()
+        # An entry may be the word by which a finder is called, which is no folder.
+        if _is_outside(path, root) or not place.is_dir() or not place.is_relative_to(root):
+            continue
+        if not NOT_PRODUCT & set(place.relative_to(root).parts):
+            yield place.relative_to(root).as_posix()
 
 
 def _is_outside(path: str, root: Path) -> bool:

@@ -160,6 +160,17 @@ def test_a_projects_own_interpreter_is_asked_in_a_sandbox(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes to ask in")
+def test_a_word_for_a_finder_on_the_path_is_no_folder_of_the_project(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "p")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    site = next((root / ".venv").glob("lib/python*/site-packages"))
+    (site / "pytest.py").write_text("__version__ = '8.4.2'\n", encoding="utf-8")
+    word = "__editable__.p-1.finder.__path_hook__"
+    (site / "p.pth").write_text(f"import sys; sys.path.append({word!r})\n", "utf-8")
+    assert word not in find_subject(root, python=None, env={}).source_roots
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sandboxes to ask in")
 def test_a_pytest_that_is_the_project_is_asked_in_a_sandbox(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
