@@ -90,11 +90,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         BrtError: something cannot be used; nothing has been started then.
     """
     cases, paths = read_cases(config, options, scratch)
-    strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
-    built_in: dict[str, Ranker] = {"weighted": _by_weight, "epr": _by_epr}
-    rankers = gather(config, "pytest_brt_rankers", built_in)
-    rank = named("--brt-ranker", options.ranker, rankers)
-    chosen = chosen_strategies(options, strategies)
+    plan = _plan(config, options, cases)
     prompts = Prompts(options.prompts)
     model, editor = open_chosen_models(config, options)
     engine = open_project(config, options)
@@ -109,16 +105,6 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     except UsageProblem:
         engine.close()
         raise
-    plan = Plan(
-        cases=cases,
-        strategies=chosen,
-        given=given,
-        rank=rank,
-        accept=_accept(config),
-        guard=options.guard,
-        budget=options.budget,
-        repairs=repairs,
-    )
     progress = config.stash.setdefault(PROGRESS, Progress())
     workbench = Workbench(
         engine=engine,
@@ -138,12 +124,23 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         record=options.record,
     )
     spent = load_spent(cache, model.name) if cache is not None else Cost()
-    return Inputs(
-        plan=plan,
-        workbench=workbench,
-        spent=spent,
-        paths=paths,
-        earlier=last,
+    plan = replace(plan, given=given, repairs=repairs)
+    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=paths, earlier=last)
+
+
+def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:
+    """Return what is to be done but for given tests and repairs, which need the project."""
+    built_in: dict[str, Ranker] = {"weighted": _by_weight, "epr": _by_epr}
+    rankers = gather(config, "pytest_brt_rankers", built_in)
+    rank = named("--brt-ranker", options.ranker, rankers)
+    return Plan(
+        cases=cases,
+        strategies=chosen_strategies(options, gather(config, "pytest_brt_strategies", STRATEGIES)),
+        given=None,
+        rank=rank,
+        accept=_accept(config),
+        guard=options.guard,
+        budget=options.budget,
     )
 
 

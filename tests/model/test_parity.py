@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
+import subprocess
+import sys
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,19 +69,51 @@ def theirs(address: str, talk: Sequence[tuple[Role, str]], thinking: int) -> str
     return prompt
 
 
-def server_of(weights: Path, template: str) -> Any:
-    xllamacpp: Any = importlib.import_module("xllamacpp")
+#: Starts a server for each template that a line of stdin holds, and tells its address. None is
+#: ever ended but with the process: one that is may wait for its own listening thread for good.
+SERVE = """
+import json
+import sys
+
+import xllamacpp
+
+servers = []
+for line in sys.stdin:
     params = xllamacpp.CommonParams()
-    params.model.path, params.chat_template = str(weights), template
+    params.model.path, params.chat_template = sys.argv[1], json.loads(line)
     params.n_ctx, params.n_parallel, params.port = 512, 1, 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.warmup = params.fit_params = False
     params.verbosity = -1
-    return xllamacpp.Server(params)
+    servers.append(xllamacpp.Server(params))
+    print(servers[-1].listening_address, flush=True)
+"""
+
+
+@pytest.fixture
+def serve(weights: Path) -> Iterator[Callable[[str], str]]:
+    """Start a server of llama.cpp for a template, and return its address."""
+    command = [sys.executable, "-c", SERVE, str(weights / "llama.gguf")]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked, told = process.stdin, process.stdout
+
+        def address_for(template: str) -> str:
+            asked.write(json.dumps(template) + "\n")
+            asked.flush()
+            return told.readline().strip()
+
+        yield address_for
+        process.kill()
 
 
 @needs_server
 def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
-    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The differences are those listed above, and no others."""
     # llama.cpp prints today; we always the same day, or no prompt could be kept. Templates are
@@ -99,11 +131,11 @@ def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
     for path in paths:
         source = path.read_text(encoding="utf-8")
         template = Template(source, where=path.name, bos="<|endoftext|>", eos="<|im_end|>")
-        server = server_of(weights / "llama.gguf", source)
+        address = serve(source)
         for talk in TALKS:
             messages = [Message(role=role, text=text) for role, text in talk]
             for thinking, found in ((0, ended), (BUDGET, begun)):
-                want = theirs(server.listening_address, talk, thinking)
+                want = theirs(address, talk, thinking)
                 made = template.render(messages, thinking=thinking)
                 if not made.text.startswith(want):
                     other.append((path.stem, thinking, made.text, want))
@@ -113,7 +145,6 @@ def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
                     assert thinking
                     assert made.marks is not None
                     assert made.text.rstrip().endswith(made.marks.open)
-        del server
     assert other == []
     assert ended == ENDED
     assert begun == BEGUN
