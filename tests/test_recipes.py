@@ -105,7 +105,7 @@ TOOL = '''\
 
 from pytest_brt.dialogue.action import ActionSpec, Kind, Parameter
 from pytest_brt.dialogue.action import Outcome, Tool
-from pytest_brt.repair.states import Tool as Name
+from pytest_brt.repair.states import ToolName
 
 
 def list_comments(site):
@@ -116,7 +116,7 @@ def list_comments(site):
         return Outcome(observation="\\n".join(found) or "There is none.")
 
     path = Parameter(name="path", about="a file", kind=Kind.PATH)
-    spec = ActionSpec(name=Name.COMMENTS.value, about="Show comments.", parameters=(path,))
+    spec = ActionSpec(name=ToolName.COMMENTS.value, about="Show comments.", parameters=(path,))
     return Tool(spec=spec, run=run)
 '''
 USE_TOOL = """\
@@ -198,7 +198,11 @@ def test_a_tool_is_a_name_a_function_and_its_call(copy: Path, tmp_path: Path) ->
     (copy / "repair/tools/list_comments.py").write_text(TOOL, "utf-8")
     states = copy / "repair/states.py"
     put(states, '    WRITE_FIX = "write_fix"\n', '    COMMENTS = "list_comments"\n')
-    put(states, "        Tool.WRITE_FIX: State.TRY,\n", "        Tool.COMMENTS: State.COLLECT,\n")
+    put(
+        states,
+        "        ToolName.WRITE_FIX: State.TRY,\n",
+        "        ToolName.COMMENTS: State.COLLECT,\n",
+    )
     agent = copy / "repair/repairagent.py"
     put(agent, "        search_code_base(site),\n", "        list_comments(site),\n")
     put(agent, "def _tools(", "from pytest_brt.repair.tools.list_comments import list_comments\n\n")
