@@ -21,7 +21,7 @@ from pytest_brt.revisions.gate import (
     ChangedTest,
     Gate,
     Gated,
-    TestProof,
+    GateProof,
     changed_tests,
     split_range,
 )
@@ -48,9 +48,9 @@ class GateItem(OurItem):
         self.gated = self.gate.look(self.test)
         proof, before, after = self.gated.proof, self.gated.before, self.gated.after
         self.user_properties.append(("brt-gate", proof.value))
-        if proof is TestProof.FAILS_AFTER:
+        if proof is GateProof.FAILS_AFTER:
             raise NotGreen(f"{proof}: {after.verdict}, {after.reason}")
-        if proof is not TestProof.PROVEN:
+        if proof is not GateProof.PROVEN:
             raise Missed(f"{proof}: {before.verdict}, {before.reason}")
 
 
@@ -83,7 +83,7 @@ class GateSession(OurFiles):
         self.engine = open_project(config, options)
         self.gate = Gate(history, self.engine, base, head, repeat=options.repeat)
         self.about = f"{base.short}..{head.short}"
-        self.proofs: list[TestProof] = []
+        self.proofs: list[GateProof] = []
 
     def pytest_report_header(self) -> list[str]:
         """Say what is compared."""
@@ -104,13 +104,13 @@ class GateSession(OurFiles):
         result = yield
         items = [item for item in session.items if isinstance(item, GateItem)]
         self.proofs = [item.gated.proof for item in items if item.gated is not None]
-        if items and not self.config.option.collectonly and TestProof.PROVEN not in self.proofs:
+        if items and not self.config.option.collectonly and GateProof.PROVEN not in self.proofs:
             session.testsfailed = session.testsfailed or 1
         return result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say in one line what the change shows."""
-        proven = self.proofs.count(TestProof.PROVEN)
+        proven = self.proofs.count(GateProof.PROVEN)
         if not self.files:
             text = "gate: no test is added or changed"
         elif self.proofs:

@@ -18,7 +18,7 @@ from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 
-class TestProof(StrEnum):
+class GateProof(StrEnum):
     """What an added or changed test shows."""
 
     #: Fails on the base, passes on the head: it shows what the change is for.
@@ -45,7 +45,7 @@ class ChangedTest:
 class Gated:
     """What a changed test did on both trees."""
 
-    proof: TestProof
+    proof: GateProof
     before: TestRun
     after: TestRun
 
@@ -140,11 +140,11 @@ class Gate:
         """
         found = self._once(test, 0)
         for seed in range(1, self._repeat):
-            if found.proof is not TestProof.PROVEN:
+            if found.proof is not GateProof.PROVEN:
                 return found
             found = self._once(test, seed)
-            if found.proof not in (TestProof.PROVEN, TestProof.FAILS_AFTER):
-                return replace(found, proof=TestProof.UNSTABLE)
+            if found.proof not in (GateProof.PROVEN, GateProof.FAILS_AFTER):
+                return replace(found, proof=GateProof.UNSTABLE)
         return found
 
     def _once(self, test: ChangedTest, seed: int) -> Gated:
@@ -160,12 +160,12 @@ class Gate:
         return self._engine.run(row).runs[0]
 
 
-def prove(before: TestRun, after: TestRun) -> TestProof:
+def prove(before: TestRun, after: TestRun) -> GateProof:
     """Return what the runs of a test on both trees show."""
     if after.verdict not in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
-        return TestProof.FAILS_AFTER
+        return GateProof.FAILS_AFTER
     if before.verdict is Verdict.FAIL and after.verdict is Verdict.PASS:
-        return TestProof.PROVEN
+        return GateProof.PROVEN
     if before.verdict in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
-        return TestProof.PASSES_BEFORE
-    return TestProof.UNTESTABLE
+        return GateProof.PASSES_BEFORE
+    return GateProof.UNTESTABLE

@@ -12,7 +12,7 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.revisions.commits import History
-from pytest_brt.revisions.gate import Gate, Gated, TestProof, changed_tests, prove, split_range
+from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, prove, split_range
 from pytest_brt.types import TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository
@@ -88,8 +88,8 @@ def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
     repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + TWO + THREE)
     found = gated(repository, engine)
     assert {node: result.proof for node, result in found.items()} == {
-        "test_two": TestProof.PROVEN,
-        "test_three": TestProof.PROVEN,
+        "test_two": GateProof.PROVEN,
+        "test_three": GateProof.PROVEN,
     }
     assert found["test_two"].before.reason.startswith("AssertionError: assert 5 == 4")
     assert found["test_two"].after.verdict is Verdict.PASS
@@ -99,10 +99,10 @@ def test_what_is_not_committed_does_not_count(repository: Repository, engine: En
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("only a test", tests__test_a_py=IMPORT + ZERO + TWO)
     (repository.root / "pkg.py").write_text(RIGHT, encoding="utf-8")
-    assert gated(repository, engine)["test_two"].proof is TestProof.FAILS_AFTER
+    assert gated(repository, engine)["test_two"].proof is GateProof.FAILS_AFTER
     repository.commit("fix", tests__test_a_py=IMPORT + TWO + THREE)
     (repository.root / "pkg.py").write_text(WRONG, encoding="utf-8")
-    assert gated(repository, engine)["test_three"].proof is TestProof.PROVEN
+    assert gated(repository, engine)["test_three"].proof is GateProof.PROVEN
 
 
 def test_helpers_of_tests_stay_when_the_change_is_undone(
@@ -117,7 +117,7 @@ def test_helpers_of_tests_stay_when_the_change_is_undone(
         tests__test_a_py=test,
         tests__help_here_py="def four():\n    return 4\n",
     )
-    assert gated(repository, engine)["test_two"].proof is TestProof.PROVEN
+    assert gated(repository, engine)["test_two"].proof is GateProof.PROVEN
 
 
 def test_a_test_of_what_the_change_brings_cannot_be_run_before(
@@ -128,19 +128,19 @@ def test_a_test_of_what_the_change_brings_cannot_be_run_before(
     added = f"{RIGHT}\n\ndef half(n):\n    return n // 2\n"
     repository.commit("feature", pkg_py=added, tests__test_half_py=half)
     result = gated(repository, engine)["test_half"]
-    assert (result.proof, result.before.verdict) == (TestProof.UNTESTABLE, Verdict.BROKEN)
+    assert (result.proof, result.before.verdict) == (GateProof.UNTESTABLE, Verdict.BROKEN)
 
 
 @pytest.mark.parametrize(
     ("test", "proof"),
     [
         # What a string hashes to is the same for all runs of one seed, and another with the next.
-        ("assert double(2) == 4 or hash('a') != {seed}", TestProof.UNSTABLE),
-        ("assert double(2) == 4 and hash('a') == {seed}", TestProof.FAILS_AFTER),
+        ("assert double(2) == 4 or hash('a') != {seed}", GateProof.UNSTABLE),
+        ("assert double(2) == 4 and hash('a') == {seed}", GateProof.FAILS_AFTER),
     ],
 )
 def test_a_proof_must_come_out_every_time(
-    repository: Repository, engine: Engine, test: str, proof: TestProof
+    repository: Repository, engine: Engine, test: str, proof: GateProof
 ) -> None:
     first = subprocess.run(
         [sys.executable, "-c", "print(hash('a'))"],
@@ -165,10 +165,10 @@ def test_what_both_runs_show() -> None:
     for before in Verdict:
         for after in Verdict:
             proof = prove(run(before), run(after))
-            assert (proof is TestProof.FAILS_AFTER) == (after not in through)
-            assert (proof is TestProof.PROVEN) == ((before, after) == (Verdict.FAIL, Verdict.PASS))
+            assert (proof is GateProof.FAILS_AFTER) == (after not in through)
+            assert (proof is GateProof.PROVEN) == ((before, after) == (Verdict.FAIL, Verdict.PASS))
             if after in through:
-                assert (proof is TestProof.PASSES_BEFORE) == (before in through)
+                assert (proof is GateProof.PASSES_BEFORE) == (before in through)
 
 
 @pytest.mark.parametrize(
