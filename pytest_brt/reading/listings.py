@@ -86,7 +86,10 @@ def read_python(reading: Reading, block: Block) -> None:
         reading.notes.append(f"line {block.line}: code that does not parse")
     parts = _with_calls(parts)
     added: list[int] = []
-    for statement in parts:
+    for above, statement in zip((None, *parts), parts, strict=False):
+        if added and above and _is_echo(statement, above):
+            say(reading, added[-1], _below(statement.source, role, wish))
+            continue
         line = block.line + statement.line
         added.append(add_step(reading, statement, line, _comments(statement)))
     if role is ClaimRole.CONTRAST and added:
@@ -109,6 +112,14 @@ def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
             call = replace(statement, source=f"{node.name}()", above="", beside="", below="")
             found.append(call)
     return tuple(found)
+
+
+def _is_echo(statement: Statement, above: Statement) -> bool:
+    """Say whether a statement is the value of the expression above it, pasted without prompts."""
+    if statement.above or statement.line != above.line + above.source.count("\n") + 1:
+        return False
+    is_expression = isinstance(parse(above.source).body[-1], ast.Expr)
+    return is_expression and is_literal(statement.source)
 
 
 def _shows(reading: Reading) -> bool:

@@ -57,6 +57,11 @@ def test_the_same_code_in_two_versions_keeps_both_values() -> None:
     ]
 
 
+def test_a_value_pasted_below_its_expression_is_its_result() -> None:
+    found = said("Title\n\n```\nimport a\na.b(1)  # bad\n'x'\n```\n")
+    assert found == {"import a": [], "a.b(1)": [("value", "shown", "'x'")]}
+
+
 def test_output_of_a_session_is_not_split_over_its_inputs() -> None:
     found = said("Title\n\n>>> f(1)\n1\n>>> f(2)\n2\n\nI would expect:\n\n```\na b\nc d\n```\n")
     assert found["f(1)"] == [("value", "shown", "1")]
