@@ -58,6 +58,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("page", "command"), commands(), ids=lambda value: str(value)[:60])
 def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -> None:
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")

@@ -83,6 +83,7 @@ def run(root: Path, typed: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     root = tmp_path / "project"
