@@ -238,7 +238,7 @@ def laid_out(body: Sequence[ast.stmt], source: str, changed: Collection[ast.stmt
     that were `changed` since.
     """
     lines = source.split("\n")
-    other = {id(node) for node in changed} | _crowded(body)
+    other = {id(node) for node in changed} | crowded(body)
     out: list[str] = []
     before: ast.stmt | None = None
     for node in body:
@@ -282,8 +282,8 @@ def _between(before: ast.stmt, node: ast.stmt) -> str:
     return "\n"
 
 
-def _crowded(body: Sequence[ast.stmt]) -> set[int]:
-    """Return the statements that share a line with another one."""
+def crowded(body: Sequence[ast.stmt]) -> set[int]:
+    """Return the ids of the statements that share a line with another one."""
     return {
         id(node)
         for one, other in pairwise(body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import failing_line, run_tests
 from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
-from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.model_tests.small import made_small, spare_statements
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
 from tests.reproduce.model_tests.test_judge import candidate
 from tests.reproduce.replay.project import open_project
@@ -57,7 +58,10 @@ def two():
 def test_a(tmp_path):
     path = tmp_path / "x"
     path.write_text("1")
+
+    # Lists work as well.
     assert first([1]) == 1
+
     assert unused()
     n = two()  # not cut
     assert double(n) == 4
@@ -68,7 +72,7 @@ def test_a(tmp_path):
         "from pkg import double\n\n\n"
         "def two():\n    # Helpers stay as they are:\n    x = 1\n    assert x\n    return   2\n\n\n"
         "def test_a(tmp_path):\n"
-        "    n = two()\n    assert double(n) == 4\n    assert double(3) == 6\n"
+        "    n = two()  # not cut\n    assert double(n) == 4\n    assert double(3) == 6\n"
     )
     assert item.judgement.candidate
     assert item.test.origin.parent == "t"
@@ -133,6 +137,57 @@ def test_a(text):
     for line in cut:
         assert line in source
     assert text.replace("'", '"') == source.replace(cut[0], "").replace(cut[1], "")
+
+
+LISTING = """\
+from pkg import App, run
+
+
+def test_listing(tmp_path):
+    app = App()
+    app.config["NAME"] = "local"
+    assert app.config
+    other = App()
+    third = App()
+    other.start(); other.stop()
+
+    @app.route("/home", domain="admin")
+    def home():
+        return ""
+
+    with run(app, size := 1) as result:
+        assert "admin" in result.lines
+    other_size = size
+    assert other_size
+"""
+
+
+def test_what_shares_a_variable_with_the_failing_statement_is_not_spare() -> None:
+    def spare(line: int, report: str = "") -> list[str]:
+        return [ast.unparse(node) for node in spare_statements(LISTING, line, report)]
+
+    assert LISTING.split("\n")[16].strip() == 'assert "admin" in result.lines'
+    assert spare(17) == ["assert app.config", "third = App()"]
+    assert spare(17, "third App") == spare(17)
+    assert spare(19) == spare(17)
+    assert spare(1) == []
+
+
+def test_what_cannot_all_go_goes_one_by_one(engine: Engine) -> None:
+    source = """\
+import os
+from pkg import double
+
+
+def test_a():
+    print("a")
+    os.environ["BRT"] = "1"
+    assert True
+    assert os.environ["BRT"] == double(2)
+"""
+    text = small(source, engine).test.source or ""
+    body = ['    os.environ["BRT"] = "1"', '    assert os.environ["BRT"] == double(2)', ""]
+    assert text.partition("():\n")[2].split("\n") == body
 
 
 def test_a_shorter_test_that_the_rules_refuse_is_undone(engine: Engine) -> None:
