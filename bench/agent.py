@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from measured import Clock, Prompted
-from shapes import SHAPES, write_shape
+from shapes import SHAPES, words, write_llama, write_shape
 
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
@@ -32,7 +32,6 @@ from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.model.tiny import words, write_llama
 from pytest_brt.reproduce.strategy import STRATEGIES, Workbench
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from shapes import SHAPES, write_shape
+from shapes import CHATML, SHAPES, write_mamba, write_shape
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.batch import Batcher
@@ -45,7 +45,6 @@ from pytest_brt.model.memory import MemoryPlan, cores
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.picker import Candidates, Picker
 from pytest_brt.model.private import PrivateModel
-from pytest_brt.model.tiny import CHATML, write_mamba
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10
 REAL = ("smollm2", "gemma3")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shapes import CHATML
 
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Batcher
@@ -26,7 +27,6 @@ from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
-from pytest_brt.model.tiny import CHATML
 
 TOKENS, LANES = 200, 16
 STORY = "Write a long Python module with many small functions on dates, and explain each of them."

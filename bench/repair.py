@@ -31,6 +31,7 @@ from io import BytesIO
 from pathlib import Path
 
 from measured import Clock, Prompted
+from shapes import write_llama
 
 from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.prompts import Prompts
@@ -40,7 +41,6 @@ from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.repair.fix import EditKind, LineEdit, apply_fix
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="brt-bench-repair-") as name:
         folder = Path(name)
         root = make_project(folder / "project")
-        tiny.write_llama(folder / "tiny.gguf", context=32_768)
+        write_llama(folder / "tiny.gguf", context=32_768)
         model = open_model(f"gguf:{folder}/tiny.gguf", Settings(threads=1))
         subject = find_subject(root, python=None, env={})
         engine = open_engine(subject, limits=Limits(), jobs=2)

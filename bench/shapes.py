@@ -5,10 +5,26 @@ Layers are Q4_0 and the embedding is Q8_0, which is close to what llama.cpp's ow
 
 from __future__ import annotations
 
+import sys
 from array import array
 from pathlib import Path
 
-from pytest_brt.model.tiny import Q4_0, Q8_0, Tensor, Value, random_blocks, words, write_gguf
+sys.path.append(str(Path(__file__).parents[1]))  # the writer is the tests'
+
+from tests.tiny import (
+    CHATML,
+    Q4_0,
+    Q8_0,
+    Tensor,
+    Value,
+    random_blocks,
+    words,
+    write_gguf,
+    write_llama,
+    write_mamba,
+)
+
+__all__ = ["CHATML", "SHAPES", "words", "write_llama", "write_mamba", "write_shape"]
 
 #: name → layers, width, inner width, heads, key/value heads
 SHAPES = {

@@ -54,6 +54,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
             sub.add_argument("alias", metavar="NAME", help="the short name")
         if action in (_verify, _info, _bench, _remove, _default, _alias):
             sub.add_argument("model", metavar="MODEL", help="a file, or the name of a model")
+        if action is _doctor:
+            what = "try this one (default: the one taken by default, else the smallest)"
+            sub.add_argument("model", metavar="MODEL", nargs="?", default="", help=what)
         if action in (_info, _bench):
             sub.add_argument("--context", type=int, metavar="N", default=0, help="tokens")
 
@@ -193,7 +196,7 @@ def _template(source: str) -> str:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    checks = (*examine(_folder(arguments)), _sandbox())
+    checks = (*examine(_folder(arguments), arguments.model), _sandbox())
     for check in checks:
         say(f"{check.state:<5} {check.name:<17} {check.text}")
     return 1 if any(check.state is CheckState.FAIL for check in checks) else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,18 +14,15 @@ from pathlib import Path
 
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
-from pytest_brt.model.catalogue import model_files
+from pytest_brt.model.catalogue import find_model, model_files, read_names
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.memory import available_bytes, cores
 from pytest_brt.model.opening import INSTALL, open_file
-from pytest_brt.model.tiny import words, write_llama, write_mamba
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.
 _FLAGS = ("avx2", "fma", "f16c", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "sve")
 _GIB = 1 << 30
-#: Tokens of a vocabulary as today's models have it.
-_VOCABULARY = 100_000
 _REBUILD = (
     "for full speed: CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON "
     "-DGGML_BMI2=ON' pip install --force-reinstall --no-cache-dir --no-binary llama-cpp-python "
@@ -54,65 +50,47 @@ class Check:
     state: CheckState = CheckState.OK
 
 
-def examine(folder: Path) -> Iterator[Check]:
-    """Look at everything, one check at a time; `folder` is the one with the models."""
+def examine(folder: Path, name: str) -> Iterator[Check]:
+    """Look at everything, one check at a time.
+
+    Args:
+        folder: the one with the models.
+        name: the model to generate with; "" takes the default, else the smallest in `folder`.
+    """
     server, package = find_server(), "llama-cpp-python"
     if server:
         yield Check("llama-server", server)
     if find_spec("llama_cpp") is not None:
         yield Check(package, importlib.metadata.version(package))
     else:
-        yield Check(
-            package, f"not installed ({INSTALL})", CheckState.NOTE if server else CheckState.FAIL
-        )
-    yield from _generation()
+        state = CheckState.NOTE if server else CheckState.FAIL
+        yield Check(package, f"not installed ({INSTALL})", state)
+    files = [file for file in model_files(folder) if file.exists()]
+    smallest = min(files, key=lambda file: file.stat().st_size, default="")
+    chosen = name or read_names(folder).default or str(smallest)
+    if chosen:
+        yield from _generation(chosen, folder)
     yield from _machine(folder)
+    remark = "" if files else "run 'pytest-brt models add FILE', then this again: it tries one"
+    yield _noted("models", f"{len(files)} in {str(folder)!r}", remark)
 
 
-def _generation() -> Iterator[Check]:
-    """Generate a few tokens with tiny models of random weights, in processes of their own."""
-    many = words(_VOCABULARY)
-    with tempfile.TemporaryDirectory(prefix="brt-doctor-") as place:
-        folder = Path(place)
-        usual = write_llama(folder / "usual.gguf", quantised=True)
-        for name, path in (
-            ("generation", usual),
-            ("hybrid", write_mamba(folder / "hybrid.gguf")),
-            ("vocabulary", write_llama(folder / "many.gguf", words=many, quantised=True)),
-        ):
-            check = _try(name, path)
-            yield check
-            if check.state is CheckState.FAIL:
-                return
-        if find_spec("llama_cpp") is not None:
-            yield _gpu(usual)
-
-
-def _try(name: str, path: Path) -> Check:
-    """Generate with the model at `path`, freely and held to a form."""
+def _generation(chosen: str, folder: Path) -> Iterator[Check]:
+    """Generate a few tokens with a model, freely and held to a form."""
+    name = "generation"
     try:
-        model = open_file(str(path), Settings(threads=1, context=1024, gpu_layers=0))
+        path = find_model(chosen, folder)
+        model = open_file(str(path), Settings(context=1024))
         said = _say_something(model)
     except BrtError as problem:
-        return Check(name, str(problem), CheckState.FAIL)
+        yield Check(name, str(problem), CheckState.FAIL)
+        return
     slow = [note for note in model.notes if "slower" in note]
-    if slow:
-        return Check(name, f"works; {'; '.join(slow)} ({_REBUILD})", CheckState.NOTE)
-    return Check(name, f"works, in a child process, {said}")
-
-
-def _gpu(path: Path) -> Check:
-    """Put a tiny model on the GPU, where the build has one."""
-    try:
-        model = open_file(str(path), Settings(threads=1, context=1024, engine="inprocess"))
-        _say_something(model)
-    except BrtError as problem:
-        text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
-        return Check("GPU", text, CheckState.FAIL)
-    if isinstance(model, LocalModel) and model.gpu:
-        return Check("GPU", "works: a model was put on it")
-    text = "not used: this llama-cpp-python is built for the CPU (see docs/gpu.md)"
-    return Check("GPU", text, CheckState.NOTE)
+    remark = f"{'; '.join(slow)} ({_REBUILD})" if slow else ""
+    yield _noted(name, f"works, in a child process: {said} of {path.name}", remark)
+    if isinstance(model, LocalModel):
+        remark = "" if model.gpu else "llama-cpp-python is built for the CPU (see docs/gpu.md)"
+        yield _noted("GPU", "used" if model.gpu else "not used", remark)
 
 
 def _say_something(model: Model) -> str:
@@ -144,9 +122,6 @@ def _machine(folder: Path) -> Iterator[Check]:
     free = shutil.disk_usage(place).free
     text = f"{free / _GIB:.1f} GiB free in {str(folder)!r}"
     yield _noted("disk", text, "too little for most models" if free < 6 * _GIB else "")
-    count = len(model_files(folder))
-    none = "run 'pytest-brt models add FILE'"
-    yield _noted("models", f"{count} in {str(folder)!r}", "" if count else none)
 
 
 def _noted(name: str, text: str, remark: str) -> Check:

@@ -94,7 +94,7 @@ def test_an_issue_on_github_needs_gh(
 def test_the_only_model_is_picked_up_by_itself(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pytest_brt.model.tiny import write_llama
+    from tests.tiny import write_llama
 
     models = project.mkdir("models")
     write_llama(models / "small.gguf")

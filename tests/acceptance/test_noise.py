@@ -21,7 +21,6 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
-from pytest_brt.model.tiny import words, write_llama
 from pytest_brt.reproduce.agent.kit import Kit
 from pytest_brt.reproduce.agent.run import agent, loop_of, opening
 from pytest_brt.reproduce.prompting.context import gather_hints
@@ -30,6 +29,7 @@ from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
 from tests.rounds import rounds
+from tests.tiny import words, write_llama
 
 pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[2] / "bench"

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_brt.cli import bundle
 from pytest_brt.errors import BrtError, UsageProblem
-from pytest_brt.model import tiny
+from tests import tiny
 
 
 def call(*words: str) -> int:

@@ -11,12 +11,12 @@ import pytest
 
 from pytest_brt.cli import models
 from pytest_brt.errors import BrtError, ModelProblem
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Settings
 from pytest_brt.model.catalogue import find_model, read_names
 from pytest_brt.model.opening import default_model
-from pytest_brt.model.tiny import Tensor, Value, write_gguf
+from tests import tiny
 from tests.llama import needs_llama, open_gguf
+from tests.tiny import Tensor, Value, write_gguf
 
 
 def call(folder: Path, *words: str) -> int:
@@ -216,22 +216,33 @@ def test_a_model_that_is_not_there(action: str, tmp_path: Path) -> None:
 
 
 @needs_llama
-def test_doctor_generates_in_a_child(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_generates_in_a_child(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the model that is named, else the default, else the smallest; without one with none."""
+    assert tiny.write_mamba(tmp_path / "mamba.gguf").stat().st_size < file.stat().st_size
+    assert call(tmp_path, "doctor") == 0
+    out = capsys.readouterr().out
+    for name in ("llama-cpp-python", "GPU", "processor", "memory", "sandbox"):
+        assert f" {name} " in out
+    assert re.search(r"(ok|note) +generation +works, .* of mamba.gguf", out)
     assert call(tmp_path / "missing" / "folder", "doctor") == 0
     out = capsys.readouterr().out
-    for name in ("llama-cpp-python", "generation", "hybrid", "vocabulary", "GPU", "processor",
-                 "memory", "sandbox"):  # fmt: skip
-        assert f" {name} " in out
-    assert re.search(r"(ok|note) +generation +works[,;]", out)
+    assert " generation " not in out
+    assert re.search(r"note +models +0 in .*: run 'pytest-brt models add FILE', then this", out)
+    (tmp_path / "names.json").write_text('{"default": "gone"}', encoding="utf-8")
+    assert call(tmp_path, "doctor") == 1
+    assert "FAIL  generation        no model is called 'gone'" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("file")
 def test_doctor_fails_when_a_check_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     for module in ("opening", "doctor"):
         monkeypatch.setattr(f"pytest_brt.model.{module}.find_server", lambda: "")
-    assert call(tmp_path, "doctor") == 1
+    assert call(tmp_path, "doctor", "tiny") == 1
     (failed,) = re.findall("FAIL  generation .*", capsys.readouterr().out)
     assert "pytest-brt[llama]" in failed
     assert "--no-index" in failed

@@ -20,7 +20,6 @@ from pytest_brt.evaluate.record import (
 )
 from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
 from pytest_brt.evaluate.study import names_of, setting_of
-from pytest_brt.model import tiny
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.types import (
     CandidateTest,
@@ -36,6 +35,7 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
+from tests import tiny
 from tests.conftest import SOURCE
 from tests.evaluate.test_study import make_bugs
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.model import tiny
+from tests import tiny
 
 
 @pytest.fixture(scope="session")

@@ -27,11 +27,12 @@ sys.addaudithook(guard)
 JOB = """
 import sys
 from pathlib import Path
-from pytest_brt.model import catalogue, tiny
+from pytest_brt.model import catalogue
 from pytest_brt.model.base import *
 from pytest_brt.model.doctor import CheckState, examine
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import RecordedModel
+from tests import tiny
 
 folder = Path(sys.argv[1])
 file = tiny.write_llama(folder / "tiny.gguf", quantised=True)
@@ -42,7 +43,7 @@ model = RecordedModel(open_model("gguf:tiny", settings), str(folder))
 assert model.complete(prompt)[0].tokens
 model.close()
 assert open_model(f"scripted:{folder}/replies.jsonl", settings).complete(prompt)[0].tokens
-assert CheckState.FAIL not in {check.state for check in examine(folder / "models")}
+assert CheckState.FAIL not in {check.state for check in examine(folder / "models", "")}
 print("done")
 """
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Finish, Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
@@ -20,6 +19,7 @@ from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, grammar_for
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
+from tests import tiny
 from tests.llama import needs_llama
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
 from tests.model.actions import Finish as End

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.chat import Begins, Template
-from pytest_brt.model.tiny import CHATML
+from tests.tiny import CHATML
 
 S, U, A = Role.SYSTEM, Role.USER, Role.ASSISTANT
 # Written for these tests in the manner of published templates.

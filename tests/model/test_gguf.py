@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import tiny
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.tiny import Value, write_gguf, write_llama
+from tests import tiny
+from tests.tiny import Value, write_gguf, write_llama
 
 
 def test_reads_what_the_model_is(weights: Path) -> None:

@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.host import Asked, LocalModel
 from pytest_brt.model.llama_server import find_server
-from pytest_brt.model.tiny import Value, write_gguf
+from tests import tiny
 from tests.llama import needs_llama, open_gguf
 from tests.model import outlines
 from tests.rounds import rounds
+from tests.tiny import Value, write_gguf
 
 pytestmark = needs_llama
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import llama_server, opening, tiny
+from pytest_brt.model import llama_server, opening
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
@@ -26,7 +26,7 @@ from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.wire import Start
-from tests import real
+from tests import real, tiny
 from tests.conftest import CLAMP_ISSUE, SOURCE, TESTS
 from tests.llama import needs_llama
 from tests.model import outlines

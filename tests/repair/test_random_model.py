@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
@@ -18,6 +17,7 @@ from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.states import TABLE, ToolName, Without
 from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, Trajectory
+from tests import tiny
 from tests.conftest import tree_hash
 from tests.repair.scenes import Scene
 from tests.rounds import rounds

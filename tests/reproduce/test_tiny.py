@@ -10,13 +10,13 @@ import pytest
 
 from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
-from pytest_brt.model import tiny
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import builtin_factories, open_model
 from pytest_brt.reproduce.invert.run import invert
 from pytest_brt.reproduce.libro.run import Libro, PromptForm
 from pytest_brt.reproduce.prompting.context import gather_hints
+from tests import tiny
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
 from tests.rounds import rounds
