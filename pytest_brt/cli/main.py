@@ -27,7 +27,6 @@ _COMMANDS = {
     "recheck": ("recheck", "run recorded evidence again"),
     "models": ("models", "list, add, check and measure local models"),
     "bundle": ("bundle", "gather wheels for a machine without a network"),
-    "bisect": ("bisect", "find the commit that made a test fail"),
 }
 #: Commands that are not about a project.
 _ALONE = ("demo", "report", "models", "bundle")
