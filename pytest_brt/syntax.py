@@ -12,10 +12,23 @@ import ast
 import symtable
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import RLock
+from types import CodeType
 
 #: Held while anything is parsed; also by those who have pytest show a traceback.
 PARSING = RLock()
+
+
+@contextmanager
+def _parsing() -> Iterator[None]:
+    """Hold the lock, without warnings; what cannot be parsed ends in a SyntaxError."""
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error)) from error
 
 
 def parse(text: str | bytes) -> ast.Module:
@@ -25,12 +38,8 @@ def parse(text: str | bytes) -> ast.Module:
         SyntaxError: it is not Python of this interpreter's version; also for null bytes and
             for nesting too deep to be parsed.
     """
-    with PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error)) from error
+    with _parsing():
+        return ast.parse(text)
 
 
 def parse_or_empty(text: str | bytes) -> ast.Module:
@@ -43,22 +52,22 @@ def parse_or_empty(text: str | bytes) -> ast.Module:
 
 def parse_expression(text: str) -> ast.expr:
     """Return the syntax tree of one expression; raises as `parse` does."""
-    with PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text, mode="eval").body
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error)) from error
+    with _parsing():
+        return ast.parse(text, mode="eval").body
 
 
 def symbols(text: str) -> symtable.SymbolTable:
     """Return what the compiler knows of the names in `text`; raises as `parse` does."""
-    with PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return symtable.symtable(text, "<source>", "exec")
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error)) from error
+    with _parsing():
+        return symtable.symtable(text, "<source>", "exec")
+
+
+def compiled(text: str) -> CodeType:
+    """Return the code of the module `text`, which may await; raises as `parse` does."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    with _parsing():
+        code: CodeType = compile(text, "<source>", "exec", flags, dont_inherit=True)
+        return code
 
 
 def first_line(node: ast.stmt) -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import dis
 import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import TypeVar
 
-from pytest_brt.syntax import bodies, bound_targets, parse, symbols
+from pytest_brt.syntax import compiled, parse, symbols
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +40,7 @@ def undefined_names(source: str) -> tuple[UndefinedName, ...]:
     tree = parse(source)
     table = symbols(source)
     bound = _bound_globally(table)
-    missing = _global_uses(table) - bound - _BUILTINS
-    names = missing | (_early(tree.body) - _BUILTINS)
+    names = (_global_uses(table) - bound | _early(source)) - _BUILTINS
     lines = _first_uses(tree)
     found = [UndefinedName(name=name, line=lines.get(name, 1)) for name in names]
     return tuple(sorted(found, key=lambda item: (item.line, item.name)))
@@ -87,95 +90,26 @@ def _first_uses(tree: ast.Module) -> dict[str, int]:
     return lines
 
 
-def _early(body: Sequence[ast.stmt]) -> set[str]:
-    ever = set(_all_bound(body))
+def _early(source: str) -> set[str]:
+    """Return the names that the module binds only after it has read them, as its code runs.
+
+    What stands in functions and classes is not followed; comprehensions are.
+    """
     bound: set[str] = set()
     early: set[str] = set()
 
-    def visit(statements: Sequence[ast.stmt]) -> None:
-        for node in statements:
-            early.update((_loads(node) & ever) - bound)
-            bound.update(_binds(node))
-            for block in _blocks(node):
-                visit(block)
+    def follow(code: CodeType) -> None:
+        for step in dis.get_instructions(code):
+            if isinstance(step.argval, CodeType) and step.argval.co_name in _COMPREHENSIONS:
+                follow(step.argval)
+            elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in bound:
+                early.add(step.argval)
+            elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
+                bound.add(step.argval)
 
-    visit(body)
-    return early
-
-
-def _all_bound(body: Sequence[ast.stmt]) -> Iterator[str]:
-    for node in body:
-        yield from _binds(node)
-        for block in _blocks(node):
-            yield from _all_bound(block)
-
-
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield from bodies(node)
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    """Return what the statement itself binds, its blocks left out."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {a.asname or a.name.partition(".")[0] for a in node.names}
-    names = set(bound_targets(node))
-    for part in _own_expressions(node):
-        names.update(n.target.id for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
-    for handler in getattr(node, "handlers", ()):
-        if handler.name:
-            names.add(handler.name)
-    for case in getattr(node, "cases", ()):
-        names.update(
-            inner.name
-            for inner in ast.walk(case.pattern)
-            if isinstance(inner, ast.MatchAs | ast.MatchStar) and inner.name
-        )
-    return names
-
-
-def _own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the expressions that are evaluated when `node` starts, not those of its blocks."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield from node.decorator_list
-        yield from node.args.defaults
-        yield from (d for d in node.args.kw_defaults if d)
-        return
-    if isinstance(node, ast.ClassDef):
-        yield from [*node.decorator_list, *node.bases, *(k.value for k in node.keywords)]
-        return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.expr):
-            yield child
-        elif isinstance(child, ast.withitem):
-            yield child.context_expr
-
-
-def _loads(node: ast.stmt) -> set[str]:
-    found: set[str] = set()
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        found.add(node.target.id)
-    for part in _own_expressions(node):
-        found |= _loaded(part)
-    return found
-
-
-def _loaded(node: ast.AST) -> set[str]:
-    """Return the names read when the expression is evaluated; functions in it run later."""
-    if isinstance(node, ast.Lambda):
-        defaults = [*node.args.defaults, *(d for d in node.args.kw_defaults if d)]
-        return {name for default in defaults for name in _loaded(default)}
-    if isinstance(node, ast.Name):
-        return {node.id} if isinstance(node.ctx, ast.Load) else set()
-    found = {name for child in ast.iter_child_nodes(node) for name in _loaded(child)}
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-        for generator in node.generators:
-            found -= {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
-    if isinstance(node, ast.NamedExpr):
-        found.discard(node.target.id)
-    return found
+    with contextlib.suppress(SyntaxError):  # a `return` torn from its function
+        follow(compiled(source))
+    return early & bound
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
