@@ -22,7 +22,7 @@ RULE = '''\
 
 import re
 
-from pytest_brt.observe.display import displays
+from pytest_brt.observe.watch import displays
 from pytest_brt.oracle.write import Draft
 from pytest_brt.types import OracleKind
 

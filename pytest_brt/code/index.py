@@ -15,8 +15,15 @@ from types import TracebackType
 from typing import Self
 
 from pytest_brt.code.database import connect, refresh
-from pytest_brt.code.exports import Exports, find_exports
-from pytest_brt.code.file_facts import Definition, DefinitionKind, FileFacts, Import, Passage
+from pytest_brt.code.file_facts import (
+    Definition,
+    DefinitionKind,
+    Exports,
+    FileFacts,
+    Import,
+    Passage,
+    find_exports,
+)
 from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
 from pytest_brt.code.layout import (

@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 
-from pytest_brt.observe.display import Display, Form
+from pytest_brt.observe.watch import Display, Form
 from pytest_brt.syntax import parse
 
 #: Of a line of a test.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pytest_brt.observe.display import displays
+from pytest_brt.observe.watch import displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.equals import agree, equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone

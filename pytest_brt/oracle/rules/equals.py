@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 from pytest_brt.issue.prose import sentences
-from pytest_brt.observe.display import Display, Form, displays
-from pytest_brt.observe.watch import Seen
+from pytest_brt.observe.watch import Display, Form, Seen, displays
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import ReportRun, called, quote, short
 from pytest_brt.oracle.write import Draft

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.observe.display import Display, can_compare, displays, printed_argument
-from pytest_brt.observe.watch import Seen
+from pytest_brt.observe.watch import Display, Seen, can_compare, displays, printed_argument
 from pytest_brt.oracle.assertion import assertion, one_line
 from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.observe.display import printed_argument, ran_expression
-from pytest_brt.observe.watch import Seen
+from pytest_brt.observe.watch import Seen, printed_argument, ran_expression
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable

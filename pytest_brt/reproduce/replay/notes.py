@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.observe.display import displays
-from pytest_brt.observe.watch import Seen
+from pytest_brt.observe.watch import Seen, displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.reading.compare import quoted_in
