@@ -1,7 +1,8 @@
 """The code that a model is shown: the likeliest places whole, in the order of their worth.
 
-A place that is too long is shown in part (`slices`). Around each stand the heads of its class and
-of the functions next to it; a gap says where anything is left out.
+Of a place that is too long the statements are shown that have most to do with the report. Around
+each stand the heads of its class and of the functions next to it; a gap says where anything is
+left out, so that the rest is not taken for all of it.
 """
 
 from __future__ import annotations
@@ -15,24 +16,27 @@ from dataclasses import dataclass, field
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
-from pytest_brt.reproduce.prompting.slices import GAP, head_end, sliced
-from pytest_brt.syntax import bound_targets, first_line, is_constant, parse
+from pytest_brt.syntax import bodies, bound_targets, first_line, is_constant, parse
 from pytest_brt.types import Place
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: A gap, where code is left out; what stands around it may need what is not shown.
+GAP = "# …"
 #: Share of the room that is left which one place may take, and what any may that has the room.
 _SHARE, _SMALL = 0.6, 1_000
-#: What is outside of functions: characters that are shown whole, and of more than those.
-_WHOLE, _PART = 600, 700
-#: Share of the worth of the best statement below which one is left out.
-_WORTH = 0.3
+#: Characters of what is outside of functions.
+_PART = 700
 #: Room below which nothing more is shown, and that the heads around a place take.
 _LEAST, _AROUND = 250, 120
 #: Methods of a class of which the head is shown, and characters of each.
 _METHODS, _HEAD = 4, 80
-#: Statements outside of functions that are longer than this many lines are data, of which no
-#: more than so many lines are told.
+#: Statements that are longer than this many lines are data, of which no more than so many lines
+#: are told.
 _DATA, _TOLD = 8, 6
+#: Share of the worth of a statement that the ones before and after it are worth.
+_BESIDE = 0.4
+#: Characters that a statement costs besides its own: heads of what it stands in, and gaps.
+_HEADS = 30
 #: Characters of the tests that a prompt shows.
 MOST_TESTS = 2_000
 #: Tests of a file that are shown, and the share of the room for them: the rest is for helpers.
@@ -45,9 +49,9 @@ class Page:
 
     lines: Sequence[str]
     tree: ast.Module
-    #: What is shown of its statements, functions among them.
+    #: What is shown of statements, functions among them.
     shown: dict[ast.stmt, list[str]] = field(default_factory=dict)
-    #: Functions of which the head is shown.
+    #: Functions of which the head alone is shown.
     heads: set[ast.stmt] = field(default_factory=set)
 
     @classmethod
@@ -57,48 +61,79 @@ class Page:
 
     def text(self) -> str:
         """Return what is shown, as code."""
-        shown = "\n".join(self._block(self.tree.body, ""))
+        shown = "\n".join(self._block(self.tree.body, is_outer=True))
         return re.sub(r"\n{3,}", "\n\n", shown).strip("\n")
+
+    def words(self) -> frozenset[str]:
+        """Return the words of what is shown."""
+        return frozenset(re.findall(r"\w+", self.text()))
 
     @property
     def size(self) -> int:
         """How many characters the module has."""
         return sum(len(line) + 1 for line in self.lines)
 
-    def words(self) -> frozenset[str]:
-        """Return the words of the functions that are shown."""
-        functions = (lines for node, lines in self.shown.items() if isinstance(node, Function))
-        return frozenset(re.findall(r"\w+", "\n".join(map("\n".join, functions))))
-
     def own(self, node: ast.stmt) -> list[str]:
-        """Return the lines of a statement, decorators included."""
-        return list(self.lines[first_line(node) - 1 : node.end_lineno])
+        """Return the lines of a statement, decorators and the comment right above included."""
+        first = first_line(node)
+        while first > 1 and self.lines[first - 2].startswith(f"{' ' * node.col_offset}#"):
+            first -= 1
+        return list(self.lines[first - 1 : node.end_lineno])
 
-    def _block(self, body: Sequence[ast.stmt], indent: str) -> list[str]:
+    def leaves(self, body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+        """Yield the statements that are shown whole or not at all."""
+        for node in body:
+            blocks = self._blocks(node)
+            if not blocks:
+                yield node
+            for block in blocks:
+                yield from self.leaves(block)
+
+    def _blocks(self, node: ast.stmt) -> list[list[ast.stmt]]:
+        """Return the blocks of a compound statement, none where one shares a line with its head."""
+        found = sorted(bodies(node), key=lambda block: block[0].lineno)
+        beside = (self.lines[b[0].lineno - 1][: b[0].col_offset].strip() for b in found)
+        return [] if any(beside) else found
+
+    def _block(self, body: Sequence[ast.stmt], *, is_outer: bool) -> list[str]:
+        """Return what is shown of the statements in `body`, those of a class or module apart."""
+        margin = " " * body[0].col_offset if body else ""
         shown: list[str] = []
         gap = False
         for node in body:
-            lines = self._statement(node)
+            lines = self.statement(node)
             if not lines:
                 gap = gap or not _is_silent(node)
                 continue
-            shown += [f"{indent}{GAP}", *lines] if gap else lines
+            if is_outer and isinstance(node, Function | ast.ClassDef) and node not in self.heads:
+                lines = ["", *lines, ""]
+            shown += [f"{margin}{GAP}", *lines] if gap else lines
             gap = False
-        return [*shown, f"{indent}{GAP}"] if gap and shown else shown
+        return [*shown, f"{margin}{GAP}"] if gap and shown else shown
 
-    def _statement(self, node: ast.stmt) -> list[str]:
-        if isinstance(node, ast.ClassDef):
-            inside = self._block(node.body, _inner(node))
-            return ["", *self._head(node), *inside, ""] if inside else []
-        shown = self.shown.get(node, [])
-        if not isinstance(node, Function):
-            return shown
-        if shown:
-            return ["", *shown, ""]
-        return [*self._head(node), f"{_inner(node)}..."] if node in self.heads else []
-
-    def _head(self, node: Function | ast.ClassDef) -> list[str]:
-        return list(self.lines[first_line(node) - 1 : head_end(node, node.body, self.lines)])
+    def statement(self, node: ast.stmt) -> list[str]:
+        """Return what is shown of a statement: all of it, or heads and what is shown below."""
+        if node in self.shown:
+            return self.shown[node]
+        blocks = self._blocks(node)
+        inside = [self._block(b, is_outer=isinstance(node, ast.ClassDef)) for b in blocks]
+        if not any(inside) and node not in self.heads:
+            return []
+        if not blocks:
+            return self.own(node)
+        shown: list[str] = []
+        start = first_line(node)
+        for block, lines in zip(blocks, inside, strict=True):
+            margin = " " * block[0].col_offset
+            if block[0].col_offset == node.col_offset:  # an "elif" is its own head
+                return [*shown, *(lines or [f"{margin}{GAP}"])]
+            # What stands between two blocks is the head of the second; comments are its body's.
+            heads = self.lines[start - 1 : first_line(block[0]) - 1]
+            shown += [line for line in heads if line.strip() and not line.startswith(f"{margin}#")]
+            gap = [f"{margin}{GAP}"] if any(inside) else []
+            shown += lines or [*gap, f"{margin}..."]
+            start = (block[-1].end_lineno or block[-1].lineno) + 1
+        return shown
 
 
 def show_suspects(
@@ -188,29 +223,41 @@ def show(
     These are qualified names of functions and classes, "" for what is outside of them; `room` is
     in characters. Of `tests` no others are told of by their heads, which say nothing.
     """
-    bodies = dict(_bodies(page.tree))
-    for name in names:
+    blocks = dict(_bodies(page.tree))
+    for name in dict.fromkeys(names):
         if room < _LEAST:
             break
         most = max(int(room * _SHARE), min(_SMALL, room)) - _AROUND
         outer, _, own = name.rpartition(".")
-        functions = [node for node in bodies.get(outer, ()) if isinstance(node, Function)]
-        at = next((n for n in reversed(range(len(functions))) if functions[n].name == own), None)
-        if at is not None:
-            lines = page.own(functions[at])
-            if len("\n".join(lines)) > most:
-                lines = sliced(functions[at], page.lines, lambda text: worth_of(text, worths), most)
-            if lines and functions[at] not in page.shown:
-                page.shown[functions[at]] = lines
-                room -= len("\n".join(lines)) + _AROUND
-                page.heads.update([] if tests else functions[max(0, at - 1) : at + 2])
-        elif name in bodies:
-            room -= _show_statements(bodies[name], page, most, worths)
-            methods = [node for node in bodies[name] if isinstance(node, Function)]
-            told = [] if tests or not name else methods[:_METHODS][: room // _HEAD]
-            page.heads.update(told)
-            room -= _HEAD * len(told)
+        functions = {n.name: n for n in blocks.get(outer, ()) if isinstance(n, Function)}
+        told: Sequence[ast.stmt] = ()
+        if own in functions:
+            taken = _show_function(functions[own], page, most, worths)
+            at = list(functions).index(own)
+            told = list(functions.values())[max(0, at - 1) : at + 2] if taken else ()
+            room -= taken
+        elif name in blocks:
+            plain = (n for n in blocks[name] if not isinstance(n, Function | ast.ClassDef))
+            found = _chosen(page.leaves(plain), page, min(most, _PART), worths)
+            page.shown |= found
+            room -= _length(found.values())
+            methods = [n for n in blocks[name] if isinstance(n, Function) and name]
+            told = methods[:_METHODS][: room // _HEAD]
+            room -= 0 if tests else _HEAD * len(told)
+        page.heads.update(node for node in told if not tests and not page.statement(node))
     return room
+
+
+def _show_function(function: Function, page: Page, most: int, worths: Mapping[str, float]) -> int:
+    """Put a function on the page, whole or what counts of it; return the room that it takes."""
+    lines = page.own(function)
+    if len("\n".join(lines)) <= most:
+        page.shown[function] = lines
+    else:
+        page.shown |= _chosen(page.leaves(function.body), page, most, worths)
+    page.heads.discard(function)
+    shown = page.statement(function)
+    return len("\n".join(shown)) + _AROUND if shown else 0
 
 
 def worth_of(text: str, worths: Mapping[str, float]) -> float:
@@ -219,25 +266,27 @@ def worth_of(text: str, worths: Mapping[str, float]) -> float:
     return found / math.sqrt(2 + text.count("\n"))
 
 
-def _show_statements(
-    body: Sequence[ast.stmt], page: Page, most: int, worths: Mapping[str, float]
-) -> int:
-    """Put what is no function on the page, all or the worthiest; return the room that it takes."""
-    nodes = [n for n in body if not isinstance(n, Function | ast.ClassDef) and not _is_silent(n)]
-    whole = {node: page.own(node) for node in nodes}
-    if (size := _length(whole.values())) <= min(_WHOLE, most):
-        page.shown |= whole
-        return size
-    told = {node: _told(lines, worths) for node, lines in whole.items()}
-    worth = {node: worth_of("\n".join(lines), worths) for node, lines in told.items()}
-    least = _WORTH * max(worth.values())
-    room = most = min(most, _PART)
-    for node in sorted(told, key=lambda node: -worth[node]):
-        size = _length([told[node]])
-        if size <= room and worth[node] > least:
-            page.shown[node] = told[node]
-            room -= size
-    return most - room
+def _chosen(
+    nodes: Iterable[ast.stmt], page: Page, most: int, worths: Mapping[str, float]
+) -> dict[ast.stmt, list[str]]:
+    """Return what is shown of some statements in about `most` characters: all, or the worthiest.
+
+    A docstring is what they can do without.
+    """
+    every = [node for node in nodes if not _is_silent(node)]
+    told = {node: page.own(node) for node in every}
+    if _length(told.values()) <= most:
+        return told
+    told = {node: _told(lines, worths) for node, lines in told.items()}
+    own = [0.0, *(worth_of("\n".join(lines), worths) for lines in told.values()), 0.0]
+    worth = {n: own[at] + _BESIDE * (own[at - 1] + own[at + 1]) for at, n in enumerate(every, 1)}
+    kept = set()
+    for node in sorted(every, key=lambda node: -worth[node]):
+        size = _length([told[node]]) + _HEADS
+        if worth[node] > 0 and size <= most:
+            kept.add(node)
+            most -= size
+    return {node: told[node] for node in every if node in kept}
 
 
 def _length(parts: Iterable[Sequence[str]]) -> int:
@@ -263,10 +312,6 @@ def _bodies(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.stmt]]]:
         yield name, body
         inner = (node for node in body if isinstance(node, ast.ClassDef))
         todo += [(f"{name}.{node.name}".lstrip("."), node.body) for node in inner]
-
-
-def _inner(node: Function | ast.ClassDef) -> str:
-    return " " * (node.col_offset + 4)
 
 
 def _is_silent(node: ast.stmt) -> bool:

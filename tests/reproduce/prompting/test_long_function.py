@@ -1,4 +1,4 @@
-"""A long function is shown by the statements that count, and every gap is said."""
+"""Of a function that is too long the statements are shown that count, and every gap is said."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reproduce.prompting.slices import GAP, sliced
-from pytest_brt.syntax import parse
+from pytest_brt.code.words import terms_of
+from pytest_brt.reproduce.prompting.shown_code import GAP, Page, show
 
 FUNCTION = '''\
 @mark
@@ -51,44 +51,42 @@ def long(
     last = 14
     return last
 '''
-NODE = parse(FUNCTION).body[0]
-assert isinstance(NODE, ast.FunctionDef)
-LINES = FUNCTION.split("\n")
 
 
 def shown(word: str, most: int) -> list[str]:
-    assert isinstance(NODE, ast.FunctionDef)
-    return sliced(NODE, LINES, lambda text: 10.0 * (word in text) + (word == ""), most)
+    page = Page.of(FUNCTION)
+    show(["long"], page, most + 120, dict.fromkeys(terms_of(word), 1.0))
+    return page.text().split("\n")
 
 
 def test_what_counts_is_kept_with_its_heads_and_comments() -> None:
-    text = "\n".join(shown("needle(\n", 150))
-    assert text.startswith("@mark\ndef long(\n    a,\n    b=1,\n):\n    # …\n")
+    text = "\n".join(shown("first third", 200))
+    assert text.startswith("@mark\ndef long(\n    a,\n    b=1,\n):\n    first = 1\n")
     third = "    third = needle(\n        first,\n        second,\n    )"
     assert f"    # About the third.\n{third}" in text
     assert text.endswith(f"\n    {GAP}")
-    assert "fourth" not in text
+    assert "fifth" not in text
 
 
 def test_clauses_that_are_left_out_are_not_taken_for_all() -> None:
-    text = "\n".join(shown("sixth", 60))
-    assert "    if third:\n        # …\n        ...\n" in text
-    assert "    elif second:\n        # …\n        ...\n    else:\n        sixth = " in text
-    last = "\n".join(shown("twelfth", 60))
-    assert "    except ValueError:\n        # …\n        ...\n    finally:\n        twelfth" in last
+    text = "\n".join(shown("sixth", 130))
+    assert "    if third:\n        # …\n        ...\n    elif second:\n        fifth = 5\n" in text
+    assert "    else:\n        sixth = " in text
+    last = "\n".join(shown("tenth", 130))
+    assert "    except ValueError:\n        # …\n        ...\n    finally:\n        # …\n" in last
 
 
 def test_an_elif_that_says_nothing_is_a_gap() -> None:
-    text = "\n".join(shown("return fourth", 55))
+    text = "\n".join(shown("fourth", 130))
     assert "        return fourth\n    # …\n" in text
     assert "elif" not in text
 
 
 def test_nothing_is_shown_when_nothing_counts() -> None:
-    assert shown("nowhere", 200) == []
-    node = parse("def f(): return needle").body[0]
-    assert isinstance(node, ast.FunctionDef)
-    assert sliced(node, ["def f(): return needle"], lambda _: 1.0, 500) == []
+    assert shown("nowhere", 200) == [""]
+    page = Page.of("def f(): return " + " + ".join(["needle"] * 99))
+    show(["f"], page, 300, {"needle": 1.0})
+    assert page.text() == ""
 
 
 @given(
@@ -98,18 +96,13 @@ def test_nothing_is_shown_when_nothing_counts() -> None:
 def test_whatever_is_shown_is_python_and_stands_in_the_source(word: str, most: int) -> None:
     found = shown(word, most)
     ast.parse("\n".join(found))
-    own = [line for line in found if line.strip() not in (GAP, "...")]
-    places = iter(LINES)
+    own = [line for line in found if line.strip() not in (GAP, "...", "")]
+    places = iter(FUNCTION.split("\n"))
     assert all(line in places for line in own), "lines are in the order of the source"
 
 
 def test_without_its_docstring_a_function_may_fit() -> None:
     whole = FUNCTION.rstrip("\n")
-    code = whole.replace('    """Say it."""', f"    {GAP}")
     assert shown("nowhere", len(whole)) == whole.split("\n")
-    assert shown("nowhere", len(whole) - 1) == code.split("\n")
-    assert shown("nowhere", len(code) - 1) == []
-
-
-def test_with_room_for_everything_all_of_it_is_shown() -> None:
-    assert shown("", 10_000) == FUNCTION.rstrip("\n").split("\n")
+    code = "\n".join(shown("nowhere", len(whole) - 1))
+    assert code == whole.replace('    """Say it."""\n', "")
