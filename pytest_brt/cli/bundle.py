@@ -31,7 +31,7 @@ _OTHER = "-DGGML_NATIVE=OFF"
 _LLAMA = "llama-cpp-python>=0.3.35,<0.4"
 #: What llama-cpp-python needs to run; its own wheel is built apart from them.
 _LLAMA_NEEDS = ("numpy", "jinja2", "diskcache", "typing-extensions")
-_EXTRAS = ("xdist", "coverage")
+_EXTRAS = ("xdist",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,8 @@ class Program:
     #: Wall-clock seconds for one statement, and for all of them.
     statement_seconds: float = 20.0
     total_seconds: float = 60.0
+    #: Number of the statement from which on it is noted which functions are called.
+    calls_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,9 @@ class Observation:
     observed: tuple[Observed, ...]
     #: "", or one line: "timed out after 20 s", "killed by SIGSEGV", "exit status 3".
     ended: str = ""
+    #: File and first line (decorators included) of each function of the project that was called
+    #: from `Program.calls_from` on; nothing where the process did not come to its end.
+    called: frozenset[tuple[str, int]] = frozenset()
 
 
 class Engine(Protocol):

@@ -59,6 +59,8 @@ class Event:
     warnings: tuple[Caught, ...] = ()
     database: bool = False
     seconds: float = 0.0
+    #: File and first line of each function that was called.
+    called: tuple[tuple[str, int], ...] = ()
     #: Path, state and origin of each file that the patch changed (`inside/touched.py`).
     states: tuple[tuple[str, str, str], ...] = ()
     #: Whether a changed line was executed; None when that was not watched.

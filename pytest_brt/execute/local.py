@@ -91,7 +91,11 @@ class LocalEngine:
             ),
             work=program.files,
             script="observe",
-            spec={"statements": program.statements, "packages": self.subject.packages},
+            spec={
+                "statements": program.statements,
+                "packages": self.subject.packages,
+                "calls_from": program.calls_from,
+            },
             in_work=True,
         )
         with self._slots.lend() as slot:
@@ -246,7 +250,10 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
         how = f"timed out after {program.total_seconds if total else spent:g} s"
     else:
         how = ended.manner()
-    return Observation(observed=tuple(observed), ended=how)
+    finish = ended.first("finish")
+    called = ((places.relative(path), line) for path, line in finish.called) if finish else ()
+    ours = frozenset((path, line) for path, line in called if path is not None)
+    return Observation(observed=tuple(observed), ended=how, called=ours)
 
 
 def _observed(event: Event, evaluable: bool, places: Places) -> Observed:

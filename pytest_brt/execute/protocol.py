@@ -115,9 +115,10 @@ class RowOrder:
     kind: str = "exec"
     changes: Sequence[FileChange] = ()
     imports: Sequence[str] = ()
-    #: Files of which each test tells whether changed lines were executed; with `mapping`, which.
+    #: Files of which each test tells whether changed lines were executed, and those of which it
+    #: tells which lines were.
     touched: Sequence[TouchedFile] = ()
-    mapping: bool = False
+    watch: Sequence[str] = ()
     args: Sequence[str] = ()
     #: What it writes is what later rows start from: no code of the project may run in it.
     keep: bool = False

@@ -60,8 +60,10 @@ class Row:
     hash_seed: int = 0
     #: Wall-clock seconds of one test where that is to be less than the engine's limit.
     test_seconds: float | None = None
-    #: Files of which each test is to tell the lines that it executes, on the tree without
-    #: `changes`; tests take up to twice as long where Python is older than 3.12.
+    #: The same of the whole row.
+    seconds: float | None = None
+    #: Files of which each test is to tell the lines that it executes; where Python is older than
+    #: 3.12, tests that execute much of them take several times as long.
     watch: tuple[str, ...] = ()
 
 

@@ -20,7 +20,7 @@ from pytest_brt.execute.protocol import (
 )
 from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.execute.subject import Subject
-from pytest_brt.execute.touched import touched_files, watched_files
+from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.zygote import WorkerGone, WorkerSilent
 from pytest_brt.syntax import parse_or_empty
@@ -42,7 +42,6 @@ class RowRun:
         root, sources = Path(subject.root), subject.source_roots
         lines = subject.sees_lines or bool(row.watch)
         self.touched = touched_files(root, sources, row.changes, lines=lines)
-        self.watched = self.touched or watched_files(root, sources, row.watch)
         #: What each target did, by its place in the row.
         self.done: dict[int, tuple[TestRun, ...]] = {}
         self.notes: list[str] = []
@@ -51,7 +50,9 @@ class RowRun:
         #: Libraries that importing the unpatched project loaded, for the zygote to have, in the
         #: order in which they were: what a library keeps in C may come out torn in another.
         self.modules: dict[str, None] = {}
-        self.last = time.monotonic() + setting.limits.row_seconds
+        #: Seconds for all of it, and when they are over.
+        self.seconds = min(setting.limits.row_seconds, row.seconds or setting.limits.row_seconds)
+        self.last = time.monotonic() + self.seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
         #: The targets whose row was being started then.
@@ -145,8 +146,8 @@ class RowRun:
                 kind="fork",
                 changes=self.row.changes,
                 imports=imports,
-                touched=self.watched,
-                mapping=bool(self.row.watch),
+                touched=self.touched,
+                watch=self.row.watch,
                 args=[*folders, *pytest_options(self.setting.subject, talk.view.tree)],
             )
             reply = talk.begin(order, files)
@@ -184,8 +185,8 @@ class RowRun:
     def _targets(self, talk: Talk, numbers: Sequence[int], fork: bool) -> None:
         for number in numbers:
             if time.monotonic() > self.last:
-                seconds = self.setting.limits.row_seconds
-                self.give_up(f"the row did not end within {seconds:g} s", Verdict.TIMEOUT)
+                why = f"the row did not end within {self.seconds:g} s"
+                self.give_up(why, Verdict.TIMEOUT)
                 return
             self.current = number
             self.done[number] = self._target(talk, self.row.targets[number], fork)
@@ -230,8 +231,8 @@ class RowRun:
             "packages": self.setting.subject.packages,
             "target": target.path,
             "root": talk.view.tree,
-            "touched": self.watched,
-            "mapping": bool(self.row.watch),
+            "touched": self.touched,
+            "watch": self.row.watch,
         }
         return replace(order, script="run_tests", spec=spec)
 

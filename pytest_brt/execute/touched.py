@@ -55,17 +55,6 @@ def touched_files(
     return tuple(found)
 
 
-def watched_files(
-    root: Path, source_roots: Sequence[str], paths: Iterable[str]
-) -> tuple[TouchedFile, ...]:
-    """Return the files whose executed lines are asked for; nothing of them is changed."""
-    return tuple(
-        TouchedFile(path=path, names=module_names(path, source_roots), digest=None, lines=())
-        for path in paths
-        if (root / path).is_file()
-    )
-
-
 def module_names(path: str, source_roots: Sequence[str]) -> tuple[str, ...]:
     """Return the names under which a file can be imported.
 

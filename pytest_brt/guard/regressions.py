@@ -72,7 +72,7 @@ class Chosen:
     @property
     def targets(self) -> tuple[TestTarget, ...]:
         """The tests as the engine runs them: those of a file in one process."""
-        return _targets(self.tests)
+        return targets_of(self.tests)
 
 
 class Guard:
@@ -342,7 +342,7 @@ class Guard:
         """Return what tests do, by their names: those of a file in one process, or each alone."""
         if not tests:
             return {}
-        targets = _targets(tests, alone=alone)
+        targets = targets_of(tests, alone=alone)
         row = Row(
             changes=changes,
             targets=targets,
@@ -384,7 +384,8 @@ class Guard:
         return found | self._runs(changes, lost, seed=seed, alone=True)
 
 
-def _targets(tests: Sequence[ExistingTest], *, alone: bool = False) -> tuple[TestTarget, ...]:
+def targets_of(tests: Sequence[ExistingTest], *, alone: bool = False) -> tuple[TestTarget, ...]:
+    """Return tests as the engine runs them: those of a file in one process, or each `alone`."""
     files: dict[str, list[ExistingTest]] = {}
     for test in tests:
         files.setdefault(test.name if alone else test.path, []).append(test)

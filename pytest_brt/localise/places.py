@@ -16,10 +16,9 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.coverage import Watched
-from pytest_brt.localise.spectrum import SuspectLine, rank_lines
+from pytest_brt.localise.spectrum import Coverage, SuspectLine, lines_of, rank_lines
 from pytest_brt.localise.suspects import find_suspects
-from pytest_brt.types import Issue, Place, TestRun
+from pytest_brt.types import Issue, Place, TestRun, Verdict
 
 #: Words of folders and files, below the topmost package, that hold code which only helps tests:
 #: they run it, and the bug is not in it.
@@ -39,28 +38,29 @@ def find_places(
     index: Index,
     *,
     failing: Sequence[TestRun] = (),
-    watched: Watched | None = None,
+    watched: Sequence[TestRun] = (),
     limit: int = 20,
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
-    The tests `failing` fail because of it; `watched` is what they and nearby passing ones run.
+    The tests `failing` fail because of it; they and nearby passing ones were `watched`.
     """
     places = _of_report(issue, index)
-    seen = [*_of_stacks(failing, index).items(), *_of_spectrum(watched, index).items()]
+    bad = [lines_of(run) for run in watched if run.verdict is Verdict.FAIL]
+    good = [lines_of(run) for run in watched if run.verdict is Verdict.PASS]
+    seen = [*_of_stacks(failing, index).items(), *_of_spectrum(bad, good, index).items()]
     helps = {path: is_machinery(path, index) for path in {key[0] for key, _ in seen}}
     # What only helps tests is run by all that use it; nothing else may be known, though.
     others = [(key, place) for key, place in seen if not helps[key[0]]]
     for key, place in others or ([] if places else seen):
         places[key] = _joined(places.get(key), place)
-    worth = (p for p in places.values() if p.score >= _LEAST and _may_have_run(p, watched))
+    worth = (p for p in places.values() if p.score >= _LEAST and _may_have_run(p, bad))
     found = sorted(worth, key=lambda p: (-p.score, p.path, p.line))
     return tuple(found[:limit])
 
 
-def _may_have_run(place: Place, watched: Watched | None) -> bool:
+def _may_have_run(place: Place, failed: Sequence[Coverage]) -> bool:
     """Return whether a failing test runs a line of `place`, as far as such tests were watched."""
-    failed = [test.lines for test in watched.tests if test.outcome == "failed"] if watched else []
     inside = range(place.line, place.end_line + 1)
     ran = (line in inside for lines in failed for line in lines.get(place.path, ()))
     return not failed or not place.end_line or any(ran)
@@ -131,12 +131,10 @@ def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:
     return found
 
 
-def _of_spectrum(watched: Watched | None, index: Index) -> dict[_Key, Place]:
+def _of_spectrum(
+    bad: Sequence[Coverage], good: Sequence[Coverage], index: Index
+) -> dict[_Key, Place]:
     """Return the functions that failing tests run, by their most suspicious line."""
-    if watched is None:
-        return {}
-    bad = [test.lines for test in watched.tests if test.outcome == "failed"]
-    good = [test.lines for test in watched.tests if test.outcome == "passed"]
     found: dict[_Key, Place] = {}
     for suspect in rank_lines(bad, good):
         around = index.definition_at(suspect.path, suspect.line)

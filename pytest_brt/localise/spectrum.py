@@ -11,8 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
+from pytest_brt.types import TestRun
+
 #: Lines that one test ran, by file.
 Coverage = Mapping[str, frozenset[int]]
+
+
+def lines_of(run: TestRun) -> dict[str, frozenset[int]]:
+    """Return the lines that a test ran of the files that were watched.
+
+    >>> from pytest_brt.types import Verdict
+    >>> run = TestRun(test="t", node="", verdict=Verdict.PASS, reason="", ran=(("a.py", "14"),))
+    >>> sorted(lines_of(run)["a.py"])
+    [2, 4]
+    """
+    bits = {path: int(lines, 16) for path, lines in run.ran}
+    return {
+        path: frozenset(line for line in range(lines.bit_length()) if lines >> line & 1)
+        for path, lines in bits.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

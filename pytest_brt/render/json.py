@@ -134,7 +134,7 @@ def localised_json(found: Localised) -> Json:
         "issue": found.issue,
         "failing": found.failing,
         "passing": found.passing,
-        "watched_by": found.by or None,
+        "watched_by": "trace" if found.failing or found.passing else None,
         "notes": list(found.notes),
         "places": [
             {

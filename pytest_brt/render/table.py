@@ -240,12 +240,10 @@ def places(record: RunRecord) -> Iterator[str]:
 
 
 def _watched(found: Localised) -> str:
-    if not found.by:
+    if not (found.failing or found.passing):
         return "by the report alone"
-    how = "coverage.py" if found.by == "coverage" else "a trace function"
     return (
-        f"by the report, and by what {found.failing} failing and {found.passing} passing tests "
-        f"run ({how})"
+        f"by the report, and by what {found.failing} failing and {found.passing} passing tests run"
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,9 +12,10 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard import Guard, Touched, touched_by
+from pytest_brt.guard.regressions import targets_of
 from pytest_brt.guard.suite import ExistingTest
-from pytest_brt.localise.coverage import Watched, watch_lines
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
 from pytest_brt.repair.given_test import quote_length
@@ -30,12 +30,14 @@ from pytest_brt.types import (
     Localised,
     Patch,
     Place,
+    TestRun,
+    Verdict,
 )
 
 #: Existing tests that are watched beside the failing ones.
 _NEARBY = 60
-#: Existing tests and seconds for watching all, at first and when that took too long.
-_WATCHING = ((_NEARBY, 30.0), (8, 20.0))
+#: Wall-clock seconds for watching all.
+_WATCHING = 30.0
 #: Of the nearest tests, those whose file is the nearest: one test may be near by chance.
 _VOTES = 20
 #: Places of the report whose tests are watched.
@@ -126,53 +128,51 @@ def localise(
     """
     begin = time.monotonic()
     runs = tuple(run for judged in failing for run in judged.judgement.runs[:1])
-    watched = Watched(tests=())
-    notes: tuple[str, ...] = ()
+    watched: tuple[TestRun, ...] = ()
+    notes: tuple[str, ...] = ("no failing test: only the report was looked at",)
     if failing:
         first = find_places(issue, index, failing=runs, limit=_FIRST)
-        watched = _watch(engine, failing, _near(guard, first))
-        if watched.problem:
-            notes = (f"the tests could not be watched: {watched.problem}",)
-    else:
-        notes = ("no failing test: only the report was looked at",)
-    outcomes = [test.outcome for test in watched.tests]
+        watched = _watch(engine, index, failing, _near(guard, first))
+        notes = ()
+        if not any(run.ran for run in watched):
+            notes = (f"the tests could not be watched: {watched[0].reason}",)
+            watched = ()
+    verdicts = [run.verdict for run in watched]
     return Localised(
         issue=issue.id,
-        places=find_places(issue, index, failing=runs, watched=watched if outcomes else None),
-        failing=outcomes.count("failed"),
-        passing=outcomes.count("passed"),
-        by=watched.by,
+        places=find_places(issue, index, failing=runs, watched=watched),
+        failing=verdicts.count(Verdict.FAIL),
+        passing=verdicts.count(Verdict.PASS),
         notes=notes,
         seconds=time.monotonic() - begin,
     )
 
 
-def _near(guard: Guard, places: Sequence[Place]) -> list[str]:
-    """Return the names of existing tests near some places."""
+def _near(guard: Guard, places: Sequence[Place]) -> Sequence[ExistingTest]:
+    """Return the existing tests near some places."""
     names = tuple(sorted(f"{place.path}::{place.function}" for place in places))
-    if not names:
-        return []
-    return [test.name for test in guard.near(Touched(places=names, size=0))[:_NEARBY]]
+    return guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
 
 
-def _watch(engine: Engine, failing: Sequence[JudgedTest], near: Sequence[str]) -> Watched:
-    """Watch tests; when all together take too long, only the failing ones and a few others."""
-    files = {judged.test.path: judged.test.source for judged in failing}
-    changes = tuple(
-        FileChange(path=path, content=source.encode("utf-8", "surrogatepass"))
-        for path, source in files.items()
-        if source is not None
-    )
-    own = [f"{judged.test.path}::{judged.test.name}" for judged in failing]
-    watched = Watched(tests=())
-    for count, seconds in _WATCHING:
-        nodes = [*own, *(name for name in near[:count] if name.partition("::")[0] not in files)]
-        watched = watch_lines(engine, nodes, changes=changes, seconds=seconds)
-        if not watched.problem:
-            break
+def _watch(
+    engine: Engine, index: Index, failing: Sequence[JudgedTest], near: Sequence[ExistingTest]
+) -> tuple[TestRun, ...]:
+    """Return what the failing tests did, and those near that pass, with the lines they ran."""
+    own = [
+        TestTarget(
+            id=judged.test.id,
+            path=judged.test.path,
+            source=judged.test.source,
+            node=judged.test.name,
+        )
+        for judged in failing
+    ]
+    files = tuple(sorted(path for path in index.layout.files if not is_test_path(path)))
+    row = Row(targets=(*own, *targets_of(near)), watch=files, seconds=_WATCHING)
+    ids = {target.id for target in own}
     # An existing test that fails as well may do so for a reason of its own.
-    tests = (t for t in watched.tests if t.outcome != "failed" or t.node.startswith(tuple(own)))
-    return replace(watched, tests=tuple(tests))
+    runs = engine.run(row).runs
+    return tuple(run for run in runs if run.test in ids or run.verdict is not Verdict.FAIL)
 
 
 def _checker(

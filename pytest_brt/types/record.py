@@ -45,8 +45,6 @@ class Localised:
     #: Tests that were watched: failing because of the bug, and passing ones nearby.
     failing: int = 0
     passing: int = 0
-    #: By what they were watched: "coverage", "trace" or "" for not at all.
-    by: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 

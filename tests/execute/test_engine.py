@@ -255,6 +255,14 @@ def test_statements_are_observed_one_by_one(engine: Engine) -> None:
     assert awaited.repr == "'awaited'"
 
 
+def test_functions_that_statements_call_are_noted_from_one_on(engine: Engine) -> None:
+    statements = ("from pkg.core import Thing, divide", "divide(1, 2)", "Thing().name()")
+    assert not engine.observe(Program(statements=statements)).called
+    assert engine.observe(Program(statements=statements, calls_from=2)).called == {
+        ("pkg/core.py", 6)
+    }
+
+
 @pytest.mark.parametrize(
     ("last", "how"),
     [

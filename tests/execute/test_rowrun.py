@@ -120,24 +120,17 @@ def test_a_row_whose_zygote_is_killed_is_done_by_another(engine: LocalEngine) ->
     assert any("tried again" in note for note in result.notes)
 
 
-def test_a_row_has_a_deadline_of_its_own(tmp_path: Path) -> None:
-    engine = open_on(make_project(tmp_path / "p"), seconds=3)
-    assert isinstance(engine, LocalEngine)
-    try:
-        setting = engine._slots.setting
-        engine._slots.setting = replace(setting, limits=replace(setting.limits, row_seconds=2.0))
-        source = "import time\ndef test_a(): time.sleep(1.2)\n"
-        targets = tuple(
-            TestTarget(id=str(n), path="tests/test_s.py", source=source, node="test_a")
-            for n in range(5)
-        )
-        runs = engine.run(Row(targets=targets)).runs
-        assert len(runs) == 5
-        assert runs[0].verdict is Verdict.PASS
-        assert {run.verdict for run in runs[2:]} == {Verdict.TIMEOUT}
-        assert "row did not end within 2 s" in runs[-1].reason
-    finally:
-        engine.close()
+def test_a_row_has_a_deadline_of_its_own(engine: LocalEngine) -> None:
+    source = "import time\ndef test_a(): time.sleep(1.2)\n"
+    targets = tuple(
+        TestTarget(id=str(n), path="tests/test_s.py", source=source, node="test_a")
+        for n in range(5)
+    )
+    runs = engine.run(Row(targets=targets, seconds=2.0)).runs
+    assert len(runs) == 5
+    assert runs[0].verdict is Verdict.PASS
+    assert {run.verdict for run in runs[2:]} == {Verdict.TIMEOUT}
+    assert "row did not end within 2 s" in runs[-1].reason
 
 
 def test_rows_run_at_the_same_time(tmp_path: Path) -> None:

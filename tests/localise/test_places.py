@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
@@ -11,13 +10,10 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import load_issue
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.coverage import TestLines, Watched, watch_lines
 from pytest_brt.localise.places import find_places, given_places
-from pytest_brt.types import FileChange, Frame, Raised, TestRun, Verdict
-from tests.execute.projects import open_on
+from pytest_brt.types import Frame, Raised, TestRun, Verdict
 from tests.trees import write_tree
 
 CORE = """\
@@ -50,7 +46,6 @@ def test_small():
 def test_grow():
     assert Box().grow() == 2
 """
-BRT = b"from pkg.core import outer\n\n\ndef test_big():\n    assert outer(5) == 2\n"
 REPORT = "# outer(5) fails\n\n```python\nfrom pkg.core import outer\nouter(5)\n```\n"
 
 
@@ -67,56 +62,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(root: Path) -> Iterator[Engine]:
-    engine = open_on(root)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture(scope="module")
 def index(root: Path) -> Index:
     return open_index(root)
 
 
-@pytest.mark.parametrize(
-    "prefer",
-    [
-        pytest.param(
-            "coverage",
-            marks=pytest.mark.skipif(find_spec("coverage") is None, reason="wants coverage"),
-        ),
-        "trace",
-    ],
-)
-def test_lines_are_seen_test_by_test(engine: Engine, prefer: str) -> None:
-    watched = watch_lines(
-        engine,
-        ["tests/test_brt.py::test_big", "tests/test_core.py"],
-        changes=[FileChange(path="tests/test_brt.py", content=BRT)],
-        prefer=prefer,
+def ran(verdict: Verdict, **files: set[int]) -> TestRun:
+    """Return a run of a test that executed these lines; ``__`` stands for a slash."""
+    lines = tuple(
+        (name.replace("__", "/") + ".py", f"{sum(1 << line for line in ran):x}")
+        for name, ran in files.items()
     )
-    assert (watched.by, watched.problem) == (prefer, "")
-    seen = {
-        test.node: (test.outcome, {path: set(lines) for path, lines in test.lines.items()})
-        for test in watched.tests
-    }
-    assert seen == {
-        "tests/test_brt.py::test_big": ("failed", {"src/pkg/core.py": {2, 3, 8, 9}}),
-        "tests/test_core.py::test_small": ("passed", {"src/pkg/core.py": {2, 4}}),
-        "tests/test_core.py::test_grow": ("passed", {"src/pkg/core.py": {16, 17}}),
-    }
-
-
-def test_tests_that_take_too_long_are_a_problem(engine: Engine) -> None:
-    source = b"import time\n\n\ndef test_slow():\n    time.sleep(30)\n"
-    watched = watch_lines(
-        engine,
-        ["tests/test_brt.py::test_slow"],
-        changes=[FileChange(path="tests/test_brt.py", content=source)],
-        seconds=0.7,
-    )
-    assert watched.tests == ()
-    assert "timed out" in watched.problem
+    return TestRun(test="t", node="t", verdict=verdict, reason="", ran=lines)
 
 
 def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
@@ -128,13 +84,9 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
     )
     raised = Raised(type="ZeroDivisionError", message="", frames=frames)
     run = TestRun(test="t", node="test_big", verdict=Verdict.FAIL, reason="", raised=raised)
-    lines = {"src/pkg/core.py": frozenset({2, 3, 8, 9})}
-    small = {"src/pkg/core.py": frozenset({2, 4})}
-    watched = Watched(
-        tests=(
-            TestLines(node="a", outcome="failed", lines=lines),
-            TestLines(node="b", outcome="passed", lines=small),
-        )
+    watched = (
+        ran(Verdict.FAIL, src__pkg__core={2, 3, 8, 9}),
+        ran(Verdict.PASS, src__pkg__core={2, 4}),
     )
     found = {p.function: p for p in find_places(issue, index, failing=[run], watched=watched)}
     inner, outer = found["inner"], found["outer"]
@@ -151,9 +103,8 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
 
 def test_what_runs_at_import_is_no_place(root: Path, index: Index) -> None:
     issue = load_issue(str(root / "report.md"), BytesIO())
-    lines = {"src/pkg/core.py": frozenset({1, 13}), "tests/test_core.py": frozenset({5})}
-    watched = Watched(tests=(TestLines(node="a", outcome="failed", lines=lines),))
-    places = find_places(issue, index, watched=watched)
+    watched = ran(Verdict.FAIL, src__pkg__core={1, 13}, tests__test_core={5})
+    places = find_places(issue, index, watched=[watched])
     assert {place.path for place in places if place.ochiai} <= {"src/pkg/core.py"}
     assert "Box" not in {place.function for place in places if place.ochiai}
 
@@ -191,11 +142,6 @@ def more(tmp_path: Path) -> Iterator[Index]:
         yield index
 
 
-def lines_of(outcome: str, **files: int) -> TestLines:
-    names = {name.replace("__", "/") + ".py": frozenset({line}) for name, line in files.items()}
-    return TestLines(node=f"t::{outcome}{len(files)}", outcome=outcome, lines=names)
-
-
 def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
     text = "# It fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
     first = find_places(read_issue(text, "-"), more)[0]
@@ -205,9 +151,9 @@ def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
 
 def test_what_helps_tests_is_left_out_where_other_places_are_known(more: Index) -> None:
     issue = read_issue("# It is odd", "-")
-    both = lines_of("failed", pkg__testing__compare=2, pkg__say=2)
-    found = find_places(issue, more, watched=Watched(tests=(both,)))
+    both = ran(Verdict.FAIL, pkg__testing__compare={2}, pkg__say={2})
+    found = find_places(issue, more, watched=[both])
     assert [place.path for place in found] == ["pkg/say.py"]
-    alone = lines_of("failed", pkg__testing__compare=2)
-    found = find_places(issue, more, watched=Watched(tests=(alone,)))
+    alone = ran(Verdict.FAIL, pkg__testing__compare={2})
+    found = find_places(issue, more, watched=[alone])
     assert [place.path for place in found] == ["pkg/testing/compare.py"]

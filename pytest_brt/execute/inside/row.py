@@ -162,7 +162,7 @@ def run_row(zygote, connection, parent):
     row = Row(zygote, connection)
     row.set_up()
     request = row.request
-    touched = touches.Touched(row.root, request["touched"], request["mapping"])
+    touched = touches.Touched(row.root, request["touched"], request["watch"])
     if row.request["kind"] == "exec":
         row.serve()
         row.cell.replace_process()

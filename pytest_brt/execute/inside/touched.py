@@ -12,19 +12,19 @@ TOOL = 4
 class Touched:
     """The files that a patch changed: their modules' origin and content, their lines run."""
 
-    def __init__(self, root, files, mapping=False):
+    def __init__(self, root, files, watch=()):
         """Take `files`: path, candidate names, digest (None if deleted) and lines of each.
 
-        With `mapping`, which lines of them each test executes is noted whatever that costs.
+        Which lines of the files `watch` each test executes is noted whatever that costs.
         """
         self.root = os.path.realpath(root)
         self.files = files
+        self.mapped = {self.at(path): path for path in watch}
         # Asked before anything of the subject runs: a test may well write to the file later.
         self.intact = {f["path"]: _has_content(self.at(f["path"]), f["digest"]) for f in files}
         self.wanted = {}
         self.seen = {}
         self.watching = False
-        self.mapping = mapping
         #: Whether a changed line ran before the first test, and whether one ever ran.
         self.early = None
         self.ever = False
@@ -37,13 +37,13 @@ class Touched:
         """Start noting which changed lines are executed, where Python can do it cheaply."""
         monitoring = getattr(sys, "monitoring", None)
         if monitoring is None:
-            self.watching = bool(self.mapping and self.files and sys.gettrace() is None)
+            self.watching = bool(self.mapped) and sys.gettrace() is None
         else:
             self.watching = monitoring.get_tool(TOOL) is None
         if not self.watching:
             return
         self.wanted = {self.at(file["path"]): frozenset(file["lines"]) for file in self.files}
-        self.seen = {path: set() for path in self.wanted}
+        self.seen = {path: set() for path in (*self.wanted, *self.mapped)}
         if monitoring is None:
             sys.settrace(self._trace)
             threading.settrace(self._trace)
@@ -55,7 +55,7 @@ class Touched:
         monitoring.set_events(TOOL, events.PY_START)
 
     def _start(self, code, offset):
-        if code.co_filename in self.wanted:
+        if code.co_filename in self.seen:
             sys.monitoring.set_local_events(TOOL, code, sys.monitoring.events.LINE)
             self._nested(code)
         return sys.monitoring.DISABLE
@@ -99,14 +99,8 @@ class Touched:
 
     def ran(self):
         """Return [path, lines] of what the test executed, the lines as the bits of a number."""
-        if not (self.watching and self.mapping):
-            return []
-        found = []
-        for file in self.files:
-            lines = self.seen[self.at(file["path"])]
-            if lines:
-                found.append([file["path"], "%x" % sum(1 << line for line in lines)])
-        return found
+        ran = [(name, self.seen.get(path)) for path, name in self.mapped.items()]
+        return [[name, "%x" % sum(1 << line for line in lines)] for name, lines in ran if lines]
 
     def _any(self):
         return any(self.seen[path] & self.wanted[path] for path in self.wanted)

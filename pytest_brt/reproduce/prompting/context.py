@@ -15,7 +15,6 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.relevance import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
-from pytest_brt.localise.coverage import watch_calls
 from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reading.script import read_script
@@ -151,8 +150,12 @@ def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset
     sources = [item.step.source for item in seen]
     imports = tuple(source for source in sources if source.startswith(IMPORTS))
     rest = tuple(source for source in sources if not source.startswith(IMPORTS))
+    if not rest:
+        return frozenset()
     found = set()
-    for path, line in watch_calls(engine, (*prelude, *imports), rest) if rest else ():
+    before = (*prelude, *imports)
+    program = Program(statements=(*before, *rest), calls_from=len(before))
+    for path, line in engine.observe(program).called:
         number = index.passage_at(path, line)
         if number is not None:
             found.add((path, index.passages[number].function))
