@@ -137,7 +137,7 @@ class _Judge:
         """
         self._root = Path(engine.subject.root)
         self._hidden = HiddenTests(job.instance, engine)
-        self._tests = trusted(job.tests, job.instance.issue)
+        self._tests = trusted(job.tests)
         self._trials = Trials(engine, self._tests, lambda _: None)
         self._truth = patch_key(fix_changes(job.instance, self._root), self._read)
         self._nothing = patch_key((), self._read)

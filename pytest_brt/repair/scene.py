@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
@@ -18,11 +19,12 @@ from pytest_brt.guard.regressions import targets_of
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
-from pytest_brt.repair.given_test import quote_length
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
     AppliedPatch,
+    Attempt,
+    Ending,
     FileChange,
     Guarded,
     Issue,
@@ -42,6 +44,8 @@ _WATCHING = 30.0
 _VOTES = 20
 #: Places of the report whose tests are watched.
 _FIRST = 6
+#: Candidates that a model is asked about.
+_ASKED = 5
 #: Names of tests among existing ones that assert the reported wrong behaviour.
 Pins = Callable[[Sequence[ExistingTest]], Iterable[str]]
 
@@ -104,18 +108,64 @@ def _applied(changes: tuple[FileChange, ...]) -> AppliedPatch:
     return AppliedPatch(patch=Patch(id="", name="", text=""), changes=changes)
 
 
-def trusted(tests: Iterable[JudgedTest], report: str = "") -> tuple[JudgedTest, ...]:
-    """Return the candidates among `tests`, the most trusted first.
-
-    Of those that are trusted alike, the first is the one that asserts the longest text of
-    `report`; equals stay in their order.
-    """
+def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
+    """Return the candidates among `tests`, the most trusted first; equals stay in their order."""
     candidates = [judged for judged in tests if judged.judgement.candidate]
+    return tuple(sorted(candidates, key=lambda judged: -judged.judgement.confidence))
 
-    def order(judged: JudgedTest) -> tuple[float, int]:
-        return -judged.judgement.confidence, -quote_length(judged, report)
 
-    return tuple(sorted(candidates, key=order))
+def choose_brt(
+    attempts: Sequence[Attempt],
+    given: Sequence[JudgedTest],
+    seed: int,
+    says: Callable[[JudgedTest], bool | None] = lambda _: None,
+) -> JudgedTest | None:
+    """Return the test to give to a repair that does not know the fix (paper 001, requirement 45).
+
+    None when there is no candidate.
+
+    Preferred is, in this order: a failure that was judged to be caused by the bug, by rules and
+    then by a model, a run that ended because its model said so, a last execution that failed,
+    more confidence (in tenths). Among equals it is drawn, likelier the more it is trusted. A run
+    without a dialogue ended by itself.
+
+    `given` are tests that a person gave. `says` tells whether a model holds the failure for the
+    bug's, None where it was not asked; it is called for the few most trusted candidates, where
+    there are several and none is a person's.
+    """
+    ended = {judged.test.id: True for judged in given}
+    tests = list(given)
+    for attempt in attempts:
+        ended_well = all(one.ending is Ending.FINISH for one in attempt.trajectories)
+        for judged in attempt.tests:
+            ended[judged.test.id] = ended_well
+            tests.append(judged)
+    candidates = [judged for judged in tests if judged.judgement.candidate]
+    held = _held(candidates, says)
+
+    def merits(judged: JudgedTest) -> tuple[bool, bool, bool, float]:
+        test, runs = judged.test.id, judged.judgement.runs
+        failed = bool(runs) and runs[-1].verdict is Verdict.FAIL
+        trust = round(judged.judgement.confidence, 1)
+        return test in held, ended[test], failed, trust
+
+    of_each = [merits(judged) for judged in candidates]
+    best = [one for one, own in zip(candidates, of_each, strict=True) if own == max(of_each)]
+    if not best:
+        return None
+    weights = [max(0.01, judged.judgement.confidence) for judged in best]
+    return Random(seed).choices(best, weights)[0]
+
+
+def _held(
+    candidates: Sequence[JudgedTest], says: Callable[[JudgedTest], bool | None]
+) -> frozenset[str]:
+    """Return the ids of the candidates that a person gave, else of those that a model believes."""
+    ours = frozenset(j.test.id for j in candidates if j.test.origin.strategy == "given")
+    if ours or len(candidates) < 2:
+        return ours
+    asked = sorted(candidates, key=lambda judged: -judged.judgement.confidence)[:_ASKED]
+    return frozenset(j.test.id for j in asked if j.judgement.runs and says(j))
 
 
 def localise(

@@ -16,8 +16,7 @@ from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.rank.guarding import hints_of, pinned_among
-from pytest_brt.repair.given_test import choose_brt
-from pytest_brt.repair.scene import localise, make_site, trusted
+from pytest_brt.repair.scene import choose_brt, localise, make_site, trusted
 from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import RepairStrategy
@@ -110,7 +109,7 @@ class Repairing:
                 index,
                 RepairBench(
                     site=site,
-                    brt=choose_brt(attempts, given, seed, issue.text, says) if shown else None,
+                    brt=choose_brt(attempts, given, seed, says) if shown else None,
                     editor=None if editor is None else MeteredModel(editor, meter, deadline),
                     steps=bench.steps,
                     variants=self.plan.variants,
@@ -157,7 +156,7 @@ class Repairing:
         Raises:
             SubjectProblem: the project's interpreter cannot be started.
         """
-        failing = trusted((*given, *(t for one in attempts for t in one.tests)), issue.text)
+        failing = trusted((*given, *(t for one in attempts for t in one.tests)))
         return localise(issue, self._workbench.engine, self._open(), failing, self._guard)
 
     def close(self) -> None:
@@ -177,7 +176,7 @@ class Repairing:
         index = self._open()
         with self._lock:
             if issue.id not in self._sites:
-                failing = trusted((*given, *(t for one in attempts for t in one.tests)), issue.text)
+                failing = trusted((*given, *(t for one in attempts for t in one.tests)))
                 guard = self.plan.guard
                 self._sites[issue.id] = make_site(
                     issue,

@@ -4,12 +4,9 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-import pytest
-
 from pytest_brt.issue import load_issue
-from pytest_brt.repair.given_test import choose_brt, quote_length
 from pytest_brt.repair.patch import chosen
-from pytest_brt.repair.scene import trusted
+from pytest_brt.repair.scene import choose_brt, trusted
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
@@ -35,7 +32,6 @@ def judged(
     *,
     candidate: bool = True,
     last: Verdict = Verdict.FAIL,
-    source: str = "",
     confidence: float = 0.5,
 ) -> JudgedTest:
     test = CandidateTest(
@@ -45,7 +41,7 @@ def judged(
         origin=Origin(strategy="agent"),
         oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
         path="tests/test_x.py",
-        source=source,
+        source="",
     )
     run = TestRun(test=name, node=name, verdict=last, reason="")
     verdict = Judgement(
@@ -104,52 +100,14 @@ def test_equals_are_drawn_the_same_for_the_same_seed() -> None:
     assert drawn == [name_of(choose_brt(equal, [judged("given")], seed)) for seed in range(40)]
 
 
-REPORT = "It prints:\n\n    Malformed  line 3 of 4 (skipped)\n\nand then `all done`."
-QUOTES = {
-    "long": "assert 'Malformed line 3 of 4' not in out",
-    "short": "assert 'all done' not in out",
-    "other": "assert 'every build says this, and at length' not in out",
-    "raised": "with raises(ValueError, match=r'Malformed line \\d of 4 \\(skipped'): pass",
-    "escaped": "with raises(ValueError, match=r'4 \\(skipped\\)'): pass",
-    "input": "out = run('Malformed line 3 of 4 (skipped)')",
-    "lines": 'assert out == "no\\nMalformed   line 3\\nyes"',
-    "broken": "assert 'Malformed",
-}
-
-
-def quoting(name: str, confidence: float = 0.5) -> JudgedTest:
-    return judged(name, source=f"def {name}():\n    {QUOTES[name]}\n", confidence=confidence)
-
-
-@pytest.mark.parametrize(
-    ("name", "length"),
-    [
-        ("long", len("Malformed line 3 of 4")),
-        ("short", len("all done")),
-        ("other", 0),
-        ("raised", 0),
-        ("escaped", len("4 (skipped)")),
-        ("input", 0),
-        ("lines", len("Malformed line 3")),
-        ("broken", 0),
-    ],
-)
-def test_a_quote_is_an_asserted_text_of_the_report(name: str, length: int) -> None:
-    assert quote_length(quoting(name), REPORT) == length
-
-
-def test_the_longest_quote_is_taken_of_tests_that_are_trusted_alike() -> None:
-    tests = [attempt(*map(quoting, ["other", "short", "long", "input"]))]
-    assert {name_of(choose_brt(tests, (), seed, REPORT)) for seed in range(20)} == {"long"}
-    surer = [*tests, attempt(quoting("other", 0.8))]
-    assert {name_of(choose_brt(surer, (), seed, REPORT)) for seed in range(20)} == {"other"}
-
-
-def test_the_first_of_those_that_must_pass_is_trusted_most_and_then_quotes_most() -> None:
-    tests = [quoting("other"), quoting("short"), quoting("long"), quoting("input", 0.7)]
-    order = [judged.test.name for judged in trusted(tests, REPORT)]
-    assert order == ["input", "long", "short", "other"]
-    assert trusted(tests) == (tests[3], *tests[:3])
+def test_the_first_of_those_that_must_pass_is_trusted_most() -> None:
+    tests = [
+        judged("one"),
+        judged("two"),
+        judged("no", candidate=False),
+        judged("best", confidence=0.7),
+    ]
+    assert [found.test.name for found in trusted(tests)] == ["best", "one", "two"]
 
 
 def fix(name: str, source: str = "the agent") -> FoundFix:

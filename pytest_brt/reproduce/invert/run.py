@@ -273,12 +273,6 @@ class _Inversion:
                 break
             if self.bench.over:
                 break
-        else:
-            # Without the model, where the report names what is wrong.
-            turned = self.tries.turn(passing)
-            if turned is not None and turned.candidate:
-                self.bench.say("turned round by rule")
-                self._judge(turned)
         return came
 
     def _try(

@@ -1,29 +1,21 @@
-"""The versions of a test that were tried, and what each did.
-
-Where the report itself says what is wrong, an assertion is turned round without a model.
-"""
+"""The versions of a test that were tried, and what each did."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from pytest_brt.codec import content_id
 from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import refusal, run_tests
-from pytest_brt.reading.compare import Likeness, likeness
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.model_tests.small import made_small
-from pytest_brt.reproduce.model_tests.split import laid_out, split_tests
 from pytest_brt.reproduce.opinion import Opinion, with_opinion
 from pytest_brt.reproduce.select import dropped
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.syntax import parse
-from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, TestRun, Verdict
+from pytest_brt.types import CandidateTest, JudgedTest, Origin, TestRun, Verdict
 
 #: Lines of a failure that a model is shown.
 _LINES = 10
@@ -80,28 +72,6 @@ class Tries:
             return (tried.candidate, tried.passes) if parent else (tried.passes, tried.reported)
 
         return max(found, key=order) if found else None
-
-    def turn(self, passing: TriedVersion) -> TriedVersion | None:
-        """Turn a passing test round by rule; None where the report does not say what is wrong."""
-        test = passing.written.test
-        source = flipped(passing.source, self.facts.wrong, self.facts.raised)
-        if not source:
-            return None
-        # Without the imports that only the old claim needed.
-        source = split_tests(source, "")[0].source
-        raises = "raises(" in passing.source and "raises(" not in source
-        kind = OracleKind.NO_RAISE if raises else OracleKind.GONE
-        turned = replace(
-            test,
-            id=content_id(test.issue, test.path, source),
-            source=source,
-            origin=replace(test.origin, parent=test.id),
-            oracle=Oracle(
-                kind=kind, sentence="What the report complains about is gone.", prior=kind.prior
-            ),
-        )
-        written = replace(passing.written, test=turned, key=f"{passing.written.key}-turned")
-        return self._run([written])[0]
 
     def _run(self, made: Sequence[Written]) -> list[TriedVersion]:
         new = [item for item in made if item.key not in self._known]
@@ -181,55 +151,3 @@ def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> st
         )
         return f"{shown}\nThis test is not accepted: {why_not}." if why_not else shown
     return f"It cannot run ({run.verdict}): {run.reason}"
-
-
-def flipped(source: str, wrong: tuple[str, ...], raised: tuple[str, ...]) -> str:
-    """Return `source` without its demand for what the report complains about; "" when it has none.
-
-    That is `wrong` values, and exceptions of the simple names `raised`. ``== wrong`` becomes
-    ``!= wrong``; the body of ``pytest.raises`` is left to run. Either says less than the right
-    value would: any other outcome passes.
-
-    Raises:
-        SyntaxError: `source` is not Python.
-    """
-    tree = parse(source)
-    turner = _Turner(wrong, raised)
-    body = ast.fix_missing_locations(turner.visit(tree)).body
-    return laid_out(body, source, changed=body) if turner.changed else ""
-
-
-class _Turner(ast.NodeTransformer):
-    """Rewrites assertions of one module."""
-
-    def __init__(self, wrong: tuple[str, ...], raised: tuple[str, ...]) -> None:
-        self.changed = False
-        self._wrong = wrong
-        self._raised = raised
-
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        test = node.test
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            sides = (test.left, *test.comparators)
-            texts = [ast.unparse(side) for side in sides]
-            values = [side.value for side in sides if isinstance(side, ast.Constant)]
-            texts += [value for value in values if isinstance(value, str)]
-            demanded = any(likeness(w, t) >= Likeness.SQUEEZED for w in self._wrong for t in texts)
-            if demanded and isinstance(test.ops[0], ast.Eq | ast.Is):
-                is_same = isinstance(test.ops[0], ast.Is)
-                test.ops = [ast.IsNot() if is_same else ast.NotEq()]
-                self.changed = True
-        return node
-
-    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
-        if len(node.items) != 1 or node.items[0].optional_vars is not None:
-            return node
-        call = node.items[0].context_expr
-        if not (isinstance(call, ast.Call) and ast.unparse(call.func).endswith("raises")):
-            return node
-        names = {ast.unparse(argument).rsplit(".", 1)[-1] for argument in call.args[:1]}
-        if not names & set(self._raised):
-            return node
-        self.changed = True
-        return node.body

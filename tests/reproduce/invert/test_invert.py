@@ -15,7 +15,7 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.invert.run import invert
 from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
-from pytest_brt.types import Attempt, Ending, JudgedTest, OracleKind, Verdict
+from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 from tests.reproduce.examples import (
     bench_for,
     issue_of,
@@ -183,17 +183,15 @@ def test_every_mistake_on_the_way_is_answered(
     assert (kept.name, kept.ending, len(kept.steps)) == ("invert-00", Ending.FINISH, len(seen))
 
 
-def test_when_the_model_cannot_turn_it_the_rule_does(
+def test_a_test_that_the_model_cannot_turn_in_three_tries_ends_the_plan(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
-    script = f"{YES_CRASH}=== always if: Change the test so that it fails\nI do not know."
+    script = "=== always if: Change the test so that it fails\nI do not know."
     bench = bench_for(engines[CRASH], scripted(tmp_path, script))
     attempt = invert(issue_of(CRASH), 0, bench, indexes[CRASH], plans=1)
-    (found,) = candidates(attempt)
-    assert found.test.oracle.kind is OracleKind.NO_RAISE
-    assert "pytest" not in (found.test.source or "")
-    assert verdicts_with(CRASH, "fix-03.diff", engines[CRASH], [found]) == {"PASS"}
-    assert actions(attempt) == ["flip", "flip", "flip", *JUDGED]
+    assert not candidates(attempt)
+    assert actions(attempt) == ["flip", "flip", "flip"]
+    assert attempt.trajectories[0].ending is Ending.STEPS
 
 
 def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
