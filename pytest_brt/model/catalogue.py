@@ -237,7 +237,7 @@ def add_model(file: Path, folder: Path, *, link: bool) -> Path:
     except OSError as error:
         raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
     for target in targets:
-        _remember(target, digest_of(target))
+        _remember(target, _digest(target))
     return targets[0]
 
 
@@ -260,7 +260,7 @@ def verify_model(file: Path) -> tuple[str, bool]:
         ModelProblem: it is damaged: its digest is not the one it had when it was added.
     """
     read_header(file)
-    digest = digest_of(file)
+    digest = _digest(file)
     known = known_digest(file)
     if known and known != digest:
         raise ModelProblem(
@@ -288,7 +288,7 @@ def _remember(file: Path, digest: str) -> None:
         _notes(file).write_text(to_json(_Facts(sha256=digest)) + "\n", encoding="utf-8")
 
 
-def digest_of(file: Path) -> str:
+def _digest(file: Path) -> str:
     """Return the SHA-256 of all that `file` holds.
 
     Raises:
@@ -301,14 +301,10 @@ def digest_of(file: Path) -> str:
         raise ModelProblem(f"cannot read {str(file)!r}: {error.strerror}") from error
 
 
-def catalogue_path() -> Path:
-    """Return the file that lists the models worth having, of an installation or of a checkout."""
-    installed = Path(__file__).with_name("catalogue.toml")
-    checkout = Path(__file__).parents[2] / "models" / "catalogue.toml"
-    return checkout if checkout.is_file() else installed
-
-
 def read_catalogue() -> tuple[CatalogueEntry, ...]:
     """Return the models worth having, as they stand in the catalogue of this version."""
-    data = tomllib.loads(catalogue_path().read_text(encoding="utf-8"))
+    installed = Path(__file__).with_name("catalogue.toml")
+    checkout = Path(__file__).parents[2] / "models" / "catalogue.toml"
+    path = checkout if checkout.is_file() else installed
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
     return msgspec.convert(data["model"], tuple[CatalogueEntry, ...])
