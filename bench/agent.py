@@ -18,7 +18,6 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,31 +64,24 @@ class Forced(Prompted):
         whole = (*prompt.messages, Message(role=Role.ASSISTANT, text=reply))
         known = max((self._shared(whole, old) for old in self._seen), default=0)
         self._seen.append(whole)
-        made = self.model.count([reply])[0]
-        self.new += max(0, self.model.measure(replace(prompt, prefill="")) + made - known)
+        made = self.model.count(reply)
+        self.new += max(0, self.model.count(replace(prompt, prefill="")) + made - known)
 
     def _shared(self, messages: tuple[Message, ...], others: tuple[Message, ...]) -> int:
         """Return how many tokens two conversations have in common at their beginning."""
         same = 0
         while same < min(len(messages), len(others)) and messages[same] == others[same]:
             same += 1
-        tokens = self.model.measure(Prompt(messages=messages[:same])) if same else 0
+        tokens = self.model.count(Prompt(messages=messages[:same])) if same else 0
         if same < min(len(messages), len(others)):
             text, other = messages[same].text, others[same].text
-            tokens += self.model.count([text[: shared(text, other)]])[0]
+            tokens += self.model.count(text[: shared(text, other)])
         return tokens
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+    def count(self, asked: str | Prompt) -> int:
         """Return the model's count."""
         begin = time.perf_counter()
-        found = super().count(texts)
-        self.seconds += time.perf_counter() - begin
-        return found
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return the model's measure."""
-        begin = time.perf_counter()
-        found = super().measure(prompt)
+        found = super().count(asked)
         self.seconds += time.perf_counter() - begin
         return found
 
@@ -128,7 +120,7 @@ def main() -> None:
             write_shape(shape, path)
         root = unpack(Path(folder))
         model = open_model(f"gguf:{path}", Settings(context=CONTEXT))
-        model.count(["load"])
+        model.count("load")
         forced = Forced(model, ScriptedModel(str(SCRIPT), Settings()))
         subject = find_subject(root, python=sys.executable, env={})
         opened = open_engine(subject, sandbox="process", limits=Limits())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_brt.execute.engine import Engine, Observation, Program
@@ -75,13 +75,9 @@ class Prompted:
         """Let the model evaluate the prompt, and answer what the script says."""
         raise NotImplementedError
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+    def count(self, asked: str | Prompt) -> int:
         """Return the model's count; waiting for it is not the model's time."""
-        return self.model.count(texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return the model's measure."""
-        return self.model.measure(prompt)
+        return self.model.count(asked)
 
     def close(self) -> None:
         """Leave the model open."""

@@ -154,7 +154,7 @@ def served(path: Path, prompt: Prompt) -> tuple[float, int]:
         seconds = cpu_of_group(model.pid) - before
         # It says how many tokens all answers have together only for one of them.
         whole = [answer for answer in done if answer.finish is Finish.LENGTH]
-        rest = model.count([answer.text for answer in done if answer.finish is not Finish.LENGTH])
+        rest = [model.count(one.text) for one in done if one.finish is not Finish.LENGTH]
         return seconds, len(whole) * TOKENS + sum(rest)
     finally:
         model.close()

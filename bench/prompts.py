@@ -53,14 +53,12 @@ class Counting(ScriptedModel):
         super().__init__(str(script), Settings(context=16384))
         self.tokens = llama_cpp.Llama(str(weights), vocab_only=True, verbose=False)
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return the tokens of each text."""
-        return tuple(len(self.tokens.tokenize(text.encode(), add_bos=False)) for text in texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return the tokens of a prompt."""
-        parts = [message.text for message in prompt.messages] + [prompt.prefill]
-        return sum(count + AROUND for count in self.count(parts))
+    def count(self, asked: str | Prompt) -> int:
+        """Return the tokens of a text, or of a prompt."""
+        if isinstance(asked, str):
+            return len(self.tokens.tokenize(asked.encode(), add_bos=False))
+        parts = [message.text for message in asked.messages] + [asked.prefill]
+        return sum(self.count(part) + AROUND for part in parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = first_prompts(issue, engine, model)
             engine.close()
             for kind, prompt in found.items():
-                sizes[kind].append(model.measure(prompt))
+                sizes[kind].append(model.count(prompt))
                 if options.write:
                     options.write.mkdir(parents=True, exist_ok=True)
                     text = "".join(f"=== {m.role}\n{m.text}\n" for m in prompt.messages)

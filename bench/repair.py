@@ -275,12 +275,12 @@ class Actor(Prompted):
         if prompt.purpose == "repair":
             fresh = fresh_lines(self._before, text)
             system = "" if self._before else prompt.messages[0].text
-            self.new += sum(self.model.count([system, fresh]))
+            self.new += self.model.count(system) + self.model.count(fresh)
             self.evaluated += real.evaluated
             self._before = text
         replies = [self._reply(prompt, number) for number in range(prompt.samples)]
         # The tiny vocabulary has three tokens where a real one has about one.
-        self.tokens += sum(self.model.count([reply.text for reply in replies])) // 3
+        self.tokens += sum(self.model.count(reply.text) for reply in replies) // 3
         self.seconds += time.perf_counter() - begin
         return tuple(replies)
 

@@ -219,7 +219,7 @@ def _bench(arguments: argparse.Namespace) -> None:
     model = open_file(str(_find(arguments)), Settings(context=arguments.context))
     text = " ".join(f"item {number} is {number * 7919 % 1000}" for number in range(95))
     with closing(model):
-        model.count(["load"])
+        model.count("load")
         read, _, seconds = _ask(model, text, 1, 1)
         say(f"reading          {read / seconds:8.1f} tokens/s (a prompt of {read})")
         for samples, label in ((1, "1 "), (16, "16")):

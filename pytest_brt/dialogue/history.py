@@ -33,7 +33,7 @@ class Counter:
         with self._lock:
             known = self._known.get(text)
         if known is None:
-            known = self._model.count([text])[0]
+            known = self._model.count(text)
             with self._lock:
                 self._known[text] = known
         return known
@@ -50,7 +50,7 @@ class Counter:
         if self._empty < 0:
             one = Message(role=Role.USER, text="x")
             other = Message(role=Role.ASSISTANT, text="x")
-            whole = self._model.measure(Prompt(messages=(one, other, one)))
+            whole = self._model.count(Prompt(messages=(one, other, one)))
             self._empty = max(1, -(-(whole - 3 * self("x")) // 3) + 1)
         return self._empty
 

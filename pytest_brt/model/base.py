@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
@@ -152,12 +151,8 @@ class Model(Protocol):
         """
         ...
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return how many tokens each of `texts` has."""
-        ...
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return how many tokens `prompt` has once the template is around it."""
+    def count(self, asked: str | Prompt) -> int:
+        """Return how many tokens a text has, or a prompt once the template is around it."""
         ...
 
     def close(self) -> None:
@@ -195,16 +190,13 @@ _BYTES_PER_TOKEN = 3.0
 _MARKUP = 8
 
 
-def estimate(text: str, bytes_per_token: float = _BYTES_PER_TOKEN) -> int:
-    """Return a number of tokens that `text` hardly ever exceeds.
+def estimate(asked: str | Prompt, bytes_per_token: float = _BYTES_PER_TOKEN) -> int:
+    """Return a number of tokens that a text, or a prompt with its template, hardly ever exceeds.
 
     >>> estimate("def f(): pass")
     5
     """
-    return int(-(-len(text.encode("utf-8", "replace")) // bytes_per_token))
-
-
-def estimate_prompt(prompt: Prompt, bytes_per_token: float = _BYTES_PER_TOKEN) -> int:
-    """Return the estimate of a prompt with the template around it."""
-    texts = [*(message.text for message in prompt.messages), prompt.prefill]
+    if isinstance(asked, str):
+        return int(-(-len(asked.encode("utf-8", "replace")) // bytes_per_token))
+    texts = [*(message.text for message in asked.messages), asked.prefill]
     return sum(estimate(t, bytes_per_token) + _MARKUP for t in texts) - _MARKUP

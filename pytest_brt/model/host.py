@@ -9,7 +9,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -236,13 +235,9 @@ class LocalModel:
         answers = (asked.found[number] for number in sorted(asked.found))
         return tuple(replace(done, notes=(*done.notes, *notes)) for done in answers)
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return how many tokens each of `texts` has, by the model's own tokenizer."""
-        return self._counts(Order(texts=tuple(texts))) if texts else ()
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return how many tokens `prompt` has with the template around it."""
-        return self._counts(Order(prompt=prompt, count=True))[0]
+    def count(self, asked: str | Prompt) -> int:
+        """Return how many tokens a text or a prompt has, by the model's own tokenizer."""
+        return self._ask(Order(count=asked))[0].future.result().count
 
     def close(self) -> None:
         """End the worker at once; what is being asked ends in ModelProblem."""
@@ -250,9 +245,6 @@ class LocalModel:
         process = self.process
         if process is not None:
             process.end("the model was closed")
-
-    def _counts(self, order: Order) -> tuple[int, ...]:
-        return self._ask(order)[0].future.result().counts
 
     def _ask(self, order: Order) -> tuple[Asked, tuple[str, ...]]:
         """Return the order with its answer, and remarks when it took more than one process.

@@ -123,15 +123,10 @@ class MeteredModel:
         self.meter.add(replace(cost_of(completions), seconds=time.monotonic() - begin))
         return completions
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+    def count(self, asked: str | Prompt) -> int:
         """Return the model's count."""
         with self._watched():
-            return self.model.count(texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return the model's measure."""
-        with self._watched():
-            return self.model.measure(prompt)
+            return self.model.count(asked)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,13 +47,9 @@ class NoModel:
             "models' for what there is)"
         )
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+    def count(self, asked: str | Prompt) -> int:
         """Raise ModelProblem."""
         raise ModelProblem("nothing to count with: no model was chosen (--brt-model gguf:FILE)")
-
-    def measure(self, prompt: Prompt) -> int:
-        """Raise ModelProblem."""
-        return self.count([])[0]
 
     def close(self) -> None:
         """Do nothing."""

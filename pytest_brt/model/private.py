@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -45,22 +45,18 @@ class PrivateModel(ServerModel):
         child = self._child
         return child.pid if child else 0
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return how many tokens each of `texts` has, by the model's own tokenizer."""
-        return tuple(self._tokens(text) if text else 0 for text in texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return how many tokens `prompt` has with the template around it."""
-        messages = [{"role": str(m.role), "content": m.text} for m in prompt.messages]
-        made = self._ask("/apply-template", {"messages": messages})
-        return self._tokens(str(made.get("prompt", "")) + prompt.prefill, special=True)
-
-    def _tokens(self, text: str, *, special: bool = False) -> int:
-        asked = {"content": text, "add_special": special, "parse_special": special}
-        tokens = self._ask("/tokenize", asked).get("tokens")
+    def count(self, asked: str | Prompt) -> int:
+        """Return how many tokens a text or a prompt has, by the model's own tokenizer."""
+        text, special = asked, isinstance(asked, Prompt)
+        if isinstance(asked, Prompt):
+            messages = [{"role": str(m.role), "content": m.text} for m in asked.messages]
+            made = self._ask("/apply-template", {"messages": messages})
+            text = str(made.get("prompt", "")) + asked.prefill
+        whole = {"content": text, "add_special": special, "parse_special": special}
+        tokens = self._ask("/tokenize", whole).get("tokens")
         return len(tokens) if isinstance(tokens, list) else 0
 
-    def _ask(self, path: str, body: dict[str, object]) -> dict[str, object]:
+    def _ask(self, path: str, body: Mapping[str, object]) -> dict[str, object]:
         response = self._server().ask(path, 60.0, body)
         if response.status != 200 or not isinstance(response.body, dict):
             raise ModelProblem(f"llama-server fails: {response.status} {response.text[:200]!r}")

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from pytest_brt.model.base import (
     Prompt,
     Settings,
     estimate,
-    estimate_prompt,
 )
 from pytest_brt.model.reply import split_thinking
 
@@ -148,7 +146,7 @@ class ScriptedModel:
             text = text[: min(stops)] if stops else text
             if not text.startswith(prompt.prefill):
                 text = prompt.prefill + text
-            made, asked = estimate(reply.text), estimate_prompt(prompt)
+            made, asked = estimate(reply.text), estimate(prompt)
             return Completion(
                 text=text,
                 finish=Finish.STOP,
@@ -163,13 +161,9 @@ class ScriptedModel:
             f"{len(self.replies)}: {_beginning(prompt)!r}"
         )
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return an estimate of the tokens of each of `texts`."""
-        return tuple(estimate(text) for text in texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return an estimate of the tokens of `prompt`."""
-        return estimate_prompt(prompt)
+    def count(self, asked: str | Prompt) -> int:
+        """Return an estimate."""
+        return estimate(asked)
 
     def close(self) -> None:
         """Do nothing: there is nothing to end."""
@@ -248,13 +242,9 @@ class RecordedModel:
             raise StoreProblem(f"cannot record to {str(self.path)!r}: {error.strerror}") from error
         return completions
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
+    def count(self, asked: str | Prompt) -> int:
         """Return the model's count."""
-        return self.model.count(texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return the model's measure."""
-        return self.model.measure(prompt)
+        return self.model.count(asked)
 
     def close(self) -> None:
         """Close the model."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +23,6 @@ from pytest_brt.model.base import (
     Prompt,
     Settings,
     estimate,
-    estimate_prompt,
     in_the_rest,
     lost_answers,
 )
@@ -123,13 +122,9 @@ class ServerModel:
         self._remark(note)
         return tuple(replace(done, notes=(*done.notes, note)) for done in found)
 
-    def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return an estimate of the tokens of each of `texts`."""
-        return tuple(estimate(text, self._bytes_per_token) for text in texts)
-
-    def measure(self, prompt: Prompt) -> int:
-        """Return an estimate of the tokens of `prompt`."""
-        return estimate_prompt(prompt, self._bytes_per_token)
+    def count(self, asked: str | Prompt) -> int:
+        """Return an estimate."""
+        return estimate(asked, self._bytes_per_token)
 
     def close(self) -> None:
         """Cut every connection."""
@@ -293,7 +288,7 @@ class ServerModel:
                     text=text,
                     finish=dialect.finish_of(choice),
                     thinking=str(reasoning),
-                    prompt_tokens=asked or estimate_prompt(prompt, self._bytes_per_token),
+                    prompt_tokens=asked or estimate(prompt, self._bytes_per_token),
                     evaluated=asked - cached if number == 0 else 0,
                     tokens=(made if len(choices) == 1 else 0) or guess,
                     notes=notes,
@@ -306,7 +301,7 @@ class ServerModel:
         size = sum(len(m.text.encode("utf-8", "replace")) for m in prompt.messages)
         if not counted or size < 2000:
             return ()
-        if counted < _CUT_BELOW * estimate_prompt(prompt):
+        if counted < _CUT_BELOW * estimate(prompt):
             return (
                 f"the server counted {counted} tokens in a prompt of {size} bytes: it has "
                 "probably cut it (give the server a larger context)",

@@ -38,12 +38,12 @@ class Order:
     """Something to do."""
 
     id: int = 0
+    #: To be answered.
     prompt: Prompt | None = None
-    #: Whether its tokens are to be counted, and nothing else.
-    count: bool = False
-    #: Numbers of the samples that are wanted of the prompt; () for all.
+    #: Numbers of the samples that are wanted of it; () for all.
     numbers: tuple[int, ...] = ()
-    texts: tuple[str, ...] = ()
+    #: What tokens are to be counted of.
+    count: str | Prompt = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,4 +59,4 @@ class Answer:
     #: The answer of one sample, and the sample's number; the others come by themselves.
     completion: Completion | None = None
     sample: int = -1
-    counts: tuple[int, ...] = ()
+    count: int = 0

@@ -74,14 +74,13 @@ class ModelWorker:
                 self.say(Answer(id=order.id, completion=outcome, sample=sample))
 
         try:
-            if order.prompt is None:
-                sizes = tuple(len(engine.weights.tokenize(text)) for text in order.texts)
-                self.say(Answer(id=order.id, counts=sizes))
-            elif order.count:
-                rendered = engine.conversations.render(order.prompt)
-                self.say(Answer(id=order.id, counts=(len(rendered.ids),)))
-            else:
+            if order.prompt is not None:
                 engine.submit(order.prompt, deliver, order.numbers)
+            elif isinstance(order.count, str):
+                self.say(Answer(id=order.id, count=len(engine.weights.tokenize(order.count))))
+            else:
+                rendered = engine.conversations.render(order.count)
+                self.say(Answer(id=order.id, count=len(rendered.ids)))
         except BrtError as problem:
             self.say(Answer(id=order.id, problem=str(problem)))
 

@@ -55,7 +55,7 @@ def edit_prompt(
             task=task,
             form=SPEC.example(),
         )
-        if sum(model.count([message.text for message in messages])) <= model.context - longest - 64:
+        if sum(model.count(message.text) for message in messages) <= model.context - longest - 64:
             break
         if len(report) > 4000:
             report = report[:4000] + "\n[… the rest is left out …]"

@@ -59,7 +59,7 @@ def test_steps_go_altogether_when_their_observations_are_not_enough(tmp_path: Pa
 def test_the_count_is_never_below_what_the_model_measures(tmp_path: Path) -> None:
     model = script(tmp_path, "x")
     messages = conversation(OPENING, STEPS, most=100_000, count=Counter(model))
-    assert Counter(model).of(messages) >= model.measure(Prompt(messages=messages))
+    assert Counter(model).of(messages) >= model.count(Prompt(messages=messages))
 
 
 def test_the_listings_go_before_any_step_and_old_steps_keep_a_line(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def gone(pid: int) -> bool:
 
 def test_it_answers_counts_and_measures(model: LocalModel) -> None:
     assert model.name == "llama.gguf"
-    assert model.count(["hello", "", "a <|im_end|> b"]) == (5, 0, 14)
-    assert model.measure(prompt("hello")) == model.complete(prompt("hello"))[0].prompt_tokens
+    assert [model.count(text) for text in ("hello", "", "a <|im_end|> b")] == [5, 0, 14]
+    assert model.count(prompt("hello")) == model.complete(prompt("hello"))[0].prompt_tokens
     assert [done.seed for done in model.complete(prompt(samples=3))] == [0, 1, 2]
 
 
@@ -84,7 +84,7 @@ def test_nothing_starts_before_the_first_prompt(weights: Path) -> None:
 
 
 def test_close_ends_the_process_and_what_it_was_asked(model: LocalModel) -> None:
-    model.count(["x"])
+    model.count("x")
     pid = model.pid
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(model.complete, prompt(max_tokens=3000, samples=8)) for _ in range(3)]
@@ -156,7 +156,7 @@ def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path
         "import sys; from pytest_brt.model.opening import open_file\n"
         "from pytest_brt.model.base import *\n"
         f"m = open_file({str(weights / 'llama.gguf')!r}, Settings(threads=1, engine='inprocess'))\n"
-        "print(m.count(['hello'])); m.close()"
+        "print(m.count('hello')); m.close()"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path.cwd())])}
     done = subprocess.run(
@@ -167,7 +167,7 @@ def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path
         check=True,
         encoding="utf-8",
     )
-    assert done.stdout == "(5,)\n"
+    assert done.stdout == "5\n"
 
 
 def test_a_fork_after_use_does_not_hang(model: LocalModel) -> None:
@@ -388,7 +388,7 @@ from pytest_brt.model.opening import open_file
 signal.signal(signal.SIGINT, signal.default_int_handler)
 model = open_file({path!r}, Settings(threads=1, context=4096, engine='inprocess'))
 text = "word " * {words}
-model.count(["x"])
+model.count("x")
 print(model.pid, flush=True)
 try:
     model.complete(Prompt(messages=(Message(role=Role.USER, text=text),), samples={samples},
@@ -443,7 +443,7 @@ def test_leaving_without_closing_is_clean(weights: Path) -> None:
     code = (
         "from pytest_brt.model.base import *; from pytest_brt.model.opening import open_file\n"
         f"m = open_file({str(weights / 'llama.gguf')!r}, Settings(threads=1, engine='inprocess'))\n"
-        "m.count(['x']); print(m.pid)"
+        "m.count('x'); print(m.pid)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

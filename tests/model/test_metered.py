@@ -34,7 +34,7 @@ def test_the_cost_of_all_calls_is_added_up(tmp_path: Path) -> None:
     assert cost.calls == 2
     assert cost.tokens == 4 * one.tokens
     assert cost.prompt_tokens == 4 * one.prompt_tokens
-    assert model.count(["abc"]) == model.model.count(["abc"])
+    assert model.count("abc") == model.model.count("abc")
 
 
 def test_a_model_that_never_answered_is_known_to_the_whole_run(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -72,9 +71,6 @@ def test_a_plugin_adds_a_scheme(folder: Path) -> None:
         def __init__(self, rest: str, given: Settings) -> None:
             self.name = rest
 
-        def count(self, texts: Sequence[str]) -> tuple[int, ...]:
-            return tuple(len(text) for text in texts)
-
     model = open_model("echo:hello", settings(folder), {"echo": Echo})
     assert model.name == "hello"
 
@@ -84,7 +80,7 @@ def test_no_model_says_how_to_choose_one(folder: Path) -> None:
     with pytest.raises(ModelProblem, match="--brt-model"):
         model.complete(ASK)
     with pytest.raises(ModelProblem, match="--brt-model"):
-        model.count(["a"])
+        model.count("a")
     model.close()
 
 

@@ -56,11 +56,11 @@ def model(weights: Path) -> Iterator[PrivateModel]:
 @needs_server
 def test_it_answers_counts_and_measures(model: PrivateModel, weights: Path) -> None:
     assert (model.name, model.context) == ("llama.gguf", 1024)
-    assert model.count(["hello", ""]) == (5, 0)
+    assert (model.count("hello"), model.count("")) == (5, 0)
     done = model.complete(prompt(samples=20))
     assert [answer.seed for answer in done] == list(range(20))
     assert len({answer.text for answer in done}) > 10
-    assert done[0].prompt_tokens == model.measure(prompt())
+    assert done[0].prompt_tokens == model.count(prompt())
     assert sum(answer.evaluated for answer in done) <= 2 * done[0].prompt_tokens
 
 
@@ -145,7 +145,7 @@ def test_it_needs_no_network(weights: Path) -> None:
         "from pytest_brt.model.base import *\n"
         "from pytest_brt.model.opening import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
-        "print(model.count(['hello'])); model.close()\n"
+        "print(model.count('hello')); model.close()\n"
     )
     command = ["unshare", "-rn", sys.executable, "-c", script, str(weights / "llama.gguf")]
     try:
@@ -153,7 +153,7 @@ def test_it_needs_no_network(weights: Path) -> None:
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no namespaces here")
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "(5,)\n"
+    assert done.stdout == "5\n"
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
         "from pytest_brt.model.base import *\n"
         "from pytest_brt.model.opening import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
-        "model.count(['a']); print(model.pid, model.server.host, flush=True)\n"
+        "model.count('a'); print(model.pid, model.server.host, flush=True)\n"
         "time.sleep(60)\n"
     )
     with subprocess.Popen(
@@ -291,8 +291,8 @@ def test_both_engines_count_the_tokens_of_a_real_model_alike() -> None:
         for engine in ("inprocess", "llama-server")
     )
     try:
-        assert ours.count(texts) == theirs.count(texts)
-        assert ours.measure(prompt()) == theirs.measure(prompt())
+        assert [*map(ours.count, texts)] == [*map(theirs.count, texts)]
+        assert ours.count(prompt()) == theirs.count(prompt())
     finally:
         ours.close()
         theirs.close()

@@ -199,7 +199,7 @@ class Listener:
         self.model = model
         self.name, self.context = model.name, model.context
         self.asked: list[Prompt] = []
-        self.count, self.measure, self.close = model.count, model.measure, model.close
+        self.count, self.close = model.count, model.close
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         self.asked.append(prompt)
@@ -314,13 +314,13 @@ def test_two_functions_are_seen_together_in_a_small_context(tmp_path: Path) -> N
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
     first = Listener(scripted(tmp_path, READS))
     repair(RepairBench(site=scene.site(first), steps=1))
-    least = first.measure(first.asked[0]) * 4 // 3
+    least = first.count(first.asked[0]) * 4 // 3
     left_out = []
     for more in (0, 200, 600, 1200, 2000):
         model = Listener(scripted(tmp_path, READS, context=least + more))
         trajectory = repair(RepairBench(site=scene.site(model), steps=8))
         for prompt in model.asked:
-            assert model.measure(prompt) + prompt.sampling.max_tokens <= model.context
+            assert model.count(prompt) + prompt.sampling.max_tokens <= model.context
         left_out.append(any("left out here" in text for text in model.texts()))
         if more:
             assert trajectory.steps

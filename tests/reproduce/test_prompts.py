@@ -163,7 +163,7 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     for context in (3000, 1200, 1000, 700, 450):
         model = model_of(tmp_path, context)
         prompt, notes = samples(index, hints, model, PromptForm.FILES, facts=True, issue=issue)
-        size = model.measure(prompt)
+        size = model.count(prompt)
         assert size + prompt.sampling.max_tokens < context
         assert size <= last
         assert "# double() adds one" in prompt.messages[-1].text
@@ -186,7 +186,7 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         hints = gather_hints(ISSUE, index)
         prompt, notes = samples(index, hints, model, PromptForm.FILES, facts=True)
-        assert model.measure(prompt) < 3100
+        assert model.count(prompt) < 3100
         assert notes == ()
         assert "def double(x):" in prompt.messages[-1].text
         questions = Questions(brief=brief_of(hints, model), index=index)
@@ -197,7 +197,7 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
         places = enumerate(zip(*texts, strict=False))
         shared = next(place for place, letters in places if len(set(letters)) > 1)
         assert "```\n\n" in texts[0][shared - 80 : shared + 1]
-        assert model.measure(plans[0]) < 1700
+        assert model.count(plans[0]) < 1700
         assert shared > 0.5 * len(texts[0])
 
 

@@ -76,7 +76,7 @@ def _prompt(
             method=method,
         )
 
-    frame = sum(site.model.count([message.text for message in ask("", "")])) + 64
+    frame = sum(site.model.count(message.text) for message in ask("", "")) + 64
     count = Counter(site.model)
     limit = max(0, min(CONTEXT, site.model.context - answer - frame))
     report = cut(site.issue.text, limit // 2, count)

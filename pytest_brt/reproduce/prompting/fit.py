@@ -102,7 +102,7 @@ def fitted(
     again["report"] = partial(shortened_report, brief.issue)
     texts = dict(parts)
     if listings:
-        room = max(most - model.measure((frame or build)(parts)), _LEAST) * _CHARACTERS
+        room = max(most - model.count((frame or build)(parts)), _LEAST) * _CHARACTERS
         total = sum(share for share, _ in listings.values())
         for name, (share, make) in listings.items():
             texts[name] = make(min(_MOST_CODE, int(room * share / total)))
@@ -115,7 +115,7 @@ def fitted(
                 return prompt, tuple(notes.values()), texts
             if not texts.get(name):
                 break
-            size = model.count([texts[name]])[0]
+            size = model.count(texts[name])
             keep = len(texts[name]) * (size - over - 16) // max(size, 1)
             make = again.get(name, partial(shorten, texts[name]))
             short = make(keep) if keep >= _SHORTEST else ""
@@ -133,4 +133,4 @@ def fitted(
 
 def _too_long(prompt: Prompt, model: Model) -> int:
     reserved = prompt.sampling.max_tokens + prompt.thinking + 8
-    return model.measure(prompt) + reserved - model.context
+    return model.count(prompt) + reserved - model.context
