@@ -71,12 +71,12 @@ def _find(arguments: argparse.Namespace) -> Path:
 
 def _list(arguments: argparse.Namespace) -> None:
     folder = _folder(arguments)
-    files, names = catalogue.model_files(folder), catalogue.read_names(folder)
+    files, notes = catalogue.model_files(folder), catalogue.read_notes(folder)
     say(f"models in {folder}:" if files else f"no models in {folder} yet")
     for file in files:
-        default = "; the default" if names.default == file.stem else ""
+        default = "; the default" if notes.default == file.stem else ""
         say(f"  {file.stem}: {_facts(file)}{default}")
-    for alias, target in sorted(names.aliases.items()):
+    for alias, target in sorted(notes.aliases.items()):
         say(f"  {alias}: another name of {target}")
     others = catalogue.cached_models()
     if others:
@@ -103,12 +103,12 @@ def _print_catalogue() -> None:
 
 def _add(arguments: argparse.Namespace) -> None:
     # A pattern names all parts of a model, of which the first brings the others.
-    given = set(arguments.files)
+    given, folder = set(arguments.files), _folder(arguments)
     for file in arguments.files:
         if is_later_part(file) and parts_of(file)[0] in given:
             continue
-        target = catalogue.add_model(file, _folder(arguments), link=arguments.link)
-        say(f"added {target}\nSHA-256 {catalogue.known_digest(target)}")
+        target = catalogue.add_model(file, folder, link=arguments.link)
+        say(f"added {target}\nSHA-256 {catalogue.read_notes(folder).digests[target.stem]}")
         say(f"use it: pytest --brt-model gguf:{target.stem} …")
 
 
@@ -119,14 +119,14 @@ def _remove(arguments: argparse.Namespace) -> None:
 
 def _default(arguments: argparse.Namespace) -> None:
     folder, name = _folder(arguments), _called(arguments)
-    catalogue.write_names(folder, replace(catalogue.read_names(folder), default=name))
+    catalogue.write_notes(folder, replace(catalogue.read_notes(folder), default=name))
     say(f"{name} is taken when no model is named (--brt-model none for none)")
 
 
 def _alias(arguments: argparse.Namespace) -> None:
     folder, name = _folder(arguments), _called(arguments)
-    names = catalogue.read_names(folder)
-    catalogue.write_names(folder, replace(names, aliases={**names.aliases, arguments.alias: name}))
+    notes = catalogue.read_notes(folder)
+    catalogue.write_notes(folder, replace(notes, aliases={**notes.aliases, arguments.alias: name}))
     say(f"{arguments.alias} is another name of {name}")
 
 
@@ -134,14 +134,13 @@ def _called(arguments: argparse.Namespace) -> str:
     """Return how a model that there is will be found again: its name here, else its path."""
     file = _find(arguments)
     read_header(file)
-    return file.stem if file.parent == _folder(arguments) else str(file.absolute())
+    return catalogue.noted_name(file, _folder(arguments))
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    file = _find(arguments)
-    digest, known = catalogue.verify_model(file)
-    what = "unchanged since it was added" if known else "noted: compare it with its publisher's"
-    say(f"{file.name}: SHA-256 {digest}, {what}")
+    for file, digest, known in catalogue.verify_model(_find(arguments), _folder(arguments)):
+        what = "unchanged since it was added" if known else "noted: compare it with its publisher's"
+        say(f"{file.name}: SHA-256 {digest}, {what}")
 
 
 def _info(arguments: argparse.Namespace) -> None:

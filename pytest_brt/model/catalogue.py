@@ -8,7 +8,7 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -80,13 +80,8 @@ def _ollama(folder: Path) -> Iterator[CachedModel]:
                 yield CachedModel(name=name, path=blob, owner="Ollama")
 
 
-#: The file in it that holds the names the user gave.
-_NAMES = "names.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Facts:
-    sha256: str
+#: The file in the model folder that holds its notes.
+_NOTES = "notes.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +127,7 @@ def find_model(name: str, folder: Path) -> Path:
     Raises:
         ModelProblem: nothing is called so, or more than one file.
     """
-    name = read_names(folder).aliases.get(name, name)
+    name = read_notes(folder).aliases.get(name, name)
     path = Path(name).expanduser()
     if path.exists() or (path.suffix == ".gguf" and not (folder / name).exists()):
         return path  # read_header says what is wrong with it
@@ -158,30 +153,40 @@ def find_model(name: str, folder: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelNames:
-    """What the user calls models: kept in the model folder."""
+class FolderNotes:
+    """What is known of models and does not stand in their files; kept in the model folder.
+
+    Models go by their names in that folder, others by their paths.
+    """
 
     #: Taken when no model is named; "" for none.
     default: str = ""
-    #: Short name → name or path.
+    #: What the user calls models too.
     aliases: Mapping[str, str] = field(default_factory=dict)
+    #: The SHA-256 of each file when it was added or last verified.
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_names(folder: Path) -> ModelNames:
-    """Return the names that were given in `folder`."""
+def read_notes(folder: Path) -> FolderNotes:
+    """Return the notes of `folder`."""
     try:
-        return from_json((folder / _NAMES).read_bytes(), ModelNames)
+        return from_json((folder / _NOTES).read_bytes(), FolderNotes)
     except (OSError, StoreProblem):
-        return ModelNames()
+        return FolderNotes()
 
 
-def write_names(folder: Path, names: ModelNames) -> None:
-    """Keep `names` in `folder`.
+def write_notes(folder: Path, notes: FolderNotes) -> None:
+    """Keep `notes` in `folder`.
 
     Raises:
         StoreProblem: the folder cannot be written.
     """
-    write_text(folder / _NAMES, to_json(names, indent=2) + "\n")
+    write_text(folder / _NOTES, to_json(notes, indent=2) + "\n")
+
+
+def noted_name(file: Path, folder: Path) -> str:
+    """Return what the notes of `folder` call a model."""
+    return file.stem if file.parent == folder else str(file.absolute())
 
 
 def remove_model(file: Path, folder: Path) -> tuple[Path, ...]:
@@ -192,23 +197,25 @@ def remove_model(file: Path, folder: Path) -> tuple[Path, ...]:
     """
     if file.parent.resolve() != folder.resolve():
         raise ModelProblem(f"not in {str(folder)!r}: {str(file)!r} (its owner removes it)")
-    gone = [path for part in parts_of(file) for path in (part, _notes(part))]
-    gone = [path for path in gone if path.exists() or path.is_symlink()]
+    parts = tuple(part for part in parts_of(file) if part.exists() or part.is_symlink())
     try:
-        for path in gone:
-            path.unlink()
+        for part in parts:
+            part.unlink()
     except OSError as error:
         raise ModelProblem(f"cannot delete {str(file)!r}: {error.strerror}") from error
-    names = read_names(folder)
-    kept = {name: target for name, target in names.aliases.items() if target != file.stem}
-    if kept != dict(names.aliases) or names.default == file.stem:
-        default = "" if names.default == file.stem else names.default
-        write_names(folder, ModelNames(default=default, aliases=kept))
-    return tuple(gone)
+    gone, notes = {part.stem for part in parts}, read_notes(folder)
+    left = FolderNotes(
+        default="" if notes.default in gone else notes.default,
+        aliases={name: model for name, model in notes.aliases.items() if model not in gone},
+        digests={name: digest for name, digest in notes.digests.items() if name not in gone},
+    )
+    if left != notes:
+        write_notes(folder, left)
+    return parts
 
 
 def add_model(file: Path, folder: Path, *, link: bool) -> Path:
-    """Put the model `file` into `folder`, copied or linked, with its digest beside it.
+    """Put the model `file` into `folder`, copied or linked, and note its digest.
 
     Of a model in several parts the first is named, and all are taken.
 
@@ -236,8 +243,7 @@ def add_model(file: Path, folder: Path, *, link: bool) -> Path:
             _put(part, target, link=link)
     except OSError as error:
         raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
-    for target in targets:
-        _remember(target, _digest(target))
+    _note(folder, {target.stem: _digest(target) for target in targets})
     return targets[0]
 
 
@@ -253,39 +259,30 @@ def _put(file: Path, target: Path, *, link: bool) -> None:
         part.unlink(missing_ok=True)
 
 
-def verify_model(file: Path) -> tuple[str, bool]:
-    """Return the SHA-256 of `file` and whether one was known before; reads all of it.
+def verify_model(file: Path, folder: Path) -> Iterator[tuple[Path, str, bool]]:
+    """Yield each part of a model, its SHA-256 and whether that is noted; reads all of it.
 
     Raises:
         ModelProblem: it is damaged: its digest is not the one it had when it was added.
     """
     read_header(file)
-    digest = _digest(file)
-    known = known_digest(file)
-    if known and known != digest:
-        raise ModelProblem(
-            f"{str(file)!r} is damaged or was replaced: its SHA-256 is {digest} and was "
-            f"{known} when it was added (copy or download it again)"
-        )
-    _remember(file, digest)
-    return digest, bool(known)
+    digests = read_notes(folder).digests
+    for part in parts_of(file):
+        digest, name = _digest(part), noted_name(part, folder)
+        known = digests.get(name, "")
+        if known not in ("", digest):
+            raise ModelProblem(
+                f"{str(part)!r} is damaged or was replaced: its SHA-256 is {digest} and was "
+                f"{known} when it was added (copy or download it again)"
+            )
+        with suppress(StoreProblem):  # a read-only folder: verified, but not noted
+            _note(folder, {name: digest})
+        yield part, digest, bool(known)
 
 
-def known_digest(file: Path) -> str:
-    """Return the SHA-256 that `file` had when it was added or last verified, or ""."""
-    try:
-        return from_json(_notes(file).read_bytes(), _Facts).sha256
-    except (OSError, StoreProblem):
-        return ""
-
-
-def _notes(file: Path) -> Path:
-    return file.with_name(f"{file.name}.json")
-
-
-def _remember(file: Path, digest: str) -> None:
-    with suppress(OSError):  # a read-only folder: verified, but not noted
-        _notes(file).write_text(to_json(_Facts(sha256=digest)) + "\n", encoding="utf-8")
+def _note(folder: Path, digests: Mapping[str, str]) -> None:
+    notes = read_notes(folder)
+    write_notes(folder, replace(notes, digests={**notes.digests, **digests}))
 
 
 def _digest(file: Path) -> str:

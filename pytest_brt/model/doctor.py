@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
-from pytest_brt.model.catalogue import find_model, model_files, read_names
+from pytest_brt.model.catalogue import find_model, model_files, read_notes
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.memory import available_bytes, cores
@@ -67,7 +67,7 @@ def examine(folder: Path, name: str) -> Iterator[Check]:
         yield Check(package, f"not installed ({INSTALL})", state)
     files = [file for file in model_files(folder) if file.exists()]
     smallest = min(files, key=lambda file: file.stat().st_size, default="")
-    chosen = name or read_names(folder).default or str(smallest)
+    chosen = name or read_notes(folder).default or str(smallest)
     if chosen:
         yield from _generation(chosen, folder)
     yield from _machine(folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
-from pytest_brt.model.catalogue import find_model, model_files, models_folder, read_names
+from pytest_brt.model.catalogue import find_model, model_files, models_folder, read_notes
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import LocalModel
@@ -165,7 +165,7 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     """
     folder = models_folder(models_dir)
     files = model_files(folder)
-    named = read_names(folder).default
+    named = read_notes(folder).default
     if not files and not named:
         return "none", ""
     if find_spec("llama_cpp") is None and not find_server():

@@ -12,7 +12,7 @@ import pytest
 from pytest_brt.cli import models
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Settings
-from pytest_brt.model.catalogue import find_model, read_names
+from pytest_brt.model.catalogue import find_model, read_notes
 from pytest_brt.model.opening import default_model
 from tests import tiny
 from tests.llama import needs_llama, open_gguf
@@ -149,7 +149,7 @@ def test_names_default_and_removal(
     assert "small: another name of tiny" in out
     assert call(folder, "remove", "tiny") == 0
     assert not list(folder.glob("tiny.gguf*"))
-    assert read_names(folder).aliases == {}
+    assert read_notes(folder).aliases == {}
     assert call(folder, "remove", "tiny2") == 0
     assert default_model(str(folder)) == ("none", "")
     with pytest.raises(ModelProblem, match=r"not in .*models.*its owner removes it"):
@@ -230,7 +230,7 @@ def test_doctor_generates_in_a_child(
     out = capsys.readouterr().out
     assert " generation " not in out
     assert re.search(r"note +models +0 in .*: run 'pytest-brt models add FILE', then this", out)
-    (tmp_path / "names.json").write_text('{"default": "gone"}', encoding="utf-8")
+    (tmp_path / "notes.json").write_text('{"default": "gone"}', encoding="utf-8")
     assert call(tmp_path, "doctor") == 1
     assert "FAIL  generation        no model is called 'gone'" in capsys.readouterr().out
 

@@ -117,7 +117,7 @@ def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
 @needs_llama
 def test_flipped_weights_are_found_by_their_digest_only(folder: Path) -> None:
     path = folder / "llama.gguf"
-    digest, known = catalogue.verify_model(path)
+    ((_, digest, known),) = catalogue.verify_model(path, folder)
     assert known
     assert len(digest) == 64
     raw = bytearray(path.read_bytes())
@@ -127,13 +127,14 @@ def test_flipped_weights_are_found_by_their_digest_only(folder: Path) -> None:
     assert model.complete(ASK)[0].tokens  # llama.cpp does not mind
     model.close()
     with pytest.raises(ModelProblem, match="is damaged or was replaced"):
-        catalogue.verify_model(path)
+        list(catalogue.verify_model(path, folder))
 
 
 def test_a_model_that_was_never_added_is_noted_when_verified(weights: Path, tmp_path: Path) -> None:
     path = Path(shutil.copy(weights / "llama.gguf", tmp_path))
-    assert catalogue.verify_model(path)[1] is False
-    assert catalogue.verify_model(path)[1] is True
+    for known in (False, True):
+        assert [done[2] for done in catalogue.verify_model(path, tmp_path / "models")] == [known]
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_adding_twice_or_something_else(folder: Path, weights: Path, tmp_path: Path) -> None:
