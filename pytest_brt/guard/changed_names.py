@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines
 from pytest_brt.guard.suite import ExistingTest, read_doctests
-from pytest_brt.patches import canonical_diff, touched_lines
+from pytest_brt.patches import canonical_diff
 from pytest_brt.syntax import first_line, parse_or_empty
 from pytest_brt.types import AppliedPatch
 
@@ -52,19 +52,17 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
     Raises:
         PatchProblem: git cannot compare the files.
     """
-    diff = canonical_diff(applied.changes, root)
-    lines = touched_lines(diff)
     places: dict[str, None] = {}
     before: list[tuple[str, int]] = []
     outside = False
     examples: list[ExistingTest] = []
     for change in applied.changes:
-        numbers = lines.get(change.path, ())
-        for name in _definitions(root / change.path, change.content, numbers):
+        is_there = (root / change.path).is_file()
+        text = (root / change.path).read_text("utf-8", "replace") if is_there else ""
+        new = (change.content or b"").decode("utf-8", "replace")
+        for name in _definitions(change.path, text, new):
             places[f"{change.path}::{name}"] = None
-        if (root / change.path).is_file():
-            text = (root / change.path).read_text("utf-8", "replace")
-            new = (change.content or b"").decode("utf-8", "replace")
+        if is_there:
             old = changed_lines(new, text)
             before.append((change.path, sum(1 << number for number in old)))
             outside = outside or not _in_functions(text, old)
@@ -73,7 +71,7 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
                 examples += [t for t in read_doctests(change.path, text, root) if t in now]
     return Touched(
         places=tuple(sorted(places)),
-        size=_size(diff),
+        size=_size(canonical_diff(applied.changes, root)),
         lines=tuple(before),
         outside=outside,
         examples=tuple(examples),
@@ -92,14 +90,14 @@ def _in_functions(text: str, lines: Iterable[int]) -> bool:
     )
 
 
-def _definitions(path: Path, after: bytes | None, lines: tuple[int, ...]) -> Iterator[str]:
-    """Yield the innermost definitions around `lines` that the file had before."""
-    if path.suffix != ".py" or not lines:
+def _definitions(path: str, before: str, after: str) -> Iterator[str]:
+    """Yield the innermost definitions around changed lines that the file had before."""
+    lines = changed_lines(before, after) if path.endswith(".py") else ()
+    if not lines:
         yield ""
         return
-    before = path.read_bytes() if path.is_file() else b""
     known = {name for name, _ in _spans(parse_or_empty(before))}
-    spans = list(_spans(parse_or_empty(after or b"")))
+    spans = list(_spans(parse_or_empty(after)))
     for line in lines:
         around = [
             (node.lineno, name)

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import stat
-import subprocess
-import sys
-import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.canonical import put
 from pytest_brt.patches.judges import left_out_reason, needs_build
 from pytest_brt.patches.ladder import Files, PatchedFile, climb
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import find_targets
+from pytest_brt.syntax import parse
 from pytest_brt.types import AppliedPatch, FileChange, Patch
 
-#: Seconds; compiling takes milliseconds.
-_COMPILING = 30.0
-#: Standard library only, Python 3.8+: the interpreter may be the subject's.
-_SCRIPT = r"""
-import sys
-for path in sys.stdin.buffer.read().split(b"\0"):
-    try:
-        with open(path, "rb") as file:
-            compile(file.read(), "patched", "exec", dont_inherit=True)
-        found = "ok"
-    except Exception as error:
-        found = "%s: %s" % (getattr(error, "lineno", None) or 1, getattr(error, "msg", error))
-    sys.stdout.write(ascii(found)[1:-1] + "\n")
-    sys.stdout.flush()
-"""
 
-
-def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = False) -> AppliedPatch:
+def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatch:
     """Return what `patch` makes of the tree at `root`, which is only read.
 
     Hunks are placed as `ladder` says: first as written, then with wrong counts and line ends put
@@ -44,10 +26,10 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
 
     The notes also say what was left out (tests, pytest's configuration, code that Python
     starts by itself, binary files), what has no effect without a build, that nothing changes,
-    and "syntax error after applying: file:line: message" when a file that compiled before no
-    longer does under `python` (default: the running interpreter). The last is a note and not a
-    problem: the patch does apply, and the subject's interpreter has the last word. With `whole`
-    only binary files are left out, as for a patch that adds tests.
+    and "syntax error after applying: file:line: message" when this interpreter could read a file
+    before and no longer can. The last is a note and not a problem: the patch does apply, and the
+    subject's interpreter has the last word. With `whole` only binary files are left out, as for a
+    patch that adds tests.
 
     Raises:
         PatchProblem: it cannot be read, is unsafe, or does not apply; one line says why.
@@ -76,25 +58,27 @@ def apply_patch(patch: Patch, root: Path, *, python: str = "", whole: bool = Fal
     notes += tuple(
         # As text that can be printed, whatever bytes the name has.
         f"syntax error after applying: {path.encode(errors='backslashreplace').decode()}:{why}"
-        for path, why in _newly_broken(kept, before, after, python).items()
+        for path, why in _newly_broken(kept, before)
     )
     return AppliedPatch(patch=patch, changes=kept, notes=notes)
 
 
-def _newly_broken(
-    kept: tuple[FileChange, ...], before: Files, after: Files, python: str
-) -> dict[str, str]:
-    """Return what is wrong with those of the changed files that compiled before."""
-    paths = tuple(c.path for c in kept if c.content is not None and c.path.endswith(".py"))
-    with tempfile.TemporaryDirectory(prefix="brt-patch-") as folder:
-        tree, original = Path(folder, "tree"), Path(folder, "original")
-        _write({path: after[path] for path in paths}, tree)
-        broken = find_syntax_errors(paths, tree, python)
-        known = tuple(path for path in broken if path in before)
-        _write({path: before[path] for path in known}, original)
-        for path in find_syntax_errors(known, original, python):
-            del broken[path]
-    return broken
+def _newly_broken(kept: tuple[FileChange, ...], before: Files) -> Iterator[tuple[str, str]]:
+    """Yield the changed files that could be read before, with the line and what is wrong now."""
+    for change in kept:
+        if change.content is not None and change.path.endswith(".py"):
+            old = before.get(change.path)
+            problem = _syntax_problem(change.content)
+            if problem and not (old and _syntax_problem(old.content)):
+                yield change.path, problem
+
+
+def _syntax_problem(content: bytes) -> str:
+    try:
+        parse(content)
+    except SyntaxError as error:
+        return f"{error.lineno or 1}: {error.msg}"
+    return ""
 
 
 def _read(path: str, root: Path) -> PatchedFile | None:
@@ -108,11 +92,6 @@ def _read(path: str, root: Path) -> PatchedFile | None:
         return None
     except OSError as error:
         raise PatchProblem(f"cannot read {path!r} in the tree: {error.strerror}") from error
-
-
-def _write(files: Files, folder: Path) -> None:
-    for path, file in files.items():
-        put(folder / path, file.content, file.executable)
 
 
 def _divide(
@@ -139,35 +118,3 @@ def _divide(
 
 def _names(paths: tuple[str, ...] | list[str]) -> str:
     return ", ".join(repr(path) for path in paths)
-
-
-def find_syntax_errors(paths: tuple[str, ...], folder: Path, python: str = "") -> dict[str, str]:
-    """Return what is wrong with those of `paths` in `folder` that do not compile.
-
-    A value is "line: message". `python` is the interpreter to ask, by default the running
-    one. Asking fails when it cannot be started; then all are taken to compile, since the
-    tests that run on the tree will say more.
-    """
-    if not paths:
-        return {}
-    # Not in this process: compiling warns through global state that threads share (an invalid
-    # escape would be an error under -W error), and hostile source can end what compiles it.
-    # Nothing is run: `compile` makes code and throws it away.
-    command = [python or sys.executable, "-I", "-S", "-W", "ignore", "-c", _SCRIPT]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            input="\0".join(paths).encode("utf-8", "surrogateescape"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_COMPILING,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    answers = done.stdout.decode("ascii", "replace").splitlines()
-    found = dict(zip(paths, answers, strict=False))
-    if done.returncode < 0 and len(answers) < len(paths):
-        found[paths[len(answers)]] = "1: the compiler crashed"
-    return {path: answer for path, answer in found.items() if answer != "ok"}

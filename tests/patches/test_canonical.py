@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import PatchProblem
-from pytest_brt.patches import apply_patch, canonical_diff, touched_lines
+from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.types import AppliedPatch, FileChange, Patch
 from tests.patches.conftest import FILES
 from tests.patches.test_application import FIXED, GIT, PLAIN
@@ -71,7 +70,6 @@ def test_it_does_not_depend_on_how_a_patch_is_written(
 
 def test_no_change_is_no_text(tree: Path) -> None:
     assert canonical_diff((), tree) == ""
-    assert touched_lines("") == {}
 
 
 def test_attributes_of_the_tree_do_not_matter(tree: Path) -> None:
@@ -80,45 +78,3 @@ def test_attributes_of_the_tree_do_not_matter(tree: Path) -> None:
         FileChange(path="pkg/m.py", content=FIXED),
     )
     assert "+    b = 20" in canonical_diff(changes, tree)
-
-
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        pytest.param(b"one = 1\ntwo = 2\nthree = 3\nfour = 4\n", (4,), id="added"),
-        pytest.param(b"one = 1\ntwo = 20\nthree = 3\n", (2,), id="changed"),
-        pytest.param(b"zero = 0\none = 1\ntwo = 2\nthree = 30\n", (1, 4), id="two-places"),
-        pytest.param(b"one = 1\nthree = 3\n", (1, 2), id="removed"),
-        pytest.param(b"two = 2\nthree = 3\n", (1,), id="removed-first"),
-        pytest.param(b"one = 1\ntwo = 2\n", (2,), id="removed-last"),
-        pytest.param(b"", (), id="emptied"),
-    ],
-)
-def test_touched_lines(tree: Path, content: bytes, lines: tuple[int, ...]) -> None:
-    changes = (FileChange(path="pkg/other.py", content=content),)
-    assert touched_lines(canonical_diff(changes, tree)) == {"pkg/other.py": lines}
-
-
-def test_touched_lines_count_in_the_new_file(
-    tree: Path, apply: Callable[[str], AppliedPatch]
-) -> None:
-    # The patch was written for line 33; it applies at line 3.
-    changes = apply(PLAIN.replace("-3,6 +3,6", "-33,6 +33,6")).changes
-    assert touched_lines(canonical_diff(changes, tree)) == {"pkg/m.py": (6,)}
-
-
-def test_deleted_files_have_no_lines_and_new_ones_all(tree: Path) -> None:
-    changes = (
-        FileChange(path="pkg/other.py", content=None),
-        FileChange(path="pkg/new.py", content=b"x = 1\n\ny = 2\n"),
-        FileChange(path="pkg/new.bin", content=b"\0"),
-    )
-    assert touched_lines(canonical_diff(changes, tree)) == {
-        "pkg/new.py": (1, 2, 3),
-        "pkg/new.bin": (),
-    }
-
-
-def test_touched_lines_of_what_is_no_diff() -> None:
-    with pytest.raises(PatchProblem, match=r"^not a diff"):
-        touched_lines("prose")

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from unidiff.patch import PatchSet
 
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches import apply_patch, canonical_diff, read_patches, touched_lines
+from pytest_brt.patches import apply_patch, canonical_diff, read_patches
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import FileChange, Patch
 from tests.patches.conftest import hash_tree
@@ -111,28 +110,6 @@ def test_a_diff_of_another_writer_applies_to_the_same_bytes(
             assert applied.changes == (FileChange(path="pkg/m.py", content=after),)
             assert not any("leniently" in note for note in applied.notes)
         assert hash_tree(root) == untouched
-
-
-@many
-@given(versions=contents())
-def test_touched_lines_are_those_that_unidiff_finds(versions: tuple[bytes, bytes]) -> None:
-    before, after = versions
-    with tempfile.TemporaryDirectory() as folder:
-        root = make_tree(folder, "m.py", before)
-        text = canonical_diff((FileChange(path="m.py", content=after),), root)
-    if "@@ -" not in text or "\r" in text.replace("\r\n", "\n"):
-        return
-    added = {
-        line.target_line_no
-        for file in PatchSet(text)
-        for hunk in file
-        for line in hunk
-        if line.is_added
-    }
-    touched = set(touched_lines(text)["m.py"])
-    assert added <= touched
-    count = len(after.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n"))
-    assert all(1 <= line <= count for line in touched)
 
 
 PARTS = st.sampled_from(
