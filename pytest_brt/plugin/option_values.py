@@ -16,7 +16,7 @@ from typing import Any
 TYPED = "PYTEST_BRT_TYPED"
 
 #: How the names of reports end.
-ENDINGS = (".html", ".md", ".json", ".sarif")
+ENDINGS = (".html", ".md", ".json")
 
 
 class Write(StrEnum):
