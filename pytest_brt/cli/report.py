@@ -1,7 +1,6 @@
 """``pytest-brt report DIR``: what was said in the dialogues of a recorded run.
 
-``pytest-brt report A B``, with the results of two studies, says what changed between them, and
-with those of more shows them beside each other.
+``pytest-brt report A B``, with the results of two studies, says what changed between them.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.compare_studies import beside, comparison
+from pytest_brt.evaluate.compare_studies import comparison
 from pytest_brt.evaluate.table import text_of
 from pytest_brt.evaluate.written import read_study
 from pytest_brt.render.dialogue import Told, as_page, as_text, heading
@@ -24,8 +23,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Show the dialogues with a model that `--brt-record DIR` kept, those of "
         "interrupted runs too: one line each, or one of them step by step. With the results of "
-        "two studies (`pytest-brt study`), say what changed between them; with those of more, show "
-        "them beside each other."
+        "two studies (`pytest-brt study`), say what changed between them."
     )
     parser.add_argument(
         "folder", metavar="DIR", help="folder written by --brt-record, or by a study"
@@ -34,7 +32,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         nargs="*",
-        help="a dialogue, as in agent-03, or other studies",
+        help="a dialogue, as in agent-03, or another study",
     )
     parser.add_argument("--html", metavar="FILE", help="write all of them as one HTML page")
     parser.add_argument("-v", "--verbose", action="store_true", help="leave nothing out")
@@ -45,7 +43,7 @@ def _report(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.folder)
     names: list[str] = arguments.name
     if names and (folder / "result.json").is_file():
-        _compare([folder, *map(Path, names)])
+        _compare(folder, *map(Path, names))
         return
     found = [
         Told(
@@ -79,11 +77,9 @@ def _report(arguments: argparse.Namespace) -> None:
     say(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
 
 
-def _compare(folders: list[Path]) -> None:
-    studies = [read_study(folder) for folder in folders]
-    if len(studies) == 2:
-        tables = comparison(*studies)
-    else:
-        tables = beside(dict(zip(map(str, folders), studies, strict=True)))
+def _compare(*folders: Path) -> None:
+    if len(folders) > 2:
+        raise UsageProblem("report: two studies are compared at a time (give the folders of two)")
+    tables = comparison(*(read_study(folder) for folder in folders))
     for table in tables:
         say("\n".join(text_of(table)))

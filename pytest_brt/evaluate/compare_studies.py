@@ -1,13 +1,13 @@
-"""What changed between two studies, per bug, and several studies beside each other."""
+"""What changed between two studies, per bug."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from statistics import fmean
 
 from pytest_brt.codec import content_id
-from pytest_brt.evaluate.metrics import COLUMNS, difference, mean_interval
+from pytest_brt.evaluate.metrics import COLUMNS, difference
 from pytest_brt.evaluate.rates import (
     RATES,
     REPAIR_RATES,
@@ -18,7 +18,6 @@ from pytest_brt.evaluate.rates import (
     mixed,
     of_strategy,
     patch_orders,
-    shares,
     ways_in,
 )
 from pytest_brt.evaluate.record import Reproduced, StudyResult
@@ -180,65 +179,4 @@ def _seconds(one: StudyResult, other: StudyResult) -> Table:
         title="seconds of the tool per bug, means",
         columns=("stage", "A", "B", "B - A", "p"),
         rows=rows,
-    )
-
-
-#: Name and result of each study, in the order in which they are shown.
-Studies = Mapping[str, StudyResult]
-
-
-def beside(studies: Studies) -> tuple[Table, ...]:
-    """Return how much the tool does in each study, and how that differs from the first one."""
-    tables = (_reproduced(studies), _repaired(studies))
-    return tuple(table for table in tables if table.rows)
-
-
-def _reproduced(studies: Studies) -> Table:
-    bugs = {name: {bug.instance: bug for bug in done(one)} for name, one in studies.items()}
-    common = sorted(set.intersection(*(set(some) for some in bugs.values())))
-    first: list[float] | None = None
-    rows: list[Row] = []
-    for name, study in studies.items():
-        for strategy in study.settings.strategies if common else ():
-            tests = [of_strategy(bugs[name][instance], strategy) for instance in common]
-            values = [float(RATES["plausible"](some)) for some in tests]
-            first = values if first is None else first
-            gap, p = difference(values, first)
-            differs: Row = (gap, f"{p:.3f}") if rows else ("", "")
-            seconds = fmean(bugs[name][instance].seconds for instance in common)
-            share = mean_interval(values)
-            rows.append((name, strategy, len(common), share, *differs, f"{seconds:.1f}"))
-    return Table(
-        name="beside-reproduced",
-        title="bugs with a plausible test",
-        columns=("study", "strategy", "n", "plausible", "minus the first", "p", "seconds"),
-        rows=rows,
-        kind="share",
-    )
-
-
-def _repaired(studies: Studies) -> Table:
-    bugs = {name: {bug.instance: bug for bug in mended(one)} for name, one in studies.items()}
-    common = sorted(set.intersection(*(set(some) for some in bugs.values())))
-    one_of = next(iter(bugs.values()))
-    first = next((which for study in studies.values() for which in ways_in(study)), None)
-    rows: list[Row] = []
-    for name, study in studies.items():
-        for which in ways_in(study) if common and first else ():
-            assert first is not None, "there is a way"
-            some = [bugs[name][instance] for instance in common]
-            groups = which.tried(some)
-            right = shares(REPAIR_RATES, groups)["right"]
-            pairs = ((which.runs(bug), first.runs(one_of[bug.instance])) for bug in some)
-            gap, p = gain(both_tried(pairs))
-            differs: Row = (gap, f"{p:.3f}") if rows else ("", "")
-            tokens = [run.cost.tokens for runs in groups for run in runs]
-            made = f"{fmean(tokens):.0f}" if tokens else "–"
-            rows.append((name, which.title, len(groups), right, *differs, made))
-    return Table(
-        name="beside-repaired",
-        title="bugs with a right fix",
-        columns=("study", "repaired by", "n", "right", "minus the first", "p", "tokens made"),
-        rows=rows,
-        kind="share",
     )

@@ -13,24 +13,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.metrics import COLUMNS, Gap, mean_columns, threshold_curve
+from pytest_brt.evaluate.metrics import COLUMNS, mean_columns, threshold_curve
 from pytest_brt.evaluate.rates import (
-    RATES,
-    REPAIR_RATES,
     Acted,
     Which,
     behaviour,
     done,
     mended,
     mixed,
-    of_strategy,
     patch_orders,
     runs_of,
-    shares,
     tried,
 )
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.repair_tables import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,8 +74,6 @@ def draw(result: StudyResult) -> dict[str, bytes]:
 
 
 def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
-    if done(result):
-        yield "rates", _rates
     if mixed(result):
         yield "top-k", _top_k
         yield "thresholds", _thresholds
@@ -89,7 +82,6 @@ def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
     for strategy in result.repairers:
         runs = tried(result, strategy)
         if runs:
-            yield f"repairs-{strategy}", partial(draw_repairs, strategy=strategy)
             yield f"repair-steps-{strategy}", partial(draw_steps_to_fix, strategy=strategy)
         yield from _dialogues(f"repair-{strategy}", strategy, runs)
 
@@ -125,26 +117,6 @@ def _figure() -> Iterator[Any]:
         settings: Any = mpl.rcParams
         settings.update(_RC)
         yield Figure(figsize=(6, 3.6), layout="constrained")
-
-
-def _rates(axes: Axes, result: StudyResult) -> None:
-    """Draw RQ1: the shares of bugs, with where they lie with 95 %."""
-    bugs = done(result)
-    titles = {
-        "candidate": "candidate (F→X)",
-        "plausible": "plausible (F→P)",
-        "first": "best is plausible",
-        "swt": "SWT-bench's rule",
-    }
-    rates = {name: RATES[name] for name in titles}
-    strategies = result.settings.strategies
-    groups = [
-        (strategy, list(shares(rates, [of_strategy(bug, strategy) for bug in bugs]).values()))
-        for strategy in strategies
-    ]
-    draw_bars(axes, groups, tuple(titles.values()))
-    axes.set_ylabel(f"share of {len(bugs)} bugs")
-    axes.set_title(f"bugs reproduced ({', '.join(strategies)})", loc="left")
 
 
 def _top_k(axes: Axes, result: StudyResult) -> None:
@@ -186,20 +158,6 @@ def _thresholds(axes: Axes, result: StudyResult) -> None:
     axes.set_title(f"selecting by a threshold, {len(pools)} bugs", loc="left")
 
 
-def draw_repairs(axes: Axes, result: StudyResult, strategy: str) -> None:
-    """Draw RQ2: the shares of bugs, with and without the failing test."""
-    bugs = mended(result)
-    groups = []
-    for name, given in _GIVEN:
-        runs = Which(strategy=strategy, given=given).tried(bugs)
-        if runs:
-            found = shares(REPAIR_RATES, runs)
-            groups.append((f"{name} ({len(runs)} bugs)", list(found.values())))
-    draw_bars(axes, groups, [TITLES[name] for name in REPAIR_RATES])
-    axes.set_ylabel("share of bugs")
-    axes.set_title(f"bugs repaired by {strategy}", loc="left")
-
-
 def draw_steps_to_fix(axes: Axes, result: StudyResult, strategy: str) -> None:
     """Draw the share of runs that have written a right fix after each step."""
     groups = {
@@ -221,26 +179,6 @@ def draw_steps_to_fix(axes: Axes, result: StudyResult, strategy: str) -> None:
     axes.set(xlabel="steps", ylabel="share of runs with a right fix")
     axes.legend(frameon=False, loc="upper left")
     axes.set_title(f"steps to a right fix, {strategy}", loc="left")
-
-
-def draw_bars(
-    axes: Axes, groups: Sequence[tuple[str, Sequence[Gap]]], titles: Sequence[str]
-) -> None:
-    """Draw groups, each a name and a share per title, with where these lie with 95 %."""
-    width = 0.8 / len(groups)
-    for at, (name, found) in enumerate(groups):
-        means = [gap.mean for gap in found]
-        ends = [[g.mean - g.low for g in found], [g.high - g.mean for g in found]]
-        places = [place + (at - (len(groups) - 1) / 2) * width for place in range(len(titles))]
-        colour, hatch = BARS[at % len(BARS)]
-        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "0.0", "label": name}
-        axes.bar(places, means, width * 0.9, **look)
-        axes.errorbar(places, means, yerr=ends, fmt="none", ecolor="0.0", capsize=3)
-    axes.set_xticks(range(len(titles)), titles)
-    axes.set_ylim(0, 1)
-    if len(groups) > 1:
-        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
-        axes.legend(frameon=False, ncols=len(groups), **below)
 
 
 def draw_actions(axes: Axes, runs: Iterable[Acted], strategy: str) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.main import main
-from pytest_brt.codec import to_json
-from pytest_brt.evaluate.compare_studies import beside, comparison
+from pytest_brt.evaluate.compare_studies import comparison
 from pytest_brt.evaluate.metrics import Gap, ratio_interval
 from pytest_brt.evaluate.rates import REPAIR_RATES, Which, both_tried, gain, shares, steps_to_right
 from pytest_brt.evaluate.record import (
@@ -209,23 +206,3 @@ def test_settings_that_differ_are_told_in_few_words() -> None:
     assert row[1] == "()"
     assert "libro/system.j2" in str(row[2])
     assert len(str(row[2])) < 60
-
-
-def test_several_studies_stand_beside_each_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    studies = {"whole": study(*BUGS), "less": WORSE, "again": study(*BUGS[:2])}
-    tables = {one.name: one for one in beside(studies)}
-    rows = {(row[0], row[1]): means(row[2:]) for row in tables["beside-repaired"].rows}
-    with_, alone = "repairagent with the failing test", "repairagent with the report alone"
-    # Bug c is not in all of them.
-    assert rows["whole", with_] == [2, 1.0, "", "", "100"]
-    assert rows["whole", alone] == [2, 0.5, -0.5, "1.000", "100"]
-    assert rows["less", alone] == [2, 0.5, -0.5, "1.000", "100"]
-    for name, result in studies.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "result.json").write_text(to_json(result), "utf-8")
-    assert main(["report", *(str(tmp_path / name) for name in studies)]) == 0
-    out = capsys.readouterr().out
-    assert "bugs with a plausible test" in out
-    assert out.count(with_) == 2
