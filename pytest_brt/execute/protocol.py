@@ -166,10 +166,8 @@ class Conversation:
         #: What the zygote said of the end of the row.
         self._over: Reply | None = None
 
-    def begin(self, order: RowOrder, tests: Sequence[FileChange] = ()) -> Reply:
+    def begin(self, order: RowOrder) -> Reply:
         """Start a row and return what it says first; it is over unless that is "row_ready".
-
-        `tests` are the files that its cells will run, to have their asserts rewritten once.
 
         Raises:
             RowNotReady: it is to run new interpreters, and cannot.
@@ -178,7 +176,7 @@ class Conversation:
         setting = self._setting
         self._rlimits = setting.rlimits()
         self.view.begin_row(order.changes)
-        self._line, self._over = self._worker.fork(tests), None
+        self._line, self._over = self._worker.fork(), None
         self._send(
             {
                 **vars(order),
@@ -297,7 +295,7 @@ class Alone:
         self._setting = setting
         self._seed = seed
 
-    def begin(self, order: RowOrder, tests: Sequence[FileChange] = ()) -> Reply:
+    def begin(self, order: RowOrder) -> Reply:
         """Change the tree."""
         self.view.begin_row(order.changes)
         return Reply(event="row_ready")

@@ -138,9 +138,6 @@ class RowRun:
         """Start a row that has imported the project and configured pytest, if it can be."""
         targets = [self.row.targets[number] for number in group]
         folders = dict.fromkeys(_folder(target) for target in targets)
-        written = [target for target in targets if not target.is_doctest]
-        contents = {(target.path, self._content(target)) for target in written}
-        files = [FileChange(path=path, content=content) for path, content in contents]
         for imports in (self._imports(targets), ()):
             order = RowOrder(
                 kind="fork",
@@ -150,7 +147,7 @@ class RowRun:
                 watch=self.row.watch,
                 args=[*folders, *pytest_options(self.setting.subject, talk.view.tree)],
             )
-            reply = talk.begin(order, files)
+            reply = talk.begin(order)
             if reply.event == "row_ready":
                 # What a patch says of libraries is not to decide anything for others.
                 if not self.row.changes:

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,6 @@ from pytest_brt.errors import SandboxProblem, StoreProblem
 from pytest_brt.execute.cgroup import JOINING, make_group, remove_group
 from pytest_brt.execute.events import Event, read_event
 from pytest_brt.execute.process import end_group
-from pytest_brt.types import FileChange
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
@@ -218,15 +217,15 @@ class Worker:
         """
         self._line.send(message)
 
-    def fork(self, tests: Sequence[FileChange]) -> Line:
-        """Have a row forked that is to run, among others, these `tests`; return its connection.
+    def fork(self) -> Line:
+        """Have a row forked; return its connection.
 
         Raises:
             WorkerGone: nobody is there to do it.
         """
         self._close_row()  # the zygote waits for its end
         row = self._row = Line()
-        self._line.send({"op": "row", "tests": tests}, row)
+        self._line.send({"op": "row"}, row)
         row.theirs.close()
         return row
 

@@ -184,7 +184,6 @@ def run_pytest(row, touched):
     sys.argv[:] = ["pytest"] + args
     probe.touched = touched
     row.probe = probe
-    row.zygote.rewritten.install()
     code = int(pytest.main(list(args), plugins=[probe, make_server(row)]))
     if row.cell is not None:
         row.cell.leave(code, touched)

@@ -64,7 +64,6 @@ class Zygote:
     def __init__(self, control, config):
         self.control = control
         self.config = config
-        self.rewritten = beforehand.Rewritten(config["root"])
         self.shielded = self.is_shielded()
 
     def is_shielded(self):
@@ -94,11 +93,10 @@ class Zygote:
                 self.preload(request["names"])
                 self.control.send("preloaded")
             else:
-                self.fork_row(request, self.control.take())
+                self.fork_row(self.control.take())
 
-    def fork_row(self, request, descriptor):
+    def fork_row(self, descriptor):
         """Fork a row that talks over `descriptor`, wait for its end, and end what it left."""
-        self.rewritten.learn(request["tests"])
         me = os.getpid()
         try:
             pid = processes.fork()
