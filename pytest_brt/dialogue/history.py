@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-import threading
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 
 from pytest_brt.model.base import Message, Model, Prompt, Role
 from pytest_brt.types import Step
@@ -20,9 +20,7 @@ class Counter:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._known: dict[str, int] = {}
-        self._empty = -1
-        self._lock = threading.Lock()
+        self._of_text = cache(model.count)
 
     def __call__(self, text: str) -> int:
         """Return how many tokens `text` has.
@@ -30,29 +28,22 @@ class Counter:
         Raises:
             ModelProblem: the model cannot be reached.
         """
-        with self._lock:
-            known = self._known.get(text)
-        if known is None:
-            known = self._model.count(text)
-            with self._lock:
-                self._known[text] = known
-        return known
+        return self._of_text(text)
 
     def of(self, messages: Sequence[Message]) -> int:
         """Return the tokens of a conversation, what the template puts around it included.
 
         At most a few more than there are: what joins two messages is counted with each.
         """
-        return sum(self(message.text) + self._around() for message in messages)
+        return sum(self(message.text) + self._around for message in messages)
 
+    @cached_property
     def _around(self) -> int:
-        """Return the tokens that the template puts around one message, at most."""
-        if self._empty < 0:
-            one = Message(role=Role.USER, text="x")
-            other = Message(role=Role.ASSISTANT, text="x")
-            whole = self._model.count(Prompt(messages=(one, other, one)))
-            self._empty = max(1, -(-(whole - 3 * self("x")) // 3) + 1)
-        return self._empty
+        """The tokens that the template puts around one message, at most."""
+        one = Message(role=Role.USER, text="x")
+        other = Message(role=Role.ASSISTANT, text="x")
+        whole = self._model.count(Prompt(messages=(one, other, one)))
+        return max(1, -(-(whole - 3 * self("x")) // 3) + 1)
 
 
 #: What is left of the room after something had to be left out. Not just enough: everything after

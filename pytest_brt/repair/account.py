@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_brt.oracle.judge import failure_key
 from pytest_brt.types import TestRun, Verdict
 
 #: Tests that are told in full, and that are named.
@@ -116,31 +115,6 @@ def _counted(found: Account, total: int, before: Sequence[TestRun] | None) -> st
         if some
     )
     return f"{total} tests: {', '.join(told)}"
-
-
-def told_failing(
-    runs: Sequence[TestRun], names: dict[str, str], before: Sequence[TestRun], *, passes: bool
-) -> str:
-    """Return what a fix made of the tests that failed because of the bug; see `told_runs`.
-
-    `passes` says whether those that must pass do.
-    """
-    good = [run for run in runs if run.verdict is Verdict.PASS]
-    bad = [run for run in runs if run.verdict is not Verdict.PASS]
-    if not bad:
-        many = f"All {len(runs)} failing tests pass" if len(runs) > 1 else "The failing test passes"
-        return f"{many} now."
-    if not good:
-        head = "The test fails" if len(runs) == 1 else f"{len(bad)} of {len(runs)} tests fail"
-        return "\n".join([f"{head}:", *_shown(bad, names)])
-    head = f"{len(good)} of {len(runs)} failing tests {'passes' if len(good) == 1 else 'pass'} now"
-    known = {(run.test, failure_key(run)) for run in before}
-    same = all((run.test, failure_key(run)) in known for run in bad)
-    way = "as before" if same else "in another way than before"
-    other = f"The other fails {way}" if len(bad) == 1 else f"The other {len(bad)} fail {way}"
-    doubt = ", and may demand something wrong" if passes else ""
-    lines = [f"{head}: {_names(good, names)}.", f"{other}{doubt}:", *_shown(bad, names)]
-    return "\n".join(lines)
 
 
 def _shown(runs: Sequence[TestRun], names: dict[str, str]) -> list[str]:

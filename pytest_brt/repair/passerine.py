@@ -24,9 +24,9 @@ from pytest_brt.repair.site import (
     Workspace,
     changed_lines,
     shown_lines,
-    window,
 )
 from pytest_brt.repair.tools.failing import source_of
+from pytest_brt.repair.tools.reading import show_lines
 from pytest_brt.repair.tools.searching import search_code_base, told_places
 from pytest_brt.repair.trial import Trial, target_of
 from pytest_brt.types import FileChange, Step, Trajectory
@@ -141,12 +141,7 @@ def _cat(site: Site, holds: Room) -> Tool:
         if content is None:
             return refused(f"There is no file {path!r}.")
         lines = lines_of(content)
-        first = min(max(1, int(action["first"])), max(1, len(lines)))
-
-        end, shown = window(lines, first, len(lines), holds)
-        more = f"\n[… go on with first {end + 1} …]" if end < len(lines) else ""
-        text = f"{path}, lines {first} to {end} of {len(lines)}:\n{shown}{more}"
-        return Outcome(observation=text)
+        return show_lines(path, lines, int(action["first"]), len(lines), holds)
 
     spec = ActionSpec(
         name="cat",

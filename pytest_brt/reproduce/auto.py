@@ -28,7 +28,6 @@ from pytest_brt.reproduce.libro.run import Libro, PromptForm
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, chosen, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, says_less
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.reproduce.select import together
@@ -237,13 +236,13 @@ class _Auto:
         """Draw samples, batch by batch, until more would not tell anything new."""
         most = bench.samples or MOST
         work = Libro(self.issue, 0, bench, self.project, told=hints)
-        cuts = _cuts(self.issue)
         history: list[Sampled] = []
         why = ""
         try:
             while not why:
-                cut, form = cuts[len(history) % len(cuts)]
-                work.draw(next_batch(history, most), cut=cut, form=form)
+                # Every other batch has another context: other tests.
+                form = PromptForm.EXAMPLES if len(history) % 2 else None
+                work.draw(next_batch(history, most), form=form)
                 self.answered = True
                 leading = agreement(work.pool.clusters())
                 history.append(Sampled(samples=work.pool.samples, leading=leading))
@@ -306,14 +305,3 @@ def _claim(item: JudgedTest) -> str:
     """Return the first line of a test that claims something."""
     lines = (item.test.source or item.test.name).split("\n")
     return next((line.strip() for line in lines if _CLAIM.match(line)), item.test.name)
-
-
-def _cuts(issue: Issue) -> tuple[tuple[Cut, PromptForm | None], ...]:
-    """Return cuts of the report and forms of the prompt, by batch: other context, other tests."""
-    cuts: list[tuple[Cut, PromptForm | None]] = [
-        (Cut.WHOLE, None),
-        (Cut.WHOLE, PromptForm.EXAMPLES),
-    ]
-    if says_less(cut_report(issue, Cut.CORE), cut_report(issue, Cut.WHOLE)):
-        cuts.insert(1, (Cut.CORE, None))
-    return tuple(cuts)

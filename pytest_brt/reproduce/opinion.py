@@ -23,7 +23,7 @@ from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import rescored
 from pytest_brt.reproduce.model_tests.confidence import with_odds
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
+from pytest_brt.reproduce.prompting.cuts import report_text
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
 from pytest_brt.types import Issue, JudgedTest, OracleKind, Place
 
@@ -184,7 +184,7 @@ def judge_prompt(item: JudgedTest, brief: Brief) -> Prompt:
     raised = run.raised
     failure = f"{raised.type}: {raised.message.strip()}" if raised else run.reason
     parts = {
-        "report": cut_report(brief.issue, Cut.WHOLE),
+        "report": report_text(brief.issue),
         "session": "\n".join(brief.hints.session),
         "code": item.test.source or "",
         # What it is stands at either end.
@@ -241,7 +241,7 @@ def chosen(
             purpose="places",
         )
 
-    parts = {"report": cut_report(brief.issue, Cut.WHOLE)}
+    parts = {"report": report_text(brief.issue)}
     said = _read(ask(fitted(build, parts, ("report",), brief)[0]), shape)
     best = [by_name[said[name]] for name in _ANSWERS] if said else []
     return tuple(dict.fromkeys((*best, *suspects)))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.repair.account import account, fails, told_failing, told_runs
+from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.types import Raised, TestRun, Verdict
 
 
@@ -80,25 +80,3 @@ def test_all_pass_and_some_failed_before() -> None:
     assert told_runs([run("a"), run("b")], {}, []) == "2 tests: all pass."
     told = told_runs([run("a"), run("b")], {}, [bad("b"), run("a")])
     assert told == "2 tests: all pass (1 of them failed before your change)."
-
-
-def test_failing_tests_of_which_only_some_pass_contradict_nothing() -> None:
-    before = [bad("a"), bad("b"), bad("c")]
-    assert told_failing([run("a")], {}, before, passes=True) == "The failing test passes now."
-    assert (
-        told_failing([run("a"), run("b")], {}, before, passes=True)
-        == "All 2 failing tests pass now."
-    )
-    assert told_failing([bad("a"), bad("b")], {}, before, passes=False).startswith(
-        "2 of 2 tests fail:\n"
-    )
-    told = told_failing([run("a"), bad("b")], {}, before, passes=True).splitlines()
-    assert told == [
-        "1 of 2 failing tests passes now: a.",
-        "The other fails as before, and may demand something wrong:",
-        "b: ValueError: b is wrong",
-    ]
-    told = told_failing([run("a"), bad("b"), bad("c")], {}, before, passes=False).splitlines()
-    assert told[1] == "The other 2 fail as before:"
-    told = told_failing([run("a"), bad("b")], {}, [bad("a"), bad("c")], passes=True).splitlines()
-    assert told[1] == "The other fails in another way than before, and may demand something wrong:"

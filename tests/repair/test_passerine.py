@@ -142,8 +142,8 @@ def test_a_long_file_is_shown_without_a_hole_and_how_to_go_on(scene: Scene, tmp_
     assert 20 < last < 600
     assert first[0] == f"{path}, lines 1 to {last} of 600:"
     assert [int(line[:5]) for line in first[1:-1]] == list(range(1, last + 1))
-    assert first[-1] == f"[… go on with first {last + 1} …]"
-    assert rest[0] == f"{path}, lines 590 to 600 of 600:"
+    assert first[-1] == f"[… go on with line {last + 1} …]"
+    assert rest[0] == f"{path}, lines 590 to 600 of 600, the end:"
     assert rest[-1] == "  600| X600 = 600"
 
 

@@ -64,7 +64,7 @@ def test_long_code_ends_with_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
     assert method[0] == f"{path}: long, lines 1 to 400:"
     assert method[-1] == f"[… go on with read_range {path} {len(method) - 1} 400 …]"
     assert lines[0] == f"{path}, lines 100 to {97 + len(lines)} of 400:"
-    assert lines[-1] == f"[… go on with lines {98 + len(lines)} to 300 …]"
+    assert lines[-1] == f"[… go on with line {98 + len(lines)} …]"
 
 
 def test_classes_and_methods_are_indented_as_they_are_nested(tools: dict[str, Tool]) -> None:

@@ -17,7 +17,6 @@ from pytest_brt.reproduce.invert.run import Questions
 from pytest_brt.reproduce.libro.run import PromptForm, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.opinion import judge_prompt
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import Cut
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.types import Issue
@@ -210,6 +209,5 @@ def test_a_report_cannot_give_orders_to_the_template(
         index,
         form=PromptForm.EXAMPLES,
         samples=1,
-        cut=Cut.WHOLE,
     )
     assert '{{ 7 * 7 }} {% include "x" %}' in prompt.messages[-1].text

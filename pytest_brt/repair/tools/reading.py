@@ -17,17 +17,7 @@ def read_range(site: Site, room: Room) -> Tool:
 
     def run(action: Action, _steps: Sequence[Step]) -> Outcome:
         path = action["path"]
-        lines = site.lines(path)
-        first = max(1, int(action["first"]))
-        last = min(int(action["last"]), len(lines))
-        if first > len(lines) or last < first:
-            return refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
-
-        end, shown = window(lines, first, last, room)
-        over = "" if end < len(lines) else ", the end"
-        more = f"\n[… go on with lines {end + 1} to {last} …]" if end < last else ""
-        text = f"{path}, lines {first} to {end} of {len(lines)}{over}:\n{shown}{more}"
-        return Outcome(observation=text)
+        return show_lines(path, site.lines(path), int(action["first"]), int(action["last"]), room)
 
     spec = ActionSpec(
         name=ToolName.READ_RANGE.value,
@@ -39,6 +29,18 @@ def read_range(site: Site, room: Room) -> Tool:
         ),
     )
     return Tool(spec=spec, run=run)
+
+
+def show_lines(path: str, lines: tuple[str, ...], first: int, last: int, room: Room) -> Outcome:
+    """Return the lines of a file that were asked for, as far as there is room."""
+    first, last = max(1, first), min(last, len(lines))
+    if last < first:
+        return refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
+    end, shown = window(lines, first, last, room)
+    over = "" if end < len(lines) else ", the end"
+    more = f"\n[… go on with line {end + 1} …]" if end < last else ""
+    text = f"{path}, lines {first} to {end} of {len(lines)}{over}:\n{shown}{more}"
+    return Outcome(observation=text)
 
 
 def classes_and_methods(site: Site) -> Tool:

@@ -13,7 +13,7 @@ from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.metered import cost_of
 from pytest_brt.patches import canonical_diff
-from pytest_brt.repair.account import told_failing
+from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.editing import Mended, mend_fix
 from pytest_brt.repair.fix import Fix, parse_fix, paths_of
 from pytest_brt.repair.known import DISPUTED, PATCH, SOURCE, recall
@@ -142,7 +142,7 @@ def _told(site: Site, trial: Trial) -> str:
     text = "Nothing here tests the bug itself."
     if trial.runs:
         before = [run for judged in site.failing for run in judged.judgement.runs[:1]]
-        text = told_failing(trial.runs, names_of(site), before, passes=trial.passes)
+        text = told_runs(trial.runs, names_of(site), before)
     if not trial.guarded:
         return text
     broken = trial.guarded.regressions

@@ -20,7 +20,7 @@ from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shorten
+from pytest_brt.reproduce.prompting.cuts import report_text, shorten
 from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted
 from pytest_brt.reproduce.prompting.shown_code import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
@@ -89,7 +89,7 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
     best = max(hints.worths.values(), default=1.0)
     worths = {**hints.worths, **dict.fromkeys(terms_of(change), best)}
     parts = {
-        "report": cut_report(kit.issue, Cut.WHOLE),
+        "report": report_text(kit.issue),
         "content": show_file(path, kit.index, most, worths) if known else "",
         "read": _read(steps),
         "mine": mine[0].source or "" if mine else "",

@@ -19,7 +19,7 @@ from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import gather_hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
+from pytest_brt.reproduce.prompting.cuts import report_text
 from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
@@ -61,7 +61,7 @@ def _opening(kit: Kit, share: float) -> Opening:
     hints = replace(kit.hints, suspects=suspects)
     brief = replace(kit.brief, hints=hints)
     parts = {
-        "report": cut_report(kit.issue, Cut.WHOLE),
+        "report": report_text(kit.issue),
         "examples": "all",
         "session": "\n".join(hints.session),
         "imports": "\n".join(hints.imports) if found else "",

@@ -8,6 +8,7 @@ such test, without a question asked.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,7 @@ from pytest_brt.reproduce.invert.tries import TriedVersion, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, whole_sentences
+from pytest_brt.reproduce.prompting.cuts import report_text
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
@@ -73,7 +74,7 @@ class Questions:
         hints, prompts, model = self.brief.hints, self.brief.prompts, self.brief.model
         parts = {
             **texts,
-            "report": cut_report(self.brief.issue, Cut.WHOLE),
+            "report": report_text(self.brief.issue),
             "session": "\n".join(hints.session),
             "imports": "\n".join(hints.imports),
             "fixtures": hints.fixtures,
@@ -233,7 +234,7 @@ class _Inversion:
 
     def _from_plan(self) -> TriedVersion | None:
         plan = self.talk.ask("plan", self.questions.plan(tuple(self._plans), self._seed))
-        plan = whole_sentences(" ".join(plan.split()), LONGEST_PLAN + _OVER)
+        plan = textwrap.shorten(plan, LONGEST_PLAN + _OVER, placeholder="…")
         self.talk.note("", None)
         self._plans.append(plan)
         self.bench.say(f"plan {len(self._plans)}: {plan[:80]}")

@@ -21,7 +21,7 @@ from pytest_brt.reproduce.libro.pool import Pool, PooledTest, agreement
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report
+from pytest_brt.reproduce.prompting.cuts import report_text
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
@@ -48,7 +48,6 @@ def sampling_prompt(
     form: PromptForm,
     samples: int,
     seed: int = 0,
-    cut: Cut = Cut.WHOLE,
     facts: bool = False,
 ) -> tuple[Prompt, tuple[str, ...]]:
     """Return the prompt for `samples` tests, and notes on what did not fit into it.
@@ -61,7 +60,7 @@ def sampling_prompt(
     """
     hints, prompts = brief.hints, brief.prompts
     parts = {
-        "report": cut_report(brief.issue, cut),
+        "report": report_text(brief.issue),
         "session": "\n".join(hints.session) if facts else "",
         "imports": "\n".join(hints.imports) if facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if facts else "",
@@ -175,7 +174,7 @@ class Libro:
             strategy=self.strategy,
         )
 
-    def draw(self, samples: int, *, cut: Cut = Cut.WHOLE, form: PromptForm | None = None) -> None:
+    def draw(self, samples: int, *, form: PromptForm | None = None) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
 
         Raises:
@@ -193,7 +192,6 @@ class Libro:
             form=form or self.form,
             samples=samples,
             seed=seed,
-            cut=cut,
             facts=self.in_auto,
         )
         self.notes += [note for note in notes if note not in self.notes]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_brt.code.imports import NameProblem, check_imports, find_import, resolve
@@ -177,8 +176,8 @@ _TAG = re.compile(r"\A\s*(?:python3?|py)\s*\n", re.IGNORECASE)
 _CONTINUED = re.compile(r"^(?:else\b|elif\b|except\b|finally\b|[)\]}#]|\s|$)")
 #: More than any test has; the rest is not looked at.
 _MOST_LINES = 600
-#: Lines given up at the end of a statement that was cut off, and pieces joined into one.
-_MOST_CUT, _MOST_JOINED = 40, 6
+#: Pieces that are joined into one statement.
+_MOST_JOINED = 6
 
 
 def code_in(text: str) -> str:
@@ -212,9 +211,16 @@ def _unprompted(code: str) -> str:
 
 
 def _readable(code: str) -> str:
+    """Return what parses of `code`, several statements taken together where only that does."""
     if parses(code):
         return code.strip("\n") + "\n" if code.strip() else ""
-    kept = _parsing(_statements("\n".join(code.split("\n")[:_MOST_LINES])))
+    parts = _statements("\n".join(code.split("\n")[:_MOST_LINES]))
+    kept: list[str] = []
+    while parts:
+        sizes = range(1, min(_MOST_JOINED, len(parts)) + 1)
+        taken = next((n for n in sizes if parses("\n".join(parts[:n]))), 0)
+        kept.append("\n".join(parts[:taken]) if taken or parts[1:] else _cut(parts[0]))
+        parts = parts[taken or 1 :]
     text = "\n".join(part.strip("\n") for part in kept).strip("\n")
     return f"{text}\n" if text else ""
 
@@ -233,27 +239,8 @@ def _statements(code: str) -> list[str]:
     return ["\n".join(part) for part in parts]
 
 
-def _parsing(parts: list[str]) -> Iterator[str]:
-    """Yield what parses of `parts`, several taken together where only that does."""
-    at = 0
-    while at < len(parts):
-        for more in range(_MOST_JOINED):
-            joined = "\n".join(parts[at : at + more + 1])
-            if at + more < len(parts) and parses(joined):
-                yield joined
-                at += more + 1
-                break
-        else:
-            if at == len(parts) - 1 and (cut := _cut(parts[at])):
-                yield cut
-            at += 1
-
-
 def _cut(part: str) -> str:
     """Return the beginning of a statement that was cut off, as far as it parses; or ""."""
     lines = part.split("\n")
-    for last in range(len(lines) - 1, max(0, len(lines) - _MOST_CUT), -1):
-        text = "\n".join(lines[:last])
-        if parses(text):
-            return text
-    return ""
+    shorter = ("\n".join(lines[:last]) for last in range(len(lines) - 1, 0, -1))
+    return next(filter(parses, shorter), "")

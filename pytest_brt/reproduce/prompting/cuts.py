@@ -1,11 +1,10 @@
-"""What of a report is shown, all of it or its core, and how a text that is too long is cut."""
+"""What of a report is shown, and how a text that is too long is cut."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
 
 from pytest_brt.dialogue.history import cut
 from pytest_brt.dialogue.prompts import fenced
@@ -31,32 +30,14 @@ _TELLING = (ClaimRole.OBSERVED, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
 _HEADING_WORDS = 8
 #: Characters of a report that is shown as it is; longer ones are shortened to their core.
 _MOST = 5_000
-#: Share of the letters that a cut leaves at most.
-_LESS = 0.97
 #: Share of the room that code may take from a report's sentences.
 _CODE_SHARE = 0.6
 
 
-class Cut(StrEnum):
-    """How much of a report is shown; samples of several cuts differ more than of one."""
-
-    WHOLE = "whole"
-    #: Without environment and links: other words around the same symptom and expectation.
-    CORE = "core"
-
-
-def cut_report(issue: Issue, cut: Cut) -> str:
-    """Return the part of the report that `cut` names, without its title; all, where it has none."""
+def report_text(issue: Issue) -> str:
+    """Return the report without its title; a long one as `shortened_report` has it."""
     whole = _without_title(issue)
-    if cut is Cut.CORE and issue.blocks:
-        whole = "\n\n".join(text for _, text in _core(issue)) or whole
     return whole if len(whole) <= _MOST else shortened_report(issue, _MOST)
-
-
-def says_less(core: str, whole: str) -> bool:
-    """Return whether a cut left out more than marks and layout: else it asks the same again."""
-    sizes = [len(re.sub(r"\W+", "", text)) for text in (core, whole)]
-    return sizes[0] < _LESS * sizes[1]
 
 
 def shortened_report(issue: Issue, most: int) -> str:
@@ -131,17 +112,3 @@ def _without_title(issue: Issue) -> str:
 def shorten(text: str, most: int) -> str:
     """Return `text` in at most `most` characters; its beginning says more than its end."""
     return cut(text, most, len, head=2 / 3)
-
-
-def whole_sentences(text: str, most: int) -> str:
-    """Return `text` in at most `most` characters, cut where a sentence ends if that can be.
-
-    >>> whole_sentences("It fails. It always does", 16)
-    'It fails.'
-    """
-    if len(text) <= most:
-        return text
-    ends = [end.end() for end in re.finditer(r"[.!?;](?=\s)", text[: most + 1])]
-    if ends and ends[-1] * 3 >= most:
-        return text[: min(ends[-1], most)]
-    return text[: most - 1].rpartition(" ")[0] + "…"

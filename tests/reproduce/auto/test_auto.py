@@ -10,9 +10,7 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.auto import _cuts
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
-from pytest_brt.reproduce.prompting.cuts import Cut
 from pytest_brt.reproduce.strategy import STRATEGIES
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, replies
@@ -56,13 +54,6 @@ def test_a_test_of_replay_that_the_model_holds_for_wrong_is_not_enough(
     yes = attempt(issue, 0, bench_of(engine, tmp_path, judge_says("yes", quoted)))
     assert yes.tests[0].judgement.confidence > alone.confidence
     assert not any(note.startswith("libro: ") for note in yes.notes)
-
-
-def test_a_cut_that_says_the_same_is_no_further_question(tmp_path: Path) -> None:
-    short = _cuts(issue_of(VAGUE, tmp_path))
-    assert [cut for cut, _ in short] == [Cut.WHOLE, Cut.WHOLE]
-    long = _cuts(issue_of(f"{VAGUE}\n## Environment\n\nPython 3.11\nmean 1.0\n", tmp_path))
-    assert [cut for cut, _ in long] == [Cut.WHOLE, Cut.CORE, Cut.WHOLE]
 
 
 def test_samples_come_next_and_stop_when_they_tell_nothing_new(

@@ -13,7 +13,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
-from pytest_brt.reproduce.prompting.cuts import Cut, cut_report, shorten
+from pytest_brt.reproduce.prompting.cuts import report_text, shorten
 from pytest_brt.reproduce.replay.run import replay
 from tests.reproduce.replay.project import open_project
 
@@ -99,17 +99,11 @@ def test_replay_s_tests_are_hints(engine: Engine, index: Index) -> None:
 
 
 def test_the_report_is_shown_with_all_that_it_says() -> None:
-    whole = cut_report(ISSUE, Cut.WHOLE)
+    whole = report_text(ISSUE)
     assert whole.startswith("Hello everybody")
     assert "first() fails" not in whole  # the title is told by itself
     for part in ("first([])", "Traceback", "IndexError", "I would like"):
         assert part in whole
-        assert part in cut_report(ISSUE, Cut.CORE)
-
-
-def test_a_report_without_such_a_part_is_shown_whole() -> None:
-    bare = read_issue("# It fails\n\nAlways.", "issue.md")
-    assert {cut_report(bare, cut) for cut in Cut} == {"Always."}
 
 
 @given(st.text(alphabet="ab \n", max_size=300), st.integers(0, 320))
