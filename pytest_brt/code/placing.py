@@ -21,10 +21,8 @@ from pytest_brt.code.rewrite import (
     Statement,
     add_needed_imports,
     add_self,
-    camel_case,
     indented,
     prepend,
-    to_unittest,
 )
 from pytest_brt.code.scope import bound_names
 from pytest_brt.code.source import (
@@ -36,7 +34,7 @@ from pytest_brt.code.source import (
     read_module,
     read_source,
 )
-from pytest_brt.code.style import HostClass, HostStyle, best_class, style_of
+from pytest_brt.code.style import HostClass, best_class, host_classes
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
 
@@ -117,15 +115,15 @@ def place(source: str, path: str, host: bytes) -> Placement:
     tree = parse_source(target)
     module = read_module(target)
     pieces = take_apart(source, target.newline)
-    style = style_of(target.text.replace("\r\n", "\n"))
+    classes = host_classes(target.text.replace("\r\n", "\n"))
     plan = plan_needs(pieces, target.text, tree)
     taken = bound_names(target.text) | {piece.name for piece in plan.top}
     nodes = []
     for piece in plan.top:
         module = _append(module, piece.node)
     for piece in pieces.tests:
-        holder = _holder(piece, style)
-        code = _written(piece, plan, holder, style)
+        holder = _holder(piece, classes)
+        code = _written(piece, plan, holder)
         module, name = _put(module, code, holder, taken)
         taken |= set() if holder else {name}
         nodes.append(f"{holder.name}::{name}" if holder else name)
@@ -137,11 +135,11 @@ def place(source: str, path: str, host: bytes) -> Placement:
     return Placement(edit=edit, nodes=tuple(nodes))
 
 
-def _holder(piece: Piece, style: HostStyle) -> HostClass | None:
+def _holder(piece: Piece, classes: Sequence[HostClass]) -> HostClass | None:
     """Return the class that takes the test `piece`, None when it stays outside of classes."""
     if not isinstance(piece.node, cst.FunctionDef):
         return None
-    holder = best_class(style, piece.text)
+    holder = best_class(classes, piece.text)
     if holder is None or not holder.unittest:
         return holder
     given = piece.node.params
@@ -149,9 +147,7 @@ def _holder(piece: Piece, style: HostStyle) -> HostClass | None:
     return None if needs_pytest or piece.node.asynchronous else holder
 
 
-def _written(
-    piece: Piece, plan: Needs, holder: HostClass | None, style: HostStyle
-) -> cst.FunctionDef | cst.ClassDef:
+def _written(piece: Piece, plan: Needs, holder: HostClass | None) -> cst.FunctionDef | cst.ClassDef:
     node = piece.node
     if isinstance(node, cst.ClassDef):
         if plan.local:
@@ -167,11 +163,7 @@ def _written(
         for statement in statements_of(SourceText(path="", text=code, encoding="utf-8"))
     ]
     node = prepend(node, local)
-    if holder:
-        node = add_self(node)
-        if holder.unittest and style.by_method:
-            node = to_unittest(node)
-    return node
+    return add_self(node) if holder else node
 
 
 def _put(
@@ -188,10 +180,8 @@ def _put(
         if is_same(module.code_for_node(one), code):
             return module, one.name.value
     names = {one.name.value for one in known} | (taken if around is None else set())
-    wanted = node.name.value
-    if holder and any(camel_case(t) == t and "_" not in t and t != "test" for t in holder.tests):
-        wanted = camel_case(wanted)
-    name, number = wanted, 1
+    name = wanted = node.name.value
+    number = 1
     while name in names:
         number += 1
         name = f"{wanted}_{number}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,17 +28,6 @@ class HostClass:
     tests: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostStyle:
-    """The habits of one test file."""
-
-    #: Whether more of its tests stand in `classes` than outside of them.
-    in_classes: bool
-    classes: tuple[HostClass, ...]
-    #: Whether a check is mostly a call such as ``self.assertEqual``.
-    by_method: bool
-
-
 #: Fixtures that come with pytest itself (docs: "Fixtures reference", "Built-in fixtures").
 PYTEST_FIXTURES = frozenset(
     {"cache", "capfd", "capfdbinary", "caplog", "capsys", "capsysbinary", "capteesys"}
@@ -49,8 +37,8 @@ PYTEST_FIXTURES = frozenset(
 )
 
 
-def style_of(source: str) -> HostStyle:
-    """Return the style of a test file with the text `source`.
+def host_classes(source: str) -> tuple[HostClass, ...]:
+    """Return the classes of tests in `source`, () when more of its tests stand outside of them.
 
     Raises:
         SyntaxError: it is not Python for this interpreter.
@@ -58,30 +46,23 @@ def style_of(source: str) -> HostStyle:
     tree = parse(source)
     classes = tuple(_classes(tree))
     functions = [node for node in _functions(tree.body) if node.name.startswith("test")]
-    return HostStyle(
-        in_classes=sum(len(item.tests) for item in classes) > len(functions),
-        classes=classes,
-        by_method=_asserts_by_method(source),
-    )
+    return classes if sum(len(item.tests) for item in classes) > len(functions) else ()
 
 
-def best_class(style: HostStyle, source: str) -> HostClass | None:
-    """Return the class of the file that the test `source` fits into, None when none does.
+def best_class(classes: Sequence[HostClass], source: str) -> HostClass | None:
+    """Return which of the `classes` the test `source` fits into, None when there are none.
 
-    It is the one that shares most words with the test; ties go to the last one. A file of
-    functions has none, unless everything in it is in classes.
+    It is the one that shares most words with the test; ties go to the last one.
     """
-    if not style.in_classes:
-        return None
     words = Counter(split_identifier(source))
-    own = {item.name: _class_words(item) for item in style.classes}
+    own = {item.name: _class_words(item) for item in classes}
     common = set.intersection(*own.values()) if len(own) > 1 else set()
 
     def fit(item: HostClass) -> tuple[float, int]:
         mine = own[item.name] - common
         return sum(min(words[word], 3) for word in mine) / (1 + len(mine)) ** 0.5, item.line
 
-    return max(style.classes, key=fit)
+    return max(classes, key=fit, default=None)
 
 
 def _class_words(item: HostClass) -> set[str]:
@@ -110,11 +91,6 @@ def _classes(tree: ast.Module) -> Iterator[HostClass]:
         tests = tuple(f.name for f in _functions(node.body) if f.name.startswith("test"))
         if tests and (is_unittest or node.name.startswith("Test")):
             yield HostClass(name=node.name, unittest=is_unittest, line=node.lineno, tests=tests)
-
-
-def _asserts_by_method(source: str) -> bool:
-    plain = len(re.findall(r"^\s+assert\b", source, re.M))
-    return len(re.findall(r"\bself\.assert\w+", source)) > plain
 
 
 def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.code.hosts import code_tokens, rank_hosts
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.style import HostStyle, best_class, fixtures_in_scope, style_of
+from pytest_brt.code.style import HostClass, best_class, fixtures_in_scope, host_classes
 from tests.trees import write_tree
 
 UNITTEST = """\
@@ -117,27 +117,24 @@ def test_tokens() -> None:
     assert code_tokens("f(x1, 'a b') + 2.5") == {"f", "x1", "'a b'", "2.5"}
 
 
-def test_style_of_functions(index: Index) -> None:
-    style = style_of(index.source("tests/test_text.py"))
-    assert (style.in_classes, style.classes, style.by_method) == (False, (), False)
-    assert best_class(style, "def test_render_more(): ...") is None
+def test_functions_have_no_class(index: Index) -> None:
+    classes = host_classes(index.source("tests/test_text.py"))
+    assert best_class(classes, "def test_render_more(): ...") is None
 
 
-def test_style_of_classes(index: Index) -> None:
-    style = style_of(index.source("tests/test_io.py"))
-    assert style.in_classes
-    assert chosen(style, "def test_save_twice(): save()") == "TestSave"
-    assert chosen(style, "def test_load_twice(): load()") == "TestLoad"
+def test_the_class_that_shares_most_words(index: Index) -> None:
+    classes = host_classes(index.source("tests/test_io.py"))
+    assert chosen(classes, "def test_save_twice(): save()") == "TestSave"
+    assert chosen(classes, "def test_load_twice(): load()") == "TestLoad"
 
 
-def test_style_of_unittest(index: Index) -> None:
-    style = style_of(index.source("tests/test_old.py"))
-    assert (style.in_classes, style.by_method) == (True, True)
-    assert [(c.name, c.unittest, c.tests) for c in style.classes] == [
+def test_classes_of_unittest(index: Index) -> None:
+    classes = host_classes(index.source("tests/test_old.py"))
+    assert [(c.name, c.unittest, c.tests) for c in classes] == [
         ("ParserTests", True, ("testNumbers",)),
         ("PrinterTests", True, ("testColour",)),
     ]
-    assert chosen(style, "def test_printer(): show(2)") == "PrinterTests"
+    assert chosen(classes, "def test_printer(): show(2)") == "PrinterTests"
 
 
 def test_fixtures_in_scope(index: Index) -> None:
@@ -152,7 +149,7 @@ def test_fixtures_in_scope(index: Index) -> None:
     assert "shape" in fixtures_in_scope("tests/new/test_x.py", index)
 
 
-def chosen(style: HostStyle, source: str) -> str:
-    best = best_class(style, source)
+def chosen(classes: tuple[HostClass, ...], source: str) -> str:
+    best = best_class(classes, source)
     assert best is not None
     return best.name
