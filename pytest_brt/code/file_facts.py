@@ -88,7 +88,6 @@ class Passage:
     #: 1-based, inclusive; (1, 0) for what is left of the module.
     line: int
     end_line: int
-    is_class: bool
     #: How many terms it has.
     size: int
 

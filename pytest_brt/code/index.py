@@ -258,7 +258,7 @@ class Index:
     def passages(self) -> Mapping[int, Passage]:
         """All passages of the tree, by number."""
         rows = self._rows(
-            "select passages.id, path, qualname, line, end_line, kind, passages.size from passages"
+            "select passages.id, path, qualname, line, end_line, passages.size from passages"
             " join files on files.id = passages.file"
             " left join definitions on definitions.id = passages.definition"
         )
@@ -268,10 +268,9 @@ class Index:
                 function=str(qualname or ""),
                 line=_int(line or 1),
                 end_line=_int(end_line or 0),
-                is_class=kind == DefinitionKind.CLASS,
                 size=_int(size),
             )
-            for number, path, qualname, line, end_line, kind, size in rows
+            for number, path, qualname, line, end_line, size in rows
         }
 
     def passage_at(self, path: str, line: int) -> int | None:

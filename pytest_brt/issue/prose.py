@@ -34,14 +34,13 @@ class Sentence:
     text: str
     #: 1-based line in the report where its paragraph starts.
     line: int
-    heading: bool = False
     spans: tuple[Span, ...] = ()
 
 
 def sentences(block: Block) -> tuple[Sentence, ...]:
     """Return the sentences of a prose block or heading; of other blocks, none."""
     if block.kind is BlockKind.HEADING:
-        return (sentence(block.text, block.line, heading=True),)
+        return (sentence(block.text, block.line),)
     if block.kind is not BlockKind.PROSE:
         return ()
     masked = _mask(block.text)
@@ -59,7 +58,7 @@ def sentences(block: Block) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-def sentence(text: str, line: int, *, heading: bool = False) -> Sentence:
+def sentence(text: str, line: int) -> Sentence:
     """Return one sentence with the code in it; whitespace is made plain outside of code."""
     flat = " ".join(text.split())
     spans = tuple(
@@ -67,7 +66,7 @@ def sentence(text: str, line: int, *, heading: bool = False) -> Sentence:
         for match in _CODE.finditer(flat)
         if match["code"].strip()
     )
-    return Sentence(text=flat, line=line, heading=heading, spans=spans)
+    return Sentence(text=flat, line=line, spans=spans)
 
 
 def _mask(text: str) -> str:

@@ -49,7 +49,7 @@ def claims(
 
     A lone value has the role of the section that it stands in.
     """
-    told = sentence(plain(given.text), given.line, heading=given.heading)
+    told = sentence(plain(given.text), given.line)
     codes = code_in(told)
     hidden = hidden_quotes(masked(told.text, codes))
     found = _verb_claims(told, codes, hidden, known)

@@ -7,12 +7,12 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
-from pytest_brt.oracle.judge import is_isolation, is_unset_variable
-from pytest_brt.reproduce.replay.run import Proposal, judge_all
-from pytest_brt.reproduce.replay.run import judge_one as judge
+from pytest_brt.oracle.judge import Rating, is_isolation, is_unset_variable, run_tests
+from pytest_brt.oracle.judge import judge as judge_by
 from pytest_brt.types import (
     CandidateTest,
     Frame,
+    JudgedTest,
     Oracle,
     OracleKind,
     Origin,
@@ -23,14 +23,13 @@ from pytest_brt.types import (
 from tests.reproduce.replay.project import open_project
 
 
-def proposal(
+def written(
     kind: OracleKind = OracleKind.GONE,
     *,
     source: str = "def test_a():\n    assert 1 != 1\n",
     expects: Raised | None = None,
-    wrong: tuple[str, ...] = (),
-) -> Proposal:
-    test = CandidateTest(
+) -> CandidateTest:
+    return CandidateTest(
         id="t",
         name="test_a",
         issue="i",
@@ -40,8 +39,17 @@ def proposal(
         source=source,
         expects=expects,
     )
+
+
+def judge(
+    test: CandidateTest, runs: tuple[TestRun, ...], wrong: tuple[str, ...] = ()
+) -> JudgedTest:
     facts = Facts(text="", crash=False, context="", wrong=wrong)
-    return Proposal(test=test, score=0.5, reasons=("why",), facts=facts)
+    return judge_by(test, runs, facts, lambda _: Rating(confidence=0.5, reasons=("why",)))
+
+
+def judged_on(engine: Engine, test: CandidateTest, repeat: int) -> JudgedTest:
+    return judge(test, run_tests([test], engine, repeat)[test.id])
 
 
 def run(verdict: Verdict, raised: str = "", message: str = "") -> TestRun:
@@ -56,34 +64,32 @@ def run(verdict: Verdict, raised: str = "", message: str = "") -> TestRun:
 
 
 def test_a_failed_claim_is_a_candidate() -> None:
-    judged = judge(proposal(), (run(Verdict.FAIL, "AssertionError"),) * 2)
+    judged = judge(written(), (run(Verdict.FAIL, "AssertionError"),) * 2)
     assert judged.judgement.candidate
     assert judged.judgement.confidence == 0.5
     assert judged.judgement.reason == "still returns the reported value; why"
 
 
 def test_another_exception_before_the_claim_is_none() -> None:
-    judged = judge(proposal(), (run(Verdict.FAIL, "TypeError", "no"),))
+    judged = judge(written(), (run(Verdict.FAIL, "TypeError", "no"),))
     assert not judged.judgement.candidate
     assert "stopped before its claim: TypeError: no" in judged.judgement.reason
 
 
 def test_the_expected_exception_is_a_candidate_and_says_where() -> None:
     expects = Raised(type="IndexError", message="")
-    right = judge(
-        proposal(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "IndexError"),)
-    )
+    right = judge(written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "IndexError"),))
     assert right.judgement.candidate
     assert right.judgement.reason.startswith("raises IndexError in pkg/core.py, first")
-    other = judge(proposal(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "KeyError"),))
+    other = judge(written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "KeyError"),))
     assert not other.judgement.candidate
 
 
 def test_runs_that_differ_are_flaky() -> None:
     runs = (run(Verdict.FAIL, "AssertionError"), run(Verdict.PASS))
-    assert judge(proposal(), runs).judgement.verdict is Verdict.FLAKY
+    assert judge(written(), runs).judgement.verdict is Verdict.FLAKY
     kinds = (run(Verdict.FAIL, "AssertionError"), run(Verdict.FAIL, "KeyError"))
-    assert judge(proposal(), kinds).judgement.verdict is Verdict.FLAKY
+    assert judge(written(), kinds).judgement.verdict is Verdict.FLAKY
 
 
 def test_no_network_is_not_the_bug() -> None:
@@ -91,15 +97,15 @@ def test_no_network_is_not_the_bug() -> None:
     assert is_isolation(Raised(type="URLError", message=message))
     expects = Raised(type="URLError", message=message)
     judged = judge(
-        proposal(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "URLError", message),)
+        written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "URLError", message),)
     )
     assert not judged.judgement.candidate
     assert "isolation" in judged.judgement.reason
 
 
 def test_a_test_that_pins_the_bug_is_refused() -> None:
-    pins = proposal(source="def test_a():\n    assert f() == 9\n", wrong=("9",))
-    judged = judge(pins, (run(Verdict.FAIL, "AssertionError"),))
+    pins = written(source="def test_a():\n    assert f() == 9\n")
+    judged = judge(pins, (run(Verdict.FAIL, "AssertionError"),), wrong=("9",))
     assert not judged.judgement.candidate
     assert "asserts the value that the report calls wrong: 9" in judged.judgement.reason
 
@@ -113,7 +119,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def test_hash_order_is_found_out(engine: Engine) -> None:
     source = "import sys\n\n\ndef test_a():\n    assert sys.flags.hash_randomization\n"
-    judged = judge_all([proposal(source=source)], engine, 2)[0]
+    judged = judged_on(engine, written(source=source), 2)
     assert judged.judgement.verdict is Verdict.FLAKY
     assert not judged.judgement.candidate
 
@@ -131,25 +137,25 @@ def test_hash_order_is_found_out(engine: Engine) -> None:
 )
 def test_only_what_the_project_does_is_a_bug_of_it(engine: Engine, body: str, reason: str) -> None:
     source = f"from pkg import double, first\n\n\ndef test_a():\n    {body}\n"
-    judged = judge_all([proposal(OracleKind.WRITTEN, source=source)], engine, 1)[0]
+    judged = judged_on(engine, written(OracleKind.WRITTEN, source=source), 1)
     assert judged.judgement.candidate is (not reason)
     assert judged.judgement.reason.startswith(reason)
 
 
 def test_what_is_not_set_up_here_is_no_bug() -> None:
     lacking = run(Verdict.FAIL, "django.core.exceptions.ImproperlyConfigured", "no settings")
-    assert "not set up here" in judge(proposal(OracleKind.WRITTEN), (lacking,)).judgement.reason
+    assert "not set up here" in judge(written(OracleKind.WRITTEN), (lacking,)).judgement.reason
 
 
 def test_what_passes_runs_once(engine: Engine) -> None:
-    judged = judge_all([proposal(source="def test_a():\n    pass\n")], engine, 3)[0]
+    judged = judged_on(engine, written(source="def test_a():\n    pass\n"), 3)
     assert len(judged.judgement.runs) == 1
     assert judged.judgement.reason == "passes on this tree"
 
 
 def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> None:
     seen = Raised(type="TypeError", message="cannot multiply 'a' by 3")
-    expecting = proposal(OracleKind.NO_RAISE, expects=seen)
+    expecting = written(OracleKind.NO_RAISE, expects=seen)
 
     def is_candidate(message: str) -> bool:
         return judge(expecting, (run(Verdict.FAIL, "TypeError", message),)).judgement.candidate
@@ -157,7 +163,7 @@ def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> No
     assert is_candidate("cannot multiply 'b' by 40")
     assert not is_candidate("got an unexpected keyword argument 'msg'")
     here = Frame(path="pkg/core.py", line=9, function="first", project=True)
-    placed = proposal(
+    placed = written(
         OracleKind.NO_RAISE, expects=Raised(type="TypeError", message="no such key", frames=(here,))
     )
     assert judge(placed, (run(Verdict.FAIL, "TypeError", "other words"),)).judgement.candidate

@@ -16,11 +16,11 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import tree_hash
 from pytest_brt.execute.row import Limits
+from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.evidence import evidence_of, files_of, setting_of
-from pytest_brt.reproduce.replay.run import Proposal, judge_all
 from pytest_brt.revisions.recheck import Folder, read_folder, recheck
 from pytest_brt.types import (
     Attempt,
@@ -65,7 +65,8 @@ def record(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> RunRecor
         path="tests/test_brt_a.py",
         source="from interval import clamp\n\n\ndef test_a():\n    assert clamp(5, 0, 10) == 5\n",
     )
-    tests = judge_all([Proposal(test=test, score=0.6)], engine, 2)
+    runs = run_tests([test], engine, 2)[test.id]
+    tests = (judge(test, runs, None, lambda _: Rating(confidence=0.6)),)
     folder = tmp_path_factory.mktemp("patches")
     for name in ("a-right", "c-wrong"):
         text = diff_of(SOURCE.replace(CLAMP, FIXES[name]))

@@ -6,7 +6,7 @@ import ast
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
@@ -77,218 +77,187 @@ def replay(
     commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and OWN in draft.reasons)]
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
-    proposals = _proposals(issue, drafts, replayed, engine)
-    progress(f"trying {len(proposals)} tests on the unpatched tree")
-    judged = judge_all(proposals, engine, repeat)
-    again = _second_chances(issue, drafts, judged, replayed, engine)
+    maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat)
+    tests = maker.tests(drafts)
+    progress(f"trying {len(tests)} tests on the unpatched tree")
+    judged = maker.judge(tests)
+    again = maker.second_chances(drafts, judged)
     if again:
         progress(f"trying {len(again)} tests in another way")
-        judged = (*judged, *judge_all(again, engine, repeat))
-    tests = select(judged, keep)
+        judged = (*judged, *maker.judge(again))
+    kept = select(judged, keep)
     return Attempt(
         issue=issue.id,
         strategy="replay",
         index=index,
-        tests=tests,
-        notes=miss_notes(view, tests, tool_notes(issue, stage)),
+        tests=kept,
+        notes=miss_notes(view, kept, tool_notes(issue, stage)),
         seconds=time.monotonic() - begin,
     )
 
 
-def _proposals(
-    issue: Issue, drafts: tuple[Draft, ...], replayed: Replayed, engine: Engine
-) -> list[Proposal]:
-    found: dict[str, Proposal] = {}
-    taken: set[str] = set()
-    for draft in drafts:
-        if len(found) >= _MOST:
-            break
-        proposal = _proposal(issue, draft, replayed, engine, taken)
-        if proposal is not None and proposal.test.id not in found:
-            taken.add(proposal.test.name)
-            found[proposal.test.id] = proposal
-    return list(found.values())
+#: A test, and the draft that it was written after.
+_Written = tuple[CandidateTest, Draft]
 
 
-def _proposal(
-    issue: Issue, draft: Draft, replayed: Replayed, engine: Engine, taken: set[str]
-) -> Proposal | None:
-    name = _name(issue, draft, taken)
-    source = module(draft, replayed, name)
-    if source is None:
-        return None
-    folder = engine.subject.test_root.strip("/")
-    path = f"{name}.py" if folder in ("", ".") else f"{folder}/{name}.py"
-    test = CandidateTest(
-        id=content_id(issue.id, path, source),
-        name=name,
-        issue=issue.id,
-        origin=Origin(strategy="replay"),
-        oracle=Oracle(kind=draft.kind, sentence=draft.sentence, prior=round(draft.score, 2)),
-        path=path,
-        source=source,
-        expects=draft.expects,
-    )
-    wrong, raised = complained([seen.step for seen in replayed.seen])
-    return Proposal(
-        test=test,
-        score=draft.score,
-        reasons=draft.reasons,
-        against=draft.against,
-        facts=Facts(
-            text=issue.text,
+@dataclass(slots=True, kw_only=True)
+class _Maker:
+    """Makes tests of the drafts for one report."""
+
+    issue: Issue
+    replayed: Replayed
+    engine: Engine
+    #: Runs on the buggy tree that must agree.
+    repeat: int
+    #: Names of the tests so far.
+    taken: set[str] = field(default_factory=set)
+
+    def tests(self, drafts: Sequence[Draft]) -> list[_Written]:
+        """Return the best drafts as tests, each once."""
+        found: dict[str, _Written] = {}
+        for draft in drafts:
+            test = self._test(draft) if len(found) < _MOST else None
+            if test is not None and test.id not in found:
+                self.taken.add(test.name)
+                found[test.id] = (test, draft)
+        return list(found.values())
+
+    def judge(self, tests: Sequence[_Written]) -> tuple[JudgedTest, ...]:
+        """Run every test on the unpatched tree and judge it."""
+        runs = run_tests([test for test, _ in tests], self.engine, self.repeat)
+        return tuple(self._judged(test, draft, runs[test.id]) for test, draft in tests)
+
+    def _judged(self, test: CandidateTest, draft: Draft, runs: tuple[TestRun, ...]) -> JudgedTest:
+        wrong, raised = complained(seen.step for seen in self.replayed.seen)
+        facts = Facts(
+            text=self.issue.text,
             crash=False,
             context="",
             wrong=wrong if draft.kind is OracleKind.EQUALS else (),
             raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
-        ),
-    )
+        )
+        rating = Rating(confidence=draft.score, reasons=draft.reasons)
+        judged = judge(test, runs, facts, lambda _: rating)
+        if draft.against and judged.judgement.candidate:
+            return replace(judged, judgement=refused(Verdict.FAIL, draft.against, runs))
+        return judged
 
+    def second_chances(
+        self, drafts: Sequence[Draft], judged: Sequence[JudgedTest]
+    ) -> list[_Written]:
+        """Return those that passed in another way: as tests see it, or after all statements."""
+        passed = {
+            (item.test.oracle.kind, item.test.oracle.sentence)
+            for item in judged
+            if not item.judgement.candidate
+        }
+        known = {_body(item.test.source) for item in judged}
+        found: list[_Written] = []
+        for draft in drafts:
+            if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
+                continue
+            if draft.index is None or draft.against:
+                continue
+            whole = replace(draft, whole=True, score=draft.score - 0.05)
+            for other in (self._retold(draft), whole):
+                test = self._test(other) if other else None
+                if other and test and _body(test.source) not in known:
+                    self.taken.add(test.name)
+                    found.append((test, other))
+                    break
+        return found
 
-def _name(issue: Issue, draft: Draft, taken: set[str]) -> str:
-    about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
-    called = slug(issue.source, issue.title)
-    parts = [called, "" if about in called.split("_") else about, draft.kind.called]
-    stem = "test_" + "_".join(part for part in parts if part)
-    name, number = stem, 2
-    while name in taken:
-        name, number = f"{stem}_{number}", number + 1
-    return name
+    def _test(self, draft: Draft) -> CandidateTest | None:
+        name = self._name(draft)
+        source = module(draft, self.replayed, name)
+        if source is None:
+            return None
+        path = self._path(name)
+        return CandidateTest(
+            id=content_id(self.issue.id, path, source),
+            name=name,
+            issue=self.issue.id,
+            origin=Origin(strategy="replay"),
+            oracle=Oracle(kind=draft.kind, sentence=draft.sentence, prior=round(draft.score, 2)),
+            path=path,
+            source=source,
+            expects=draft.expects,
+        )
 
+    def _path(self, name: str) -> str:
+        folder = self.engine.subject.test_root.strip("/")
+        return f"{name}.py" if folder in ("", ".") else f"{folder}/{name}.py"
 
-def _second_chances(
-    issue: Issue,
-    drafts: tuple[Draft, ...],
-    judged: tuple[JudgedTest, ...],
-    replayed: Replayed,
-    engine: Engine,
-) -> list[Proposal]:
-    """Try those again that passed: as tests see results, or with the whole report before them."""
-    passed = {
-        (item.test.oracle.kind, item.test.oracle.sentence)
-        for item in judged
-        if not item.judgement.candidate
-    }
-    taken = {item.test.name for item in judged}
-    known = {item.test.source for item in judged}
-    found: list[Proposal] = []
-    for draft in drafts:
-        if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
-            continue
-        if draft.index is None or draft.against:
-            continue
-        for other in (
-            retold(draft, replayed, engine),
-            replace(draft, whole=True, score=draft.score - 0.05),
-        ):
-            proposal = _proposal(issue, other, replayed, engine, taken) if other else None
-            if proposal is not None and _body(proposal.test.source) not in map(_body, known):
-                taken.add(proposal.test.name)
-                found.append(proposal)
-                break
-    return found
+    def _name(self, draft: Draft) -> str:
+        about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
+        called = slug(self.issue.source, self.issue.title)
+        parts = [called, "" if about in called.split("_") else about, draft.kind.called]
+        stem = "test_" + "_".join(part for part in parts if part)
+        name, number = stem, 2
+        while name in self.taken:
+            name, number = f"{stem}_{number}", number + 1
+        return name
+
+    def _retold(self, draft: Draft) -> Draft | None:
+        """Return the draft with the text that a test gets to see, None when it cannot be told."""
+        if draft.index is None or draft.kind is not OracleKind.GONE:
+            return None
+        left = _left(draft.body[-1].removeprefix("assert "))
+        if not (left.endswith(".out") or left.startswith(("str(", "repr("))):
+            return None
+        lines = [line for line in draft.body[:-1] if not line.startswith("reported = ")]
+        probe = replace(draft, body=(*lines, f"raise LookupError({left})"))
+        source = module(probe, self.replayed, "test_probe")
+        if source is None:
+            return None
+        path = self._path("test_brt_probe")
+        target = TestTarget(id="probe", path=path, source=source, node="test_probe")
+        runs = self.engine.run(Row(targets=(target,))).runs
+        raised = runs[0].raised if runs else None
+        if raised is None or raised.type != "LookupError" or not is_steady(raised.message):
+            return None
+        seen = self.replayed.seen[draft.index].did
+        if left.endswith(".out") and seen and not likeness(raised.message, seen.stdout):
+            return self._in_own_process(draft, lines[0], seen.stdout)
+        constant = literal(raised.message)
+        body = [*lines, f"assert {left} != {constant}"]
+        if "\n" in constant:
+            body = [f"reported = {constant}", *lines, f"assert {left} != reported"]
+        return replace(
+            draft,
+            body=tuple(body),
+            score=draft.score - 0.02,
+            reasons=(*draft.reasons, "as this project's tests see it"),
+        )
+
+    def _in_own_process(self, draft: Draft, statement: str, seen: str) -> Draft | None:
+        """Print in a process that no conftest has changed, as the report did."""
+        text = script(replace(draft, body=(statement,), fixtures=()), self.replayed)
+        if text is None:
+            return None
+        return replace(
+            draft,
+            body=(
+                f"script = {literal(text)}",
+                f"reported = {literal(seen)}",
+                'command = [sys.executable, "-c", script]',
+                'done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)',
+                "assert done.stdout != reported",
+            ),
+            fixtures=(),
+            imports=("import subprocess", "import sys"),
+            score=draft.score - 0.02,
+            reasons=(*draft.reasons, "in a process of its own, as the report shows it"),
+        )
 
 
 def _body(source: str | None) -> str:
     return re.sub(r"def test_\w+", "def test", source or "")
 
 
-_NOTHING = Facts(text="", crash=False, context="")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A test to be judged, with what is believed of it."""
-
-    test: CandidateTest
-    #: Probability that it is F→P if it fails as it should, in 0..1.
-    score: float
-    #: Few words each, for the judgement's reason.
-    reasons: tuple[str, ...] = ()
-    #: What the report says to the contrary, "" for nothing.
-    against: str = ""
-    #: What the report says that a test must not contradict.
-    facts: Facts = _NOTHING
-
-
-def judge_all(proposals: Sequence[Proposal], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
-    """Run every test on the unpatched tree and judge it."""
-    runs = run_tests([proposal.test for proposal in proposals], engine, repeat)
-    return tuple(judge_one(proposal, runs[proposal.test.id]) for proposal in proposals)
-
-
-def judge_one(proposal: Proposal, runs: tuple[TestRun, ...]) -> JudgedTest:
-    """Judge one test by its runs on the unpatched tree."""
-    rating = Rating(confidence=proposal.score, reasons=proposal.reasons)
-    judged = judge(proposal.test, runs, proposal.facts, lambda _: rating)
-    if proposal.against and judged.judgement.candidate:
-        return replace(judged, judgement=refused(Verdict.FAIL, proposal.against, runs))
-    return judged
-
-
-def retold(draft: Draft, replayed: Replayed, engine: Engine) -> Draft | None:
-    """Return the draft with the text that a test gets to see, None when it cannot be told."""
-    if draft.index is None or draft.kind is not OracleKind.GONE or " != " not in draft.body[-1]:
-        return None
-    text = draft.body[-1].removeprefix("assert ")
-    left = _left(text)
-    if not left or not (left.endswith(".out") or left.startswith(("str(", "repr("))):
-        return None
-    lines = [line for line in draft.body[:-1] if not line.startswith("reported = ")]
-    probe = replace(draft, body=(*lines, f"raise LookupError({left})"))
-    source = module(probe, replayed, "test_probe")
-    if source is None:
-        return None
-    folder = engine.subject.test_root.strip("/")
-    path = "test_brt_probe.py" if folder in ("", ".") else f"{folder}/test_brt_probe.py"
-    target = TestTarget(id="probe", path=path, source=source, node="test_probe")
-    runs = engine.run(Row(targets=(target,))).runs
-    raised = runs[0].raised if runs else None
-    if raised is None or raised.type != "LookupError" or not is_steady(raised.message):
-        return None
-    shown = raised.message
-    seen = replayed.seen[draft.index].did
-    if left.endswith(".out") and seen and not likeness(shown, seen.stdout):
-        return _in_own_process(draft, replayed, lines[0], seen.stdout)
-    constant = literal(shown)
-    body = [*lines, f"assert {left} != {constant}"]
-    if "\n" in constant:
-        body = [f"reported = {constant}", *lines, f"assert {left} != reported"]
-    return replace(
-        draft,
-        body=tuple(body),
-        score=draft.score - 0.02,
-        reasons=(*draft.reasons, "as this project's tests see it"),
-    )
-
-
-def _in_own_process(draft: Draft, replayed: Replayed, statement: str, seen: str) -> Draft | None:
-    """Print in a process that no conftest has changed, as the report did."""
-    plain = replace(draft, body=(statement,), fixtures=())
-    text = script(plain, replayed)
-    if text is None:
-        return None
-    code, reported = literal(text), literal(seen)
-    return replace(
-        draft,
-        body=(
-            f"script = {code}",
-            f"reported = {reported}",
-            'command = [sys.executable, "-c", script]',
-            'done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)',
-            "assert done.stdout != reported",
-        ),
-        fixtures=(),
-        imports=("import subprocess", "import sys"),
-        score=draft.score - 0.02,
-        reasons=(*draft.reasons, "in a process of its own, as the report shows it"),
-    )
-
-
 def _left(text: str) -> str:
-    if not parses(text):
-        return ""
-    node = parse_expression(text)
+    """Return the left side of a comparison for difference, "" for anything else."""
+    node = parse_expression(text) if parses(text) else None
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.NotEq):
         return ast.get_source_segment(text, node.left) or ""
     return ""
