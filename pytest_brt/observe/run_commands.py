@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import ast
-import configparser
+import contextlib
+import os
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.execute.subject import Subject
-from pytest_brt.observe.complete import completed
 from pytest_brt.observe.project import main_packages
+from pytest_brt.reading.mend import parses
 from pytest_brt.reading.reported_files import Command, File, ReportedFiles, read_reported_files
 from pytest_brt.reading.steps import ClaimRole
+from pytest_brt.syntax import parse
 from pytest_brt.types import FileChange, Issue
 
 _BUILDS = re.compile(
     r"source_?dir\w*\W+(?:.{0,40}\W)?output_?dir|<?sourcedir>?\s+<?outputdir>?", re.IGNORECASE
 )
+#: A script as both set-up files write it, and where the list of them ends.
+_SCRIPT = re.compile(r"([\w.-]+)\s*=\s*([\w.]+):([\w.]+)")
+_END_OF_SCRIPTS = re.compile(r"\]|\n\[|\n\s*\n")
 _INI_LINE = re.compile(r"^\s*[\w.-]+\s*[=:]")
 #: Commands of one report that are run.
 _MOST = 3
+_WORD = re.compile(r"[a-z]{4,}")
+#: Examples of settings read at most, and bytes of each.
+_MOST_FILES, _MOST_BYTES = 400, 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +41,8 @@ class CommandRun:
     """One command, the files it was run on, and what it did on the buggy tree."""
 
     command: Command
-    entry: EntryPoint
+    #: How a test starts it: the arguments after the interpreter.
+    start: tuple[str, ...]
     files: tuple[File, ...]
     status: int
     #: Standard output, then standard error.
@@ -56,26 +68,18 @@ def play(issue: Issue, engine: Engine) -> CommandRuns:
     """Run the commands of the project that the report shows, or that its files are for."""
     known = entries(engine.subject)
     reported = read_reported_files(issue, frozenset(known))
-    if not known or not (reported.commands or reported.files):
-        return CommandRuns(reported=reported, played=())
-    safe = (_whole(file) for file in reported.files if _is_safe(file.path))
-    paths = [file.path for file in reported.files]
-    files = tuple(completed(file, issue.text, paths, engine.subject) for file in safe)
+    files = tuple(_whole(file) for file in reported.files if _is_safe(file.path))
     commands = [c for c in reported.commands if c.role is not ClaimRole.CONTRAST]
     given = bool(commands)
-    if not commands and files:
-        shown = {file.path for file in files}
-        if not (reported.quotes or reported.named):
-            files = ()  # snippets alone: nothing that a command would be about
+    # Snippets alone are nothing that a command would be about.
+    if not given and (reported.quotes or reported.named):
         commands, files = _for_files(known, files, engine)
-        files = tuple(
-            completed(file, issue.text, paths, engine.subject, empty=file.path not in shown)
-            for file in files
-        )
-    played = [
+    if commands:
+        files = _completed(files, reported, issue.text, engine.subject)
+    played = (
         _run(known[command.name], command, files, reported, engine, given=given)
         for command in commands[:_MOST]
-    ]
+    )
     return CommandRuns(reported=reported, played=tuple(one for one in played if one is not None))
 
 
@@ -93,7 +97,7 @@ def _whole(file: File) -> File:
 
 
 def _for_files(
-    known: dict[str, EntryPoint], files: tuple[File, ...], engine: Engine
+    known: dict[str, tuple[str, ...]], files: tuple[File, ...], engine: Engine
 ) -> tuple[list[Command], tuple[File, ...]]:
     documents = [file.path for file in files if file.path.endswith(".rst")]
     python = [file.path for file in files if file.path.endswith(".py")]
@@ -113,17 +117,17 @@ def _for_files(
     return [], files
 
 
-def _builder(known: dict[str, EntryPoint], engine: Engine) -> str:
+def _builder(known: dict[str, tuple[str, ...]], engine: Engine) -> str:
     """Return the command whose help says that it takes a source and an output folder."""
-    for name, entry in known.items():
-        seen = _observe(_statement(entry, ("--help",), ()), (), engine)
+    for name, start in known.items():
+        seen = _observe(_statement(start, ("--help",), ()), (), engine)
         if seen is not None and _BUILDS.search(" ".join(seen[1].split())):
             return name
     return ""
 
 
 def _run(
-    entry: EntryPoint,
+    start: tuple[str, ...],
     command: Command,
     files: tuple[File, ...],
     reported: ReportedFiles,
@@ -132,7 +136,7 @@ def _run(
     given: bool,
 ) -> CommandRun | None:
     paths = {*(quote.path for quote in reported.quotes if quote.path), *(f.path for f in files)}
-    statement = _statement(entry, command.arguments, tuple(sorted(paths)))
+    statement = _statement(start, command.arguments, tuple(sorted(paths)))
     seen = _observe(statement, files, engine)
     if seen is None:
         return None
@@ -146,7 +150,7 @@ def _run(
     return CommandRun(
         control=control[1] if control else "",
         command=command,
-        entry=entry,
+        start=start,
         files=files,
         status=status,
         output=output,
@@ -155,12 +159,12 @@ def _run(
     )
 
 
-def _statement(entry: EntryPoint, arguments: tuple[str, ...], paths: tuple[str, ...]) -> str:
+def _statement(start: tuple[str, ...], arguments: tuple[str, ...], paths: tuple[str, ...]) -> str:
     return (
         f"(lambda run, sys, path: (lambda done: (done.returncode, done.stdout[-6000:], "
         f"done.stderr[-6000:], {{name: path(name).read_text(encoding='utf-8', errors='replace')"
         f"[:4000] for name in {paths!r} if path(name).is_file()}}))"
-        f"(run([sys.executable, *{entry.start!r}, *{arguments!r}], capture_output=True, "
+        f"(run([sys.executable, *{start!r}, *{arguments!r}], capture_output=True, "
         "encoding='utf-8', errors='replace', stdin=-3)))"
         "(__import__('subprocess').run, __import__('sys'), __import__('pathlib').Path)"
     )
@@ -183,40 +187,99 @@ def _observe(
     return status, f"{out}\n{err}" if err else out, written
 
 
-_SETUP = re.compile(r"""["']([\w.-]+)\s*=\s*([\w.]+):([\w.]+)["']""")
+def _completed(
+    files: tuple[File, ...], reported: ReportedFiles, text: str, subject: Subject
+) -> tuple[File, ...]:
+    paths = [file.path for file in reported.files]
+    return tuple(
+        completed(file, text, paths, subject, empty=file.path not in paths) for file in files
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryPoint:
-    """One command of the project."""
+def completed(
+    file: File, text: str, paths: Collection[str], subject: Subject, *, empty: bool = False
+) -> File:
+    """Return `file` with the settings it lacks, from the example most like the report's `text`.
 
-    name: str
-    #: How a test starts it: the arguments after the interpreter.
-    start: tuple[str, ...]
+    A report gives the two settings that matter; the tool needs the others, too, such as the list
+    of its plugins. The project's tests hold settings files of the same name that work. Of other
+    examples the usual setting is taken that names a folder of the report's `paths`. Settings of
+    which the report shows nothing are completed with `empty` only.
+    """
+    own = _settings(file.content) if file.path.endswith(".py") else None
+    if own is None or not (own or empty):
+        return file
+    examples = _examples(subject, file.path.rpartition("/")[2])
+    frequency = Counter(word for example in examples for word in _words(example))
+    rare = {word for word, count in frequency.items() if count <= max(1, len(examples) // 3)}
+    alike = {example: len(_words(example) & _words(text) & rare) for example in examples}
+    best = max(alike, key=lambda example: (alike[example], -len(example)), default="")
+    if not alike.get(best):
+        return file
+    lacking = {name: line for name, line in (_settings(best) or {}).items() if name not in own}
+    folders = [repr(path.split("/")[0]) for path in paths if "/" in path]
+    about = Counter(
+        line
+        for example in examples
+        for name, line in (_settings(example) or {}).items()
+        if name not in own | lacking and any(folder in line for folder in folders)
+    )
+    lines = [*lacking.values(), *(line for line, _ in about.most_common(1)), file.content]
+    return replace(file, content="\n".join(lines).strip("\n") + "\n")
 
 
-def entries(subject: Subject) -> dict[str, EntryPoint]:
-    """Return the commands by name: installed scripts, and packages that can be run with -m."""
-    root = Path(subject.root)
-    found: dict[str, EntryPoint] = {}
-    for name, target in _scripts(root):
-        module, _, function = target.partition(":")
-        if function and name not in found:
-            found[name] = EntryPoint(name=name, start=_start(subject, name, module, function))
-    for package in main_packages(subject):
-        if package not in found and _runs(subject, package):
-            found[package] = EntryPoint(name=package, start=("-m", package))
+def _settings(content: str) -> dict[str, str] | None:
+    """Return the lines of a file of settings by the names they set; None where it is another."""
+    found: dict[str, str] = {}
+    for node in parse(content).body if parses(content) else (ast.Pass(),):
+        line = ast.unparse(node)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = line
+        elif isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
+            found[line] = line
+        else:
+            return None
     return found
 
 
-def _start(subject: Subject, name: str, module: str, function: str) -> tuple[str, ...]:
-    if name in subject.packages and _runs(subject, name):
-        return ("-m", name)
-    head = function.split(".", maxsplit=1)[0]
-    code = (
-        f"import sys; from {module} import {head}; sys.argv[0] = {name!r}; sys.exit({function}())"
-    )
-    return ("-c", code)
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
+
+
+def _examples(subject: Subject, name: str) -> list[str]:
+    """Return the short Python files of that name among the project's tests."""
+    found: list[str] = []
+    for folder, folders, files in os.walk(subject.root):
+        folders[:] = sorted(entry for entry in folders if not entry.startswith("."))
+        if name not in files or len(found) >= _MOST_FILES:
+            continue
+        path = Path(folder) / name
+        if not is_test_path(path.relative_to(subject.root).as_posix()):
+            continue
+        text = path.read_bytes()[:_MOST_BYTES].decode("utf-8", "replace")
+        if _settings(text):
+            found.append(text)
+    return sorted(found)
+
+
+def entries(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """Return how the project's commands are started, by name: the arguments after the interpreter.
+
+    These are the scripts that it installs, and the packages that can be run with -m.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name, module, function in _scripts(Path(subject.root)):
+        if name in subject.packages and _runs(subject, name):
+            start = ("-m", name)
+        else:
+            head = function.partition(".")[0]
+            enter = f"sys.argv[0] = {name!r}; sys.exit({function}())"
+            start = ("-c", f"import sys; from {module} import {head}; {enter}")
+        found.setdefault(name, start)
+    for package in main_packages(subject):
+        if package not in found and _runs(subject, package):
+            found[package] = ("-m", package)
+    return found
 
 
 def _runs(subject: Subject, package: str) -> bool:
@@ -228,40 +291,20 @@ def _runs(subject: Subject, package: str) -> bool:
     )
 
 
-def _scripts(root: Path) -> list[tuple[str, str]]:
-    return [*_pyproject(root), *_setup_cfg(root), *_setup_py(root)]
+def _scripts(root: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield name, module and function of each script that the project's metadata declares."""
+    with contextlib.suppress(tomllib.TOMLDecodeError):
+        data = tomllib.loads(_read(root / "pyproject.toml"))
+        poetry = data.get("tool", {}).get("poetry", {}).get("scripts", {})
+        for name, target in {**poetry, **data.get("project", {}).get("scripts", {})}.items():
+            if isinstance(target, str) and ":" in target:
+                module, _, function = target.partition(":")
+                yield name, module, function
+    for file in ("setup.cfg", "setup.py"):
+        below = _read(root / file).partition("console_scripts")[2]
+        for match in _SCRIPT.finditer(_END_OF_SCRIPTS.split(below)[0]):
+            yield match[1], match[2], match[3]
 
 
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-
-
-def _pyproject(root: Path) -> list[tuple[str, str]]:
-    try:
-        data = tomllib.loads(_read(root / "pyproject.toml"))
-    except tomllib.TOMLDecodeError:
-        return []
-    poetry = data.get("tool", {}).get("poetry", {}).get("scripts", {})
-    scripts = {**poetry, **data.get("project", {}).get("scripts", {})}
-    return [(name, target) for name, target in scripts.items() if isinstance(target, str)]
-
-
-def _setup_cfg(root: Path) -> list[tuple[str, str]]:
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(_read(root / "setup.cfg"))
-    except configparser.Error:
-        return []
-    text = parser.get("options.entry_points", "console_scripts", fallback="")
-    lines = [line.split("=", 1) for line in text.splitlines() if "=" in line]
-    return [(name.strip(), target.strip()) for name, target in lines]
-
-
-def _setup_py(root: Path) -> list[tuple[str, str]]:
-    text = _read(root / "setup.py")
-    start = text.find("console_scripts")
-    if start < 0:
-        return []
-    end = text.find("]", start)
-    part = text[start : end if end > 0 else len(text)]
-    return [(m[1], f"{m[2]}:{m[3]}") for m in _SETUP.finditer(part)]

@@ -342,7 +342,7 @@ def _draft(
 
 def command_lines(played: CommandRun) -> tuple[str, ...]:
     """Return statements that write the files, run the command and bind `done` to its result."""
-    words = [quoted(word) for word in (*played.entry.start, *played.command.arguments)]
+    words = [quoted(word) for word in (*played.start, *played.command.arguments)]
     command = f"command = [sys.executable, {', '.join(words)}]"
     if len(command) > 90:
         lines = "\n".join(f"    {word}," for word in words)

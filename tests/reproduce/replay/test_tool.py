@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import IssueProblem
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
-from pytest_brt.observe.complete import completed
-from pytest_brt.observe.run_commands import entries
+from pytest_brt.observe.run_commands import completed, entries
 from pytest_brt.reading.reported_files import File, ReportedFiles, read_reported_files
 from tests.reproduce.replay.project import make_project
 
@@ -107,9 +106,9 @@ def test_commands_are_read_from_the_metadata(tmp_path: Path, name: str, text: st
     (root / "pyproject.toml").unlink()
     (root / name).write_text(text, encoding="utf-8")
     known = entries(find_subject(root, python=None, env={}))
-    assert known["pkg"].start == ("-m", "pkg")
-    assert known["tool"].start[0] == "-c"
-    assert "from pkg.core import first" in known["tool"].start[1]
+    assert known["pkg"] == ("-m", "pkg")
+    assert known["tool"][0] == "-c"
+    assert "from pkg.core import first" in known["tool"][1]
 
 
 def test_settings_are_completed_after_the_project_s_tests(tmp_path: Path) -> None:
