@@ -98,33 +98,23 @@ def complained(steps: Iterable[ReportStep]) -> tuple[tuple[str, ...], tuple[str,
     raised: dict[str, None] = {}
     wanted: set[str] = set()
     for step in steps:
-        for said in step.claims:
-            if said.kind is ClaimKind.VALUE and said.role is ClaimRole.OBSERVED:
-                values.setdefault(said.text)
-            elif said.kind is ClaimKind.RAISES and said.raised and said.raised.type:
-                name = said.raised.type.rsplit(".", 1)[-1]
-                if said.role is ClaimRole.OBSERVED:
-                    raised.setdefault(name)
-                else:
-                    wanted.add(name)
-            if said.kind is ClaimKind.VALUE and said.role is ClaimRole.EXPECTED:
-                wanted.add(said.text)
+        values |= dict.fromkeys(c.text for c in step.said(ClaimKind.VALUE, ClaimRole.OBSERVED))
+        wanted |= {claim.text for claim in step.said(ClaimKind.VALUE, ClaimRole.EXPECTED)}
+        for claim in step.said(ClaimKind.RAISES):
+            if claim.role is ClaimRole.OBSERVED:
+                raised.setdefault(claim.exception)
+            else:
+                wanted.add(claim.exception)
     return (
         tuple(text for text in values if text not in wanted),
-        tuple(name for name in raised if name not in wanted),
+        tuple(name for name in raised if name and name not in wanted),
     )
 
 
 def values_of(steps: Iterable[ReportStep], roles: Collection[ClaimRole]) -> tuple[str, ...]:
     """Return the values that the report says its statements have, in one of `roles`."""
-    return tuple(
-        dict.fromkeys(
-            claim.text
-            for step in steps
-            for claim in step.claims
-            if claim.kind is ClaimKind.VALUE and claim.role in roles
-        )
-    )
+    every = (claim for step in steps for claim in step.said(ClaimKind.VALUE, *roles))
+    return tuple(dict.fromkeys(claim.text for claim in every))
 
 
 _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", re.IGNORECASE)

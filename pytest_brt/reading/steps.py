@@ -51,6 +51,11 @@ class Claim:
     #: Source of the expression it speaks of; "" for the code before (or after) the sentence.
     subject: str = ""
 
+    @property
+    def exception(self) -> str:
+        """The simple name of the exception that it speaks of, "" where it names none."""
+        return self.raised.type.rpartition(".")[2] if self.raised else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStep:
@@ -64,6 +69,15 @@ class ReportStep:
     claims: tuple[Claim, ...] = ()
     #: Taken from a sentence, so run after all blocks, for its value only.
     inline: bool = False
+
+    def said(self, kind: ClaimKind, *roles: ClaimRole) -> tuple[Claim, ...]:
+        """Return the claims of that kind in one of `roles`, or in any where none is given."""
+        return tuple(c for c in self.claims if c.kind is kind and (not roles or c.role in roles))
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is marked as wrong right where it stands."""
+        return any(claim.direct for claim in self.said(ClaimKind.WRONG))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

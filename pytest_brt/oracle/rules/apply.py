@@ -81,12 +81,8 @@ def contradiction(
 def _wants_exception(view: ReportRun, draft: Draft, wanted: frozenset[str]) -> str:
     """Say that the exception that must not come is one that the report asks for."""
     name = simple(draft.expects.type) if draft.expects else ""
-    claims = view.seen[draft.index or 0].step.claims
-    complained = any(
-        claim.role is ClaimRole.OBSERVED and claim.raised and simple(claim.raised.type) == name
-        for claim in claims
-    )
-    if name in wanted and not complained:
+    observed = view.seen[draft.index or 0].step.said(ClaimKind.RAISES, ClaimRole.OBSERVED)
+    if name in wanted and all(claim.exception != name for claim in observed):
         return f"the report wants {name} to be raised"
     return ""
 
@@ -120,16 +116,11 @@ def _called_right(view: ReportRun, draft: Draft) -> str:
         return ""
     seen = view.seen[draft.index or 0]
     shown = displays(seen)
-    same = [
-        claim
-        for other in view.seen
-        if other is not seen and other.step.source == seen.step.source
-        for claim in other.step.claims
-        if claim.kind is ClaimKind.VALUE and claim.role in (ClaimRole.EXPECTED, ClaimRole.CONTRAST)
-    ]
     right = any(
         quoted_in(display.text, claim.text) >= Likeness.SQUEEZED
-        for claim in same
+        for other in view.seen
+        if other is not seen and other.step.source == seen.step.source
+        for claim in other.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
         for display in shown
     )
     return "the report calls this result right elsewhere" if right else ""

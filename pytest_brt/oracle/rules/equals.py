@@ -34,13 +34,10 @@ def equals(view: ReportRun) -> Iterator[Draft]:
         shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
-        wanted = [(said, *_wanted_score(said)) for said in seen.step.claims if _is_wanted(said)]
-        if any(
-            quoted_in(display.text, s.text)
-            for s in seen.step.claims
-            for display in shown
-            if s.kind is ClaimKind.VALUE and s.role is ClaimRole.CONTRAST
-        ):
+        claims = seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED)
+        wanted = [(said, *_wanted_score(said)) for said in claims]
+        right = seen.step.said(ClaimKind.VALUE, ClaimRole.CONTRAST)
+        if any(quoted_in(display.text, said.text) for said in right for display in shown):
             continue
         if _is_confirmed(seen, shown):
             is_text = shown[0].type == "str"
@@ -54,10 +51,9 @@ def equals(view: ReportRun) -> Iterator[Draft]:
 def _is_confirmed(seen: Seen, shown: tuple[Display, ...]) -> bool:
     """Say whether the value that comes out is one that the report says comes out here."""
     return any(
-        said.kind is ClaimKind.VALUE
-        and said.role is not ClaimRole.EXPECTED
+        said.role is not ClaimRole.EXPECTED
         and quoted_in(display.text, said.text) >= Likeness.SQUEEZED
-        for said in seen.step.claims
+        for said in seen.step.said(ClaimKind.VALUE)
         for display in shown
     )
 
@@ -76,10 +72,6 @@ def _shows_more(view: ReportRun, index: int) -> bool:
     """Say whether a later statement of the same block shows something: that is then meant."""
     block = view.seen[index].step.block
     return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
-
-
-def _is_wanted(said: Claim) -> bool:
-    return said.kind is ClaimKind.VALUE and said.role is ClaimRole.EXPECTED
 
 
 def _wanted_score(said: Claim) -> tuple[float, str]:

@@ -32,7 +32,7 @@ def gone(view: ReportRun) -> Iterator[Draft]:
             if found is None or not can_compare(display):
                 continue
             said, alike = found
-            if any(_is_fine(other, display) for other in seen.step.claims):
+            if _is_fine(seen, display):
                 break
             if _is_beside(view, seen, said) or _is_on_the_way(view, index, said):
                 break
@@ -56,23 +56,21 @@ def gone(view: ReportRun) -> Iterator[Draft]:
 
 def _is_as_wanted(seen: Seen) -> bool:
     """Say whether the report calls the statement one that works, or wants an exception of it."""
-    return is_said_to_work(seen) or any(
-        said.kind is ClaimKind.RAISES and said.role is ClaimRole.EXPECTED
-        for said in seen.step.claims
-    )
+    wanted = seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED)
+    return is_said_to_work(seen) or bool(wanted)
 
 
 def _quotation(
     view: ReportRun, seen: Seen, display: Display
 ) -> tuple[Claim | None, Likeness] | None:
     best: tuple[Claim | None, Likeness] | None = None
-    for said in seen.step.claims:
-        if said.kind is ClaimKind.VALUE and said.role in _SUSPECT:
-            alike = quoted_in(display.text, said.text)
-            if not alike and _complained(said) and partly_in(said.text, display.text):
-                alike = Likeness.PART
-            if alike and (best is None or alike > best[1]):
-                best = (said, alike)
+    for said in seen.step.said(ClaimKind.VALUE, *_SUSPECT):
+        alike = quoted_in(display.text, said.text)
+        complained = said.role is ClaimRole.OBSERVED and said.direct
+        if not alike and complained and partly_in(said.text, display.text):
+            alike = Likeness.PART
+        if alike and (best is None or alike > best[1]):
+            best = (said, alike)
     if best is None and _is_elsewhere(view, seen, display):
         return None, Likeness.SQUEEZED
     return best
@@ -80,17 +78,9 @@ def _quotation(
 
 def _is_beside(view: ReportRun, seen: Seen, said: Claim | None) -> bool:
     """Say whether a result is only shown, and others of its block are marked as wrong."""
-    marked = [
-        other.step
-        for other in view.seen
-        if other.step.block == seen.step.block
-        and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
-    ]
-    return bool(said and said.role is ClaimRole.SHOWN and marked and seen.step not in marked)
-
-
-def _complained(said: Claim) -> bool:
-    return said.role is ClaimRole.OBSERVED and said.direct
+    beside = (other.step for other in view.seen if other.step.block == seen.step.block)
+    only_shown = said is not None and said.role is ClaimRole.SHOWN and not seen.step.is_marked
+    return only_shown and any(step.is_marked for step in beside)
 
 
 def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
@@ -98,7 +88,7 @@ def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
     key = squeezed(display.text)
     if len(key) < 4 or key in squeezed(seen.step.source):
         return False
-    if any(_is_fine(said, display) for other in view.seen for said in other.step.claims):
+    if any(_is_fine(other, display) for other in view.seen):
         return False  # there it is called right
     return any(
         key in squeezed(block.text)
@@ -107,13 +97,9 @@ def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
     )
 
 
-def _is_fine(said: Claim, display: Display) -> bool:
-    if said.kind is not ClaimKind.VALUE or said.role not in (
-        ClaimRole.EXPECTED,
-        ClaimRole.CONTRAST,
-    ):
-        return False
-    return bool(quoted_in(display.text, said.text))
+def _is_fine(seen: Seen, display: Display) -> bool:
+    right = seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
+    return any(quoted_in(display.text, claim.text) for claim in right)
 
 
 def _gone_score(
@@ -134,7 +120,7 @@ def _gone_score(
         reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
     else:
         reasons.append("the report shows this result")
-    if any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims):
+    if seen.step.is_marked:
         score += 0.1
         reasons.append(MARKED)
     if view.in_title(seen.step.source):
@@ -158,7 +144,7 @@ def _is_last_shown(view: ReportRun, index: int) -> bool:
     block = view.seen[index].step.block
     return not any(
         other.step.block == block
-        and any(s.kind is ClaimKind.VALUE and s.role in _SUSPECT for s in other.step.claims)
+        and other.step.said(ClaimKind.VALUE, *_SUSPECT)
         and displays(other)
         for other in view.seen[index + 1 :]
     )
@@ -167,15 +153,11 @@ def _is_last_shown(view: ReportRun, index: int) -> bool:
 def _is_on_the_way(view: ReportRun, index: int, said: Claim | None) -> bool:
     """Say whether a result is shown before the one that the title speaks of, in a session."""
     seen = view.seen[index]
-    if said is None or not said.direct or view.in_title(seen.step.source):
-        return False
-    if any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims):
+    if said is None or not said.direct or seen.step.is_marked or view.in_title(seen.step.source):
         return False
     return any(
         other.step.block == seen.step.block
         and view.in_title(other.step.source)
-        and any(
-            s.kind is ClaimKind.VALUE and s.direct and s.role in _SUSPECT for s in other.step.claims
-        )
+        and any(claim.direct for claim in other.step.said(ClaimKind.VALUE, *_SUSPECT))
         for other in view.seen[index + 1 :]
     )

@@ -88,19 +88,16 @@ def no_raise_score(
     view: ReportRun, seen: Seen, raised: Raised
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
-    about = [said for said in seen.step.claims if said.kind is ClaimKind.RAISES]
-    wanted = [s for s in about if s.role in (ClaimRole.EXPECTED, ClaimRole.CONTRAST)]
-    if wanted and not any(s.role is ClaimRole.OBSERVED for s in about):
-        return 0.0, (), None
+    about = seen.step.said(ClaimKind.RAISES)
     if _is_sound(view, seen, about) or any(
-        s.raised and s.raised.type for s in wanted if s.role is ClaimRole.EXPECTED
+        s.exception for s in about if s.role is ClaimRole.EXPECTED
     ):
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if simple(raised.type) == "AssertionError" and own:
         return 0.6, (OWN,), None
     base = OracleKind.NO_RAISE.prior
-    same = [s for s in about if s.raised and simple(s.raised.type) == simple(raised.type)]
+    same = [s for s in about if s.exception == simple(raised.type)]
     if not same and is_said_to_work(seen):
         return 0.0, (), None
     exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
@@ -120,17 +117,15 @@ def no_raise_score(
         return base - 0.1, ("the report names this type of exception",), None
     if own or _is_of_the_place(raised):
         return 0.0, (), None
-    unnamed = [s for s in about if s.raised and not s.raised.type]
-    works = [
-        s for s in seen.step.claims if s.kind is ClaimKind.WORKS and s.role is ClaimRole.EXPECTED
-    ]
-    if works or unnamed:
-        return 0.45, ("the report says that it fails, without naming how",), (works + unnamed)[0]
+    works = seen.step.said(ClaimKind.WORKS, ClaimRole.EXPECTED)
+    failing = (*works, *(s for s in about if not s.exception))
+    if failing:
+        return 0.45, ("the report says that it fails, without naming how",), failing[0]
     return _unspoken_score(view, seen, raised, about)
 
 
 def _unspoken_score(
-    view: ReportRun, seen: Seen, raised: Raised, about: list[Claim]
+    view: ReportRun, seen: Seen, raised: Raised, about: tuple[Claim, ...]
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
     if view.script.named and not view.is_named(raised):
@@ -140,14 +135,14 @@ def _unspoken_score(
     return 0.25, ("the report does not speak of an exception",), None
 
 
-def _gave_a_value(seen: Seen, about: list[Claim]) -> bool:
+def _gave_a_value(seen: Seen, about: tuple[Claim, ...]) -> bool:
     """Say whether the report shows what this very statement gave, and so no exception.
 
     A tree that fails there fails of something else, as of other versions of what it needs.
     """
     return not about and any(
-        said.kind is ClaimKind.VALUE and said.direct and said.role is not ClaimRole.EXPECTED
-        for said in seen.step.claims
+        said.direct and said.role is not ClaimRole.EXPECTED
+        for said in seen.step.said(ClaimKind.VALUE)
     )
 
 
@@ -161,16 +156,13 @@ def _is_of_the_place(raised: Raised) -> bool:
     return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
 
 
-def _is_sound(view: ReportRun, seen: Seen, about: list[Claim]) -> bool:
-    """Say whether another statement of the same session is the one marked as wrong."""
+def _is_sound(view: ReportRun, seen: Seen, about: tuple[Claim, ...]) -> bool:
+    """Say whether the report wants what is raised, or marks another one of the session as wrong."""
     if any(said.role is ClaimRole.OBSERVED for said in about) or not about:
         return False
-    return any(
-        other.step.block == seen.step.block
-        and any(s.kind is ClaimKind.WRONG and s.direct for s in other.step.claims)
-        for other in view.seen
-        if other is not seen
-    )
+    wanted = any(said.role is not ClaimRole.SHOWN for said in about)
+    beside = (one for one in view.seen if one.step.block == seen.step.block and one is not seen)
+    return wanted or any(other.step.is_marked for other in beside)
 
 
 def _another_may_come(source: str, raised: Raised) -> tuple[str, ...]:
@@ -205,19 +197,13 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
         if did.raised is not None:
             yield from _another(index, seen, expression, did.raised)
             continue
-        for said in seen.step.claims:
-            if (
-                said.kind is not ClaimKind.RAISES
-                or said.role is not ClaimRole.EXPECTED
-                or not said.raised
-            ):
-                continue
-            kind = said.raised.type or _sibling_exception(view, seen) or "Exception"
-            score = OracleKind.MUST_RAISE.prior + (0.05 if said.raised.type else -0.15)
-            yield _must_raise(index, seen, expression, kind, score, quote(said))
         sibling = _sibling_exception(view, seen)
-        wrong = any(s.kind is ClaimKind.WRONG and s.direct for s in seen.step.claims)
-        if sibling and wrong:
+        for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
+            named = said.raised.type if said.raised else ""
+            score = OracleKind.MUST_RAISE.prior + (0.05 if named else -0.15)
+            kind = named or sibling or "Exception"
+            yield _must_raise(index, seen, expression, kind, score, quote(said))
+        if sibling and seen.step.is_marked:
             yield _must_raise(
                 index,
                 seen,
@@ -230,23 +216,12 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
 
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
     kinds = {simple(raised.type), *map(simple, raised.bases)}
-    for said in seen.step.claims:
-        wanted = said.raised.type if said.raised and said.role is ClaimRole.EXPECTED else ""
-        if _LACKING in kinds:
-            return
-        if said.kind is ClaimKind.RAISES and wanted and simple(wanted) not in kinds:
-            score = OracleKind.MUST_RAISE.prior + (0.25 if _is_blamed(seen, raised) else 0.05)
-            draft = _must_raise(index, seen, expression, wanted, score, quote(said))
+    blamed = {said.exception for said in seen.step.said(ClaimKind.RAISES, ClaimRole.OBSERVED)}
+    score = OracleKind.MUST_RAISE.prior + (0.25 if simple(raised.type) in blamed else 0.05)
+    for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
+        if said.raised and said.exception and not {said.exception, _LACKING} & kinds:
+            draft = _must_raise(index, seen, expression, said.raised.type, score, quote(said))
             yield replace(draft, expects=raised)
-
-
-def _is_blamed(seen: Seen, raised: Raised) -> bool:
-    return any(
-        said.role is ClaimRole.OBSERVED
-        and said.raised
-        and simple(said.raised.type) == simple(raised.type)
-        for said in seen.step.claims
-    )
 
 
 def _must_raise(

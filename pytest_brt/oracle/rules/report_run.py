@@ -45,11 +45,11 @@ class ReportRun:
     def wanted_exceptions(self) -> frozenset[str]:
         """Return the simple names of the exceptions that the report's words ask for."""
         return frozenset(
-            simple(claim.raised.type)
+            claim.exception
             for block in self.issue.blocks
             for given in sentences(block)
             for claim in claims(given)
-            if claim.role is ClaimRole.EXPECTED and claim.raised and claim.raised.type
+            if claim.role is ClaimRole.EXPECTED and claim.exception
         )
 
     def says(self, words: re.Pattern[str]) -> bool:
@@ -84,7 +84,7 @@ class ReportRun:
 
 def is_said_to_work(seen: Seen) -> bool:
     """Say whether the report calls a statement one that works."""
-    return any(s.kind is ClaimKind.WORKS and s.role is ClaimRole.CONTRAST for s in seen.step.claims)
+    return bool(seen.step.said(ClaimKind.WORKS, ClaimRole.CONTRAST))
 
 
 def messages_agree(reported: str, seen: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.observe.watch import Seen, displays
+from pytest_brt.observe.watch import displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.reading.compare import quoted_in
@@ -66,8 +66,8 @@ def _unused(view: ReportRun) -> list[str]:
     stated = {
         " ".join(one.text.split())[:60]: seen.step.line
         for seen in view.seen
-        for one in seen.step.claims
-        if one.kind is ClaimKind.VALUE and one.role is ClaimRole.EXPECTED and one.text.strip()
+        for one in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED)
+        if one.text.strip()
     }
     if not stated and _came_out(view):
         return [
@@ -91,18 +91,14 @@ def _unused(view: ReportRun) -> list[str]:
 
 def _came_out(view: ReportRun) -> bool:
     return any(
-        (
+        (seen.did and seen.did.raised and simple(seen.did.raised.type) == claim.exception)
+        or (
             claim.kind is ClaimKind.VALUE
-            and any(quoted_in(d.text, claim.text) for d in displays(seen))
+            and any(quoted_in(display.text, claim.text) for display in displays(seen))
         )
-        or (claim.raised and _raised(seen) == simple(claim.raised.type))
         for seen in view.seen
         for claim in seen.step.claims
     )
-
-
-def _raised(seen: Seen) -> str:
-    return simple(seen.did.raised.type) if seen.did and seen.did.raised else ""
 
 
 def _failed(view: ReportRun) -> list[str]:
