@@ -24,7 +24,6 @@ from pytest_brt.code.file_facts import (
     Passage,
     find_exports,
 )
-from pytest_brt.code.hosts import code_tokens, takes_tests
 from pytest_brt.code.ini import declared_roots, read_ini
 from pytest_brt.code.layout import (
     Layout,
@@ -35,7 +34,7 @@ from pytest_brt.code.layout import (
     leads_out,
 )
 from pytest_brt.code.source import decode
-from pytest_brt.code.words import stem
+from pytest_brt.code.words import code_tokens, stem, takes_tests
 from pytest_brt.errors import StoreProblem
 
 

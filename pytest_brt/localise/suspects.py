@@ -2,10 +2,10 @@
 
 A report is terms, each with a weight that goes by where it stands: the title says what the bug is
 about, code in a sentence names what the reporter suspects, and the output of a program names much
-that has nothing to do with it. How rare a term is in the project is for `code.relevance` to say.
+that has nothing to do with it. How rare a term is in the project is for `code.lookup` to say.
 
 The rule: a passage scores by the words that it shares with the report and by those of its file
-(`code.relevance`), each as a share of the best, and by how near it is to the end of a traceback.
+(`code.lookup`), each as a share of the best, and by how near it is to the end of a traceback.
 What the report's own code ran on this tree counts for it, what it did not run does not. The test
 file that is nearest is found by the same words, and by what it imports.
 """
@@ -22,7 +22,7 @@ from typing import NamedTuple
 from pytest_brt.code.file_facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
-from pytest_brt.code.relevance import Relevance, is_test, relevance
+from pytest_brt.code.lookup import Relevance, is_test, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.types import Block, BlockKind, Frame, Issue, Place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import re
 import textwrap
@@ -14,7 +15,7 @@ from pytest_brt.code.scope import names_of, needed
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import WIDTH, docstring
 from pytest_brt.reading.mend import parses
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import compiled, parse
 from pytest_brt.types import OracleKind, Raised
 
 
@@ -126,16 +127,7 @@ def is_awaiting(source: str) -> bool:
     >>> is_awaiting("x = await f()"), is_awaiting("async def g():\n    await f()")
     (True, False)
     """
-    waiting: list[ast.AST] = list(parse(source).body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
-            return True
-        if isinstance(node, ast.comprehension) and node.is_async:
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
-    return False
+    return bool(compiled(source).co_flags & inspect.CO_COROUTINE)
 
 
 def _asked_database(seen: Seen) -> bool:
@@ -272,15 +264,10 @@ def _is_idle(source: str) -> bool:
 
 def tidy(source: str) -> str:
     """Return the statement without comments, on lines that are not too long."""
-    plain = ast.unparse(parse(source))
-    if (
-        "#" not in source
-        and '"""' not in source
-        and "'''" not in source
-        and all(len(line) <= WIDTH for line in source.split("\n"))
-    ):
-        return source.strip()
-    return plain
+    is_long = any(len(line) > WIDTH for line in source.split("\n"))
+    if is_long or any(mark in source for mark in ("#", '"""', "'''")):
+        return ast.unparse(parse(source))
+    return source.strip()
 
 
 def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:

@@ -99,8 +99,8 @@ def _into_host(
 
     host = test.host or given_test_file(options.test_file, root)
     if not host:
-        from pytest_brt.code.hosts import rank_hosts
         from pytest_brt.code.index import open_index
+        from pytest_brt.code.words import rank_hosts
 
         hosts = rank_hosts(test.source or "", open_index(root, cache).test_tokens)
         if not hosts:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.hosts import code_tokens, rank_hosts
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.style import HostClass, best_class, fixtures_in_scope, host_classes
+from pytest_brt.code.words import code_tokens, rank_hosts
 from tests.trees import write_tree
 
 UNITTEST = """\

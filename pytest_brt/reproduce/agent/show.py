@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.relevance import files_about
+from pytest_brt.code.lookup import files_about
 from pytest_brt.code.words import terms_of
 from pytest_brt.dialogue.history import largest
 

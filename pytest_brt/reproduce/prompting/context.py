@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
-from pytest_brt.code.relevance import relevance
+from pytest_brt.code.lookup import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, query_of, rank_files
