@@ -26,6 +26,7 @@ _COMMANDS = {
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "recheck": ("recheck", "run recorded evidence again"),
     "models": ("models", "list, add, check and measure local models"),
+    "bisect": ("bisect", "find the commit that made a test fail"),
 }
 #: Commands that are not about a project.
 _ALONE = ("demo", "report", "models")

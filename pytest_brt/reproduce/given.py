@@ -35,7 +35,7 @@ def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[Test
         files = _test_files(given, root) if given.is_dir() else [given]
         if not files:
             raise UsageProblem(f"--brt-tests: no test file in {path!r}")
-        targets.extend(_read_target(file, root, test_root) for file in files)
+        targets.extend(read_target(file, root, test_root, "--brt-tests") for file in files)
     return tuple(targets)
 
 
@@ -46,12 +46,13 @@ def _test_files(folder: Path, root: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def _read_target(file: Path, root: Path, test_root: str) -> TestTarget:
+def read_target(file: Path, root: Path, test_root: str, option: str) -> TestTarget:
+    """Return one file that `option` names as a target; see `load_targets`."""
     try:
         source = bounded_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageProblem(f"--brt-tests: cannot read {str(file)!r}: {reason}") from error
+        raise UsageProblem(f"{option}: cannot read {str(file)!r}: {reason}") from error
     resolved = file.resolve()
     if resolved.is_relative_to(root):
         place = resolved.relative_to(root).as_posix()

@@ -28,6 +28,8 @@ class Revision:
     """A commit."""
 
     sha: str
+    #: For people: date, author and first line of the message.
+    about: str
 
     @property
     def short(self) -> str:
@@ -60,7 +62,21 @@ class History:
             raise UsageProblem(f"not a revision: {name!r} (give a commit, branch or tag)")
         wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
-        return Revision(sha=self._git("rev-parse", *wanted, none=none).decode().strip())
+        return self._described(self._git("rev-parse", *wanted, none=none))
+
+    def between(self, good: Revision, bad: Revision) -> tuple[Revision, ...]:
+        """Return the commits after `good` up to `bad`, along first parents, oldest first.
+
+        Raises:
+            UsageProblem: `good` is no ancestor of `bad`.
+        """
+        base = self._git("merge-base", good.sha, bad.sha).decode().strip()
+        if base != good.sha:
+            raise UsageProblem(
+                f"{good.short} is not an ancestor of {bad.short} (their common one is {base[:10]})"
+            )
+        listed = self._git("rev-list", "--first-parent", "--reverse", f"{good.sha}..{bad.sha}")
+        return tuple(self._described(sha) for sha in listed.split())
 
     def fork(self, base: Revision, head: Revision) -> Revision:
         """Return the commit at which `head` left `base`.
@@ -72,7 +88,7 @@ class History:
             f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
             "fetch the whole history, as with 'git fetch --unshallow')"
         )
-        return Revision(sha=self._git("merge-base", base.sha, head.sha, none=none).decode().strip())
+        return self._described(self._git("merge-base", base.sha, head.sha, none=none))
 
     def changes_to(self, revision: Revision) -> tuple[FileChange, ...]:
         """Return what makes the working tree that of `revision`."""
@@ -112,6 +128,11 @@ class History:
         form = ("--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff")
         names = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
         return self._git("diff", *_NO_SUBMODULES, *form, *names, f"HEAD...{branch}", "--")
+
+    def _described(self, sha: bytes) -> Revision:
+        name = sha.decode().strip()
+        about = self._git("log", "-1", "--format=%cs %an: %s", name).decode("utf-8", "replace")
+        return Revision(sha=name, about=about.strip())
 
     def _undoing(self, *revisions: str) -> Iterator[FileChange]:
         """Yield what makes the newer of two revisions, or the working tree, the older one."""

@@ -103,13 +103,16 @@ def test_a_renamed_file_is_one_that_went_and_one_that_came(repository: Repositor
     }
 
 
-def test_a_revision_has_several_names(repository: Repository) -> None:
+def test_a_revision_says_what_it_is(repository: Repository) -> None:
     sha = repository.commit("first line\n\nmore", a_py="1\n")
     repository.git("tag", "-a", "v1", "-m", "a tag")
     history = History(repository.root)
     for name in ("HEAD", "main", "v1", sha[:12]):
         revision = history.revision(name)
         assert (revision.sha, revision.short) == (sha, sha[:10])
+        date, _, who = revision.about.partition(" ")
+        assert len(date) == len("2020-02-20")
+        assert who == "A: first line"
 
 
 @pytest.mark.parametrize("name", ["-h", "--all", "nowhere", "HEAD:a.py", ""])
@@ -126,6 +129,16 @@ def test_what_git_says_is_passed_on_where_a_revision_is_there(repository: Reposi
     thing.write_bytes(b"junk")
     with pytest.raises(UsageProblem, match=f"{sha}.* is corrupt"):
         History(repository.root).revision("HEAD")
+
+
+def test_commits_between_are_in_order_and_without_the_good_one(repository: Repository) -> None:
+    shas = [repository.commit(f"number {number}") for number in range(4)]
+    history = History(repository.root)
+    good, bad = history.revision(shas[0]), history.revision(shas[3])
+    assert [commit.sha for commit in history.between(good, bad)] == shas[1:]
+    assert history.between(bad, bad) == ()
+    with pytest.raises(UsageProblem, match=f"{bad.short} is not an ancestor of {good.short}"):
+        history.between(bad, good)
 
 
 def test_without_a_repository_there_is_no_history(

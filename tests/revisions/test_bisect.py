@@ -1,0 +1,129 @@
+"""The search for the commit that broke a test, on small real histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import TestTarget
+from pytest_brt.revisions.bisect import Bisection, RevisionState, TriedRevision, bisect, judge
+from pytest_brt.revisions.commits import History
+from pytest_brt.types import Raised, TestRun, Verdict
+from tests.execute.projects import open_on
+from tests.repository import Repository
+
+RIGHT = "def double(n):\n    return 2 * n\n"
+WRONG = "def double(n):\n    return 2 * n + 1\n"
+OTHER = "def double(n):\n    raise ValueError(n)\n"
+UNRUNNABLE = "def triple(n):\n    return 3 * n\n"
+TEXTS = {"good": RIGHT, "bad": WRONG, "other": OTHER, "broken": UNRUNNABLE}
+TARGET = TestTarget(
+    id="t",
+    path="tests/test_two.py",
+    source="def test_two():\n    from pkg import double\n    assert double(2) == 4\n",
+    node="test_two",
+)
+
+
+class Project:
+    """A repository with a commit per state, and an engine on its tree."""
+
+    def __init__(self, root: Path) -> None:
+        self.repository = Repository(root)
+        self.repository.commit("start", pkg_py=RIGHT)
+        self.engine: Engine = open_on(root)
+
+    def search(self, states: Sequence[str]) -> tuple[Bisection, list[str], list[TriedRevision]]:
+        """Return what is found between the first and the last, the commits, and what was said."""
+        shas = [
+            self.repository.commit(state, pkg_py=f"{TEXTS[state]}# {number}\n")
+            for number, state in enumerate(states)
+        ]
+        history = History(self.repository.root)
+        ends = history.revision(shas[0]), history.revision(shas[-1])
+        said: list[TriedRevision] = []
+        found = bisect(history, self.engine, TARGET, *ends, said.append)
+        return found, shas, said
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    project = Project(tmp_path_factory.mktemp("bisect"))
+    yield project
+    project.engine.close()
+
+
+@pytest.mark.parametrize("first_bad", [1, 4, 7])
+def test_the_first_bad_commit_is_found_in_few_steps(project: Project, first_bad: int) -> None:
+    found, shas, said = project.search(["good"] * first_bad + ["bad"] * (8 - first_bad))
+    assert [revision.sha for revision in found.suspects] == [shas[first_bad]]
+    assert found.problem == ""
+    assert found.tried == tuple(said)
+    assert len(said) <= 2 + 3, "both ends, and the halves of seven"
+    assert len({tried.revision.sha for tried in said}) == len(said)
+    for tried in said:
+        is_bad = shas.index(tried.revision.sha) >= first_bad
+        assert tried.state is (RevisionState.BAD if is_bad else RevisionState.GOOD)
+        assert tried.reason.startswith("AssertionError: assert 5 == 4" if is_bad else "passed")
+
+
+def test_where_it_cannot_be_tried_all_that_it_may_be_are_suspects(project: Project) -> None:
+    found, shas, said = project.search(["good", "good", "broken", "other", "bad", "bad"])
+    assert [revision.sha for revision in found.suspects] == shas[2:5]
+    states = {shas.index(tried.revision.sha): tried for tried in said}
+    assert states[2].state is states[3].state is RevisionState.UNTESTABLE
+    assert states[2].reason.startswith("broken: ")
+    assert states[3].reason.startswith("fails of something else: ValueError")
+
+
+def test_an_untestable_middle_does_not_end_the_search(project: Project) -> None:
+    found, shas, _ = project.search(["good", "good", "good", "broken", "good", "bad", "bad"])
+    assert [revision.sha for revision in found.suspects] == [shas[5]]
+
+
+def test_a_test_that_does_not_tell_the_ends_apart_is_not_searched(project: Project) -> None:
+    for states, problem in (
+        (["good", "good"], "the test does not fail on "),
+        (["good", "broken"], "the test does not fail on "),
+        (["bad", "bad"], "the test does not pass on "),
+        (["broken", "bad"], "the test does not pass on "),
+    ):
+        found, shas, said = project.search(states)
+        assert found.suspects == ()
+        end = shas[-1] if "fail" in problem else shas[0]
+        assert found.problem == f"{problem}{end[:10]}"
+        assert found.tried == tuple(said) != ()
+
+
+def test_what_is_no_range_is_said_before_anything_runs(project: Project) -> None:
+    found, shas, said = project.search(["good"])
+    assert found.problem == "there is no commit between the two"
+    later = project.repository.commit("later", pkg_py=WRONG)
+    history = History(project.repository.root)
+    ends = history.revision(later), history.revision(shas[0])
+    with pytest.raises(UsageProblem, match="not an ancestor"):
+        bisect(history, project.engine, TARGET, *ends, said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.PASS, Verdict.FAIL}))
+def test_only_passing_is_good_and_only_failing_is_bad(verdict: Verdict) -> None:
+    run = TestRun(test="t", node="n", verdict=verdict, reason="why")
+    assert judge(run, None) == (RevisionState.UNTESTABLE, f"{verdict.lower()}: why")
+
+
+def test_a_failure_is_bad_when_it_raises_what_is_looked_for() -> None:
+    wanted = Raised(type="KeyError", message="a")
+    same = Raised(type="KeyError", message="b")
+    other = Raised(type="ValueError", message="a")
+
+    def state(raised: Raised | None, looked_for: Raised | None) -> RevisionState:
+        run = TestRun(test="t", node="n", verdict=Verdict.FAIL, reason="", raised=raised)
+        return judge(run, looked_for)[0]
+
+    assert state(other, None) is state(None, None) is state(same, wanted) is RevisionState.BAD
+    assert state(other, wanted) is state(None, wanted) is RevisionState.UNTESTABLE
