@@ -42,6 +42,9 @@ _SHARE = 0.5
 _OPINIONS = 3
 #: Runs of the agent at most, and steps of each.
 _RUNS, _STEPS = 3, 15
+#: What batches are drawn with in turn, for other tests: whether the core of the report alone is
+#: shown, and the form of the prompt, where it is not the usual one.
+_CONTEXTS = ((False, None), (True, None), (False, PromptForm.EXAMPLES))
 #: Begins a line that claims something.
 _CLAIM = re.compile(r"\s*(?:assert\b|with \S*raises|with \S*warns|self\.assert)")
 #: Tests that the agent is told of which were not accepted, and characters of what is told.
@@ -240,9 +243,8 @@ class _Auto:
         why = ""
         try:
             while not why:
-                # Every other batch has another context: other tests.
-                form = PromptForm.EXAMPLES if len(history) % 2 else None
-                work.draw(next_batch(history, most), form=form)
+                core, form = _CONTEXTS[len(history) % len(_CONTEXTS)]
+                work.draw(next_batch(history, most), core=core, form=form)
                 self.answered = True
                 leading = agreement(work.pool.clusters())
                 history.append(Sampled(samples=work.pool.samples, leading=leading))

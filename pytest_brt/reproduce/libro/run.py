@@ -48,6 +48,7 @@ def sampling_prompt(
     form: PromptForm,
     samples: int,
     seed: int = 0,
+    core: bool = False,
     facts: bool = False,
 ) -> tuple[Prompt, tuple[str, ...]]:
     """Return the prompt for `samples` tests, and notes on what did not fit into it.
@@ -60,7 +61,7 @@ def sampling_prompt(
     """
     hints, prompts = brief.hints, brief.prompts
     parts = {
-        "report": report_text(brief.issue),
+        "report": report_text(brief.issue, core=core),
         "session": "\n".join(hints.session) if facts else "",
         "imports": "\n".join(hints.imports) if facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if facts else "",
@@ -174,7 +175,7 @@ class Libro:
             strategy=self.strategy,
         )
 
-    def draw(self, samples: int, *, form: PromptForm | None = None) -> None:
+    def draw(self, samples: int, *, core: bool = False, form: PromptForm | None = None) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
 
         Raises:
@@ -192,6 +193,7 @@ class Libro:
             form=form or self.form,
             samples=samples,
             seed=seed,
+            core=core,
             facts=self.in_auto,
         )
         self.notes += [note for note in notes if note not in self.notes]

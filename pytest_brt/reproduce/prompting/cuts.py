@@ -34,9 +34,14 @@ _MOST = 5_000
 _CODE_SHARE = 0.6
 
 
-def report_text(issue: Issue) -> str:
-    """Return the report without its title; a long one as `shortened_report` has it."""
+def report_text(issue: Issue, *, core: bool = False) -> str:
+    """Return the report without its title; a long one as `shortened_report` has it.
+
+    Its `core` is without environment and links: other words around the same symptom.
+    """
     whole = _without_title(issue)
+    if core:
+        whole = "\n\n".join(text for _, text in _core(issue)) or whole
     return whole if len(whole) <= _MOST else shortened_report(issue, _MOST)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from itertools import takewhile
 
 from pytest_brt.execute.engine import Observed
 from pytest_brt.observe.watch import Seen
@@ -15,16 +13,8 @@ from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 
 #: Statements whose results are told, and characters of each result.
 _MOST_SEEN, _MOST_RESULT = 12, 300
-#: Statements that make a beginning.
-_AGAIN = 2
 #: How import statements begin.
 IMPORTS = ("import ", "from ")
-#: What is raised where there is no network.
-_NO_NETWORK = frozenset({"URLError", "gaierror", "NameResolutionError", "NewConnectionError"})
-#: What Python says of calls that do not fit the signature.
-_CALL = re.compile(
-    r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
-)
 
 
 class Stance(StrEnum):
@@ -43,7 +33,7 @@ def session_of(seen: Iterable[Seen]) -> tuple[str, ...]:
     shown = [item for item in seen if (item.did is not None or item.ended) and not _artefact(item)]
     if all(item.step.source.startswith(IMPORTS) and not _failed(item) for item in shown):
         return ()  # that something can be imported is no news
-    return _begun_once([_told(item) for item in shown])[:_MOST_SEEN]
+    return tuple(_told(item) for item in shown[:_MOST_SEEN])
 
 
 def _told(item: Seen) -> str:
@@ -53,54 +43,18 @@ def _told(item: Seen) -> str:
     return f"{text}\n{result}" if result else text
 
 
-def _begun_once(told: Sequence[str]) -> tuple[str, ...]:
-    r"""Return a session without runs of statements that do again all that it began with.
-
-    >>> _begun_once([">>> import a", ">>> f()\n1", ">>> import a", ">>> f()\n1", ">>> g()"])
-    ('>>> import a', '>>> f()\n1', '>>> g()')
-    """
-    kept: list[str] = []
-    place = 0
-    while place < len(told):
-        pairs = zip(told[place:], kept, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        # A call alone may be meant twice; one that is prepared anew is not.
-        if same >= _AGAIN and any("\n" in text for text in told[place : place + same]):
-            place += same
-            continue
-        kept.append(told[place])
-        place += 1
-    return tuple(kept)
-
-
 def _failed(item: Seen) -> bool:
     return bool(item.ended) or (item.did is not None and item.did.raised is not None)
 
 
 def _artefact(item: Seen) -> bool:
-    """Return whether what a statement did says something of how it was run, and not of the bug.
-
-    Such are names that the report gives no value, calls in sentences that name a function with
-    some of its arguments, or with dots for them, and what there is no network for.
-    """
+    """Return whether a statement only failed because the report gives one of its names no value."""
     raised = item.did.raised if item.did else None
-    if raised is None:
+    if raised is None or raised.type.rpartition(".")[2] != "NameError":
         return False
-    kind = raised.type.rpartition(".")[2]
     said = {said.raised.type.rpartition(".")[2] for said in item.step.claims if said.raised}
-    if kind in said:
-        return False
-    if kind in _NO_NETWORK:
-        return True
     # What is raised below the statement is raised by the project.
-    own = not any(frame.project for frame in raised.frames)
-    if kind == "NameError":
-        return own
-    if not item.step.inline:
-        return False
-    return kind == "SyntaxError" or (
-        kind == "TypeError" and own and bool(_CALL.search(raised.message))
-    )
+    return "NameError" not in said and not any(frame.project for frame in raised.frames)
 
 
 def _result(item: Seen) -> str:
@@ -136,7 +90,7 @@ def stance_of(seen: Sequence[Seen]) -> Stance:
         expected = [said for said in item.step.claims if said.role is ClaimRole.EXPECTED]
         if any(_holds(said, item.did) is False for said in expected):
             return Stance.WRONG
-        if any(_holds(said, item.did) for said in (*expected, *_fine(item, shown))):
+        if any(_holds(said, item.did) for said in expected):
             found = Stance.RIGHT
         elif complaints and found is Stance.WRONG:
             found = Stance.OTHER
@@ -148,22 +102,6 @@ def _complaints(item: Seen) -> list[Claim]:
     found = [said for said in item.step.claims if said.role is ClaimRole.OBSERVED]
     exact = any(said.kind in (ClaimKind.VALUE, ClaimKind.RAISES) for said in item.step.claims)
     return [said for said in found if said.kind is not ClaimKind.WRONG] if exact else found
-
-
-def _fine(item: Seen, every: Sequence[Seen]) -> Iterator[Claim]:
-    """Yield what the same code does elsewhere, or did once, where `item` is complained about."""
-    if ClaimRole.OBSERVED not in {said.role for said in item.step.claims}:
-        return
-    for other in every:
-        if _code(other, every) == _code(item, every):
-            yield from (said for said in other.step.claims if said.role is ClaimRole.CONTRAST)
-
-
-def _code(item: Seen, every: Sequence[Seen]) -> tuple[str, ...]:
-    """Return the statements of a block up to `item`."""
-    block = [other for other in every if other.step.block == item.step.block]
-    before = block[: next(n for n, other in enumerate(block) if other is item) + 1]
-    return tuple(other.step.source for other in before)
 
 
 def _holds(said: Claim, did: Observed | None) -> bool | None:

@@ -51,7 +51,7 @@ def test_a_report_is_shown_without_its_title_and_comments() -> None:
 
 def test_the_core_keeps_symptom_expectation_and_code() -> None:
     issue = read_issue(LONG.format(title=TITLE, code="f()"), "issue.md")
-    core = shortened_report(issue, len(report_text(issue)))
+    core = report_text(issue, core=True)
     for kept in (
         "gives `a b` instead of `a-b`.",
         "The separator should be used.",

@@ -39,7 +39,7 @@ FAILS = "```python\nfrom pkg import first\nfirst([])\n```"
         (f"{CODE}\n\nreturns\n`7`", Stance.OTHER),
         (
             f"In pkg 1.0:\n{CODE}\nreturns\n`5`\n\nNow, in pkg 1.1:\n{CODE}\nreturns\n`4`",
-            Stance.RIGHT,
+            Stance.OTHER,
         ),
         # What is expected is not there either.
         (f"{CODE}\n\nreturns `7`, but it should be `4`.", Stance.WRONG),
@@ -53,17 +53,6 @@ FAILS = "```python\nfrom pkg import first\nfirst([])\n```"
 )
 def test_the_stance(text: str, stance: Stance, engine: Engine) -> None:
     assert stance_of(seen(text, engine)) is stance
-
-
-def test_code_that_is_given_twice_is_told_once(engine: Engine) -> None:
-    text = f"Once:\n\n{CODE}\n\nNow:\n\n{CODE}\n\n```python\ndouble(3)\n```"
-    told = session_of(seen(text, engine))
-    assert told == (
-        ">>> from pkg import double",
-        ">>> x = 2",
-        ">>> double(x)\n5",
-        ">>> double(3)\n7",
-    )
 
 
 def test_a_call_that_is_made_twice_is_told_twice(engine: Engine) -> None:
