@@ -36,7 +36,7 @@ from typing import Any
 from placing import engine_of
 from unidiff.patch import PatchSet
 
-from pytest_brt.code import relevance
+from pytest_brt.code import lookup
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
@@ -63,7 +63,7 @@ SIGNS: Mapping[str, tuple[Any, str, Any]] = {
     "named": (suspects, "_NAMED_FILE", 0.0),
     "calls": (suspects, "_RAN", 0.0),
     **{
-        field: (relevance, "_FIELDS", {**relevance._FIELDS, field: 1.0})
+        field: (lookup, "_WEIGHTS", {**lookup._WEIGHTS, field: 1.0})
         for field in ("name", "doc", "string")
     },
 }
