@@ -209,20 +209,19 @@ def bare_loop(engine: Batcher, ids: array[int]) -> float:
     pickers = [Picker(weights, shared, SAMPLING, seed) for seed in range(SAMPLES)]
     trunk = engine.sequences.kept[-1]
     assert trunk.ids == ids
-    lanes = [engine.sequences.share(ids) for _ in range(SAMPLES)]
+    lanes = [engine.sequences.fork(trunk, len(ids)) for _ in range(SAMPLES)]
     tokens = [ids[-1]] * SAMPLES  # what is said makes no difference to the time
     sample, inner = weights.lib.llama_sampler_sample, context.context
     start = time.process_time()
     for step in range(TOKENS - 1):
         position = len(ids) + step
         context.decode(
-            [([t], position, s.number, True) for t, s in zip(tokens, lanes, strict=True) if s]
+            [([t], position, s.number, True) for t, s in zip(tokens, lanes, strict=True)]
         )
         tokens = [sample(picker.chain, inner, row) for row, picker in enumerate(pickers)]
     seconds = time.process_time() - start
     for lane, picker in zip(lanes, pickers, strict=True):
-        if lane:
-            engine.sequences.drop(lane)
+        engine.sequences.drop(lane)
         picker.close()
     return seconds
 

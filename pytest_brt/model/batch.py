@@ -3,8 +3,8 @@
 One `step` evaluates what is pending in each lane and, in the same batch, a chunk of the prompt that
 is being read. Answers that end make room at once, prompts join while others run. Nothing is ever
 rewound (recurrent models cannot be): what may be needed again stays untouched, and work goes on in
-a fork. No room is promised to anybody: where there is none, what is only kept has to go, then the
-prompt or the lane that came last waits.
+a fork. What begins has room for its longest answer, so that it never has to stop; what is only kept
+for prompts to come goes when its room is needed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class BatchJob:
     rendered: Rendered
     deliver: Deliver
     lanes: list[Lane]
-    #: What is evaluated of the prompt.
+    #: Tokens that one answer has at most.
+    room: int
+    #: What is evaluated of the prompt, until every lane has a fork of it.
     trunk: Sequence | None = None
     evaluated: int = 0
     #: Lengths at which its prefix is kept on the way, ascending: a running state cannot be rewound.
@@ -81,8 +83,6 @@ class Batcher:
         #: Lanes that have no place in the batch yet, and those that have.
         self.waiting: deque[tuple[BatchJob, Lane]] = deque()
         self.seated: list[tuple[BatchJob, Lane]] = []
-        #: Nothing new begins until a lane has ended: there was no room for it.
-        self.crowded = False
         #: Prompts of late, to see where others part from them.
         self.recent: deque[array[int]] = deque(maxlen=_RECENT)
         #: Tokens evaluated since the start, for figures.
@@ -112,7 +112,7 @@ class Batcher:
                 f"than the context of {self.longest} (a larger one: --brt-context N)"
             )
         lanes = [self.lane(prompt, rendered, n) for n in numbers or range(prompt.samples)]
-        self.queue.append(BatchJob(prompt, rendered, deliver, lanes))
+        self.queue.append(BatchJob(prompt, rendered, deliver, lanes, room))
 
     def lane(self, prompt: Prompt, rendered: Rendered, number: int) -> Lane:
         """Return the lane of sample `number`.
@@ -151,8 +151,7 @@ class Batcher:
             [(turn.tokens, len(turn.sequence.ids), turn.sequence.number, turn.last)
              for turn in turns]
         )  # fmt: skip
-        if status == NO_ROOM:
-            self._make_room()
+        if status == NO_ROOM and self.sequences.evict():
             return
         if status:
             said = self.weights.log.take() or "no reason given"
@@ -173,31 +172,37 @@ class Batcher:
 
     def _seat(self) -> None:
         """Give the lanes that wait a place in the batch, each a fork of its prompt."""
-        if self.crowded and self.seated:
-            return
-        self.crowded = False
         while self.waiting and len(self.seated) < self.context.plan.lanes:
             job, lane = self.waiting[0]
-            lane.sequence = self.sequences.share(job.ids)
-            if lane.sequence is None:  # its prompt had to make room: read it again
-                self.waiting = deque(pair for pair in self.waiting if pair[0] is not job)
-                self.queue.appendleft(job)
-            else:
-                self.seated.append(self.waiting.popleft())
+            if job.trunk is None or not self._fits(job.room):
+                return
+            lane.sequence = self.sequences.fork(job.trunk, len(job.ids))
+            self.seated.append(self.waiting.popleft())
+            self._keep_trunk(job)
 
     def _begin(self) -> None:
         """Begin to read the next prompt, once all lanes of those before it have a place."""
-        if not self.queue or self.reading or self.waiting or self.crowded:
+        if not self.queue or self.reading or self.waiting:
             return
         job = self.queue[0]
-        try:
-            job.trunk = self.sequences.begin(job.ids)
-        except LookupError:
+        if not self._fits(len(job.ids) + job.room):
             return
-        self.queue.popleft()
-        self.reading = job
+        self.reading = self.queue.popleft()
+        job.trunk = self.sequences.begin(job.ids)
         if self.weights.recurrent:
             job.marks = self._marks(job.rendered, len(job.trunk.ids))
+
+    def _fits(self, more: int) -> bool:
+        """Whether there is room for `more` tokens when all that has begun gets its longest."""
+        begun = (job for job in self._jobs() if job not in self.queue)
+        taken = sum(len(job.ids) for job in begun) + sum(job.room for job, _ in self.seated)
+        return taken + more <= self.context.cells
+
+    def _keep_trunk(self, job: BatchJob) -> None:
+        """Keep a prompt for those to come, once all lanes have a fork of it."""
+        if job.trunk is not None and all(other is not job for other, _ in self.waiting):
+            self.sequences.keep(job.trunk)
+            job.trunk = None
 
     def _marks(self, rendered: Rendered, start: int) -> list[int]:
         """Return where to keep the prefix of a prompt on the way, for those that will share it.
@@ -220,6 +225,7 @@ class Batcher:
                 self._deliver(job, lane)
         unseated = (lane for lane in job.lanes if lane.finish is None and lane.sequence is None)
         self.waiting += [(job, lane) for lane in unseated]
+        self._keep_trunk(job)
 
     # -- a batch ---------------------------------------------------------------------------
 
@@ -250,7 +256,6 @@ class Batcher:
             self.sequences.keep_copy(trunk)
         if turn.last:
             self.reading = None
-            self.sequences.keep(trunk)
             self._start(job, row)
 
     def _go_on(self, job: BatchJob, lane: Lane, turn: _Turn, row: int) -> None:
@@ -260,7 +265,6 @@ class Batcher:
         lane.take(lane.picker.pick(self.context, row, free=lane.thought is not None))
         if lane.finish is None:
             return
-        self.crowded = False
         self.seated.remove((job, lane))
         lane.sequence = None
         if len(job.lanes) == 1:  # for the conversation to go on
@@ -268,29 +272,6 @@ class Batcher:
         else:
             self.sequences.drop(turn.sequence)
         self._deliver(job, lane)
-
-    def _make_room(self) -> None:
-        """Let something go, or wait: a batch did not fit."""
-        if self.sequences.evict():
-            return
-        self.crowded = True
-        if self.reading is not None and self.reading.trunk is not None and self.seated:
-            self.sequences.keep(self.reading.trunk)  # the next to go
-            self.queue.appendleft(self.reading)
-            self.reading = None
-        elif len(self.seated) > 1:
-            job, lane = self.seated.pop()
-            assert lane.sequence is not None
-            self.sequences.drop(lane.sequence)
-            lane.sequence, lane.pending = None, list(lane.ids)
-            self.waiting.appendleft((job, lane))
-        else:
-            for job in self._jobs()[:1]:
-                self._fail(
-                    job,
-                    f"no room for a prompt of {len(job.ids)} tokens and its answer in "
-                    f"{self.context.cells} cells (a larger context: --brt-context N)",
-                )
 
     # -- ending ----------------------------------------------------------------------------
 
@@ -331,13 +312,13 @@ class Batcher:
         """Take `job` out wherever it is and free what it holds."""
         if job is self.reading and job.trunk is not None:
             self.sequences.drop(job.trunk)
-            self.reading = None
+            self.reading = job.trunk = None
         if job in self.queue:
             self.queue.remove(job)
         self.waiting = deque(pair for pair in self.waiting if pair[0] is not job)
+        self._keep_trunk(job)
         for lane in job.lanes:
             if lane.sequence is not None:
                 self.sequences.drop(lane.sequence)
                 lane.sequence = None
         self.seated = [pair for pair in self.seated if pair[0] is not job]
-        self.crowded = False

@@ -44,19 +44,19 @@ class Sequences:
             LookupError: every sequence number is taken.
         """
         kept, length = self._best(ids)
-        return self._new() if kept is None else self._fork(kept, length)
+        return self._new() if kept is None else self.fork(kept, length)
 
-    def share(self, ids: array[int]) -> Sequence | None:
-        """Return a new sequence that is `ids`; None when they are no longer in the context.
+    def fork(self, source: Sequence, length: int) -> Sequence:
+        """Return a new sequence that begins with the first `length` tokens of `source`.
 
         Raises:
             LookupError: every sequence number is taken.
         """
-        for kept in reversed(self.kept):
-            shared = common(kept.ids, ids)
-            if shared == len(ids) and not (self.recurrent and shared < len(kept.ids)):
-                return self._fork(kept, shared)
-        return None
+        fork = self._new(source)
+        self.context.copy(source.number, fork.number, length)
+        fork.ids = source.ids[:length]
+        self._touch(source)
+        return fork
 
     def keep(self, sequence: Sequence) -> None:
         """Keep `sequence` for prompts to come, in place of those that it only continues."""
@@ -70,7 +70,7 @@ class Sequences:
         """Keep what `sequence` holds now, unless that is kept or there is no number for it."""
         if all(kept.ids != sequence.ids for kept in self.kept):
             with suppress(LookupError):
-                self.kept.append(self._fork(sequence, len(sequence.ids)))
+                self.kept.append(self.fork(sequence, len(sequence.ids)))
 
     def drop(self, sequence: Sequence) -> None:
         """Forget `sequence`; its number and the cells that nobody shares are free again."""
@@ -91,14 +91,6 @@ class Sequences:
         if not self.free and not self.evict(spared):
             raise LookupError("no free sequence")
         return Sequence(self.free.pop())
-
-    def _fork(self, source: Sequence, length: int) -> Sequence:
-        """Return a new sequence that begins with the first `length` tokens of `source`."""
-        fork = self._new(source)
-        self.context.copy(source.number, fork.number, length)
-        fork.ids = source.ids[:length]
-        self._touch(source)
-        return fork
 
     def _touch(self, sequence: Sequence) -> None:
         """Note that `sequence` was used just now, if it is a kept one."""
