@@ -27,9 +27,10 @@ _COMMANDS = {
     "recheck": ("recheck", "run recorded evidence again"),
     "models": ("models", "list, add, check and measure local models"),
     "bisect": ("bisect", "find the commit that made a test fail"),
+    "bundle": ("bundle", "gather wheels for a machine without a network"),
 }
 #: Commands that are not about a project.
-_ALONE = ("demo", "report", "models")
+_ALONE = ("demo", "report", "models", "bundle")
 
 
 class _Parser(argparse.ArgumentParser):

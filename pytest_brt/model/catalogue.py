@@ -243,7 +243,7 @@ def add_model(file: Path, folder: Path, *, link: bool) -> Path:
             _put(part, target, link=link)
     except OSError as error:
         raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
-    _note(folder, {target.stem: _digest(target) for target in targets})
+    _note(folder, {target.stem: digest_of(target) for target in targets})
     return targets[0]
 
 
@@ -268,7 +268,7 @@ def verify_model(file: Path, folder: Path) -> Iterator[tuple[Path, str, bool]]:
     read_header(file)
     digests = read_notes(folder).digests
     for part in parts_of(file):
-        digest, name = _digest(part), noted_name(part, folder)
+        digest, name = digest_of(part), noted_name(part, folder)
         known = digests.get(name, "")
         if known not in ("", digest):
             raise ModelProblem(
@@ -285,7 +285,7 @@ def _note(folder: Path, digests: Mapping[str, str]) -> None:
     write_notes(folder, replace(notes, digests={**notes.digests, **digests}))
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
     """Return the SHA-256 of all that `file` holds.
 
     Raises:
@@ -298,10 +298,14 @@ def _digest(file: Path) -> str:
         raise ModelProblem(f"cannot read {str(file)!r}: {error.strerror}") from error
 
 
-def read_catalogue() -> tuple[CatalogueEntry, ...]:
-    """Return the models worth having, as they stand in the catalogue of this version."""
+def catalogue_path() -> Path:
+    """Return the file that lists the models worth having, of an installation or of a checkout."""
     installed = Path(__file__).with_name("catalogue.toml")
     checkout = Path(__file__).parents[2] / "models" / "catalogue.toml"
-    path = checkout if checkout.is_file() else installed
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    return checkout if checkout.is_file() else installed
+
+
+def read_catalogue() -> tuple[CatalogueEntry, ...]:
+    """Return the models worth having, as they stand in the catalogue of this version."""
+    data = tomllib.loads(catalogue_path().read_text(encoding="utf-8"))
     return msgspec.convert(data["model"], tuple[CatalogueEntry, ...])

@@ -28,7 +28,8 @@ _LAST_WORDS = 4096
 #: What the name of a signal means, where that is known.
 _HINTS = {
     "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "
-    "with -DGGML_NATIVE=OFF",
+    "with -DGGML_NATIVE=OFF, or take the wheel of a bundle ('pytest-brt bundle DIR' on a "
+    "machine with a network)",
     "SIGKILL": "killed from outside, often for want of memory",
 }
 #: llama.cpp uses what the CPU announces; a virtual machine may announce more than it lets run.

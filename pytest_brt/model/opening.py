@@ -25,7 +25,7 @@ from pytest_brt.model.wire import Start
 #: How to get what runs a GGUF file.
 INSTALL = (
     "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
-    "compiles llama.cpp with cmake and a C++ compiler; without a network: pip install --no-index "
+    "compiles llama.cpp with cmake and a C++ compiler; from a bundle: pip install --no-index "
     "--find-links WHEELS 'pytest-brt[llama]'"
 )
 #: Makes a model out of what follows "scheme:".

@@ -13,7 +13,6 @@ from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
 from tests.llama import INSTALLED, needs_llama
 
-ROOT = Path(__file__).parents[2]
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
 
 
@@ -157,7 +156,7 @@ TIERS = {"cpu-8gb", "cpu-16gb", "cpu-32gb", "gpu-8gb", "gpu-12gb", "gpu-24gb"}
 
 def test_the_catalogue_states_its_sources() -> None:
     assert {entry.tier for entry in catalogue.read_catalogue()} == TIERS
-    for entry in tomllib.loads((ROOT / "models/catalogue.toml").read_text("utf-8"))["model"]:
+    for entry in tomllib.loads(catalogue.catalogue_path().read_text("utf-8"))["model"]:
         assert entry["licence"]
         assert entry["context"] > 0
         assert entry["repository"].count("/") == 1, entry["name"]
