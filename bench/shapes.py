@@ -6,7 +6,6 @@ Layers are Q4_0 and the embedding is Q8_0, which is close to what llama.cpp's ow
 from __future__ import annotations
 
 import sys
-from array import array
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # the writer is the tests'
@@ -15,8 +14,8 @@ from tests.tiny import (
     CHATML,
     Q4_0,
     Q8_0,
-    Tensor,
     Value,
+    constant,
     random_blocks,
     words,
     write_gguf,
@@ -32,11 +31,6 @@ SHAPES = {
     "1.5b": (28, 1536, 8960, 12, 2),
 }
 TOKENS = 151_936
-
-
-def _constant(name: str, length: int, value: float) -> Tensor:
-    raw = array("f", [value]) * length
-    return Tensor(name=name, shape=(length,), kind=0, size=4 * length, fill=raw.tobytes)
 
 
 def write_shape(name: str, path: Path) -> Path:
@@ -59,17 +53,17 @@ def write_shape(name: str, path: Path) -> Path:
     }
     tensors = [
         random_blocks("token_embd.weight", TOKENS, width, Q8_0, 0),
-        _constant("output_norm.weight", width, 1.0),
+        constant("output_norm.weight", width),
     ]
     for layer in range(layers):
         p = f"blk.{layer}."
         seed = 10 * (layer + 1)
         tensors += [
-            _constant(p + "attn_norm.weight", width, 1.0),
-            _constant(p + "ffn_norm.weight", width, 1.0),
-            _constant(p + "attn_q.bias", width, 0.0),
-            _constant(p + "attn_k.bias", kv, 0.0),
-            _constant(p + "attn_v.bias", kv, 0.0),
+            constant(p + "attn_norm.weight", width),
+            constant(p + "ffn_norm.weight", width),
+            constant(p + "attn_q.bias", width, value=0.0),
+            constant(p + "attn_k.bias", kv, value=0.0),
+            constant(p + "attn_v.bias", kv, value=0.0),
             random_blocks(p + "attn_q.weight", width, width, Q4_0, seed),
             random_blocks(p + "attn_k.weight", kv, width, Q4_0, seed + 1),
             random_blocks(p + "attn_v.weight", kv, width, Q4_0, seed + 2),

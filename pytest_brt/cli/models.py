@@ -55,7 +55,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         if action in (_verify, _info, _bench, _remove, _default, _alias):
             sub.add_argument("model", metavar="MODEL", help="a file, or the name of a model")
         if action is _doctor:
-            what = "try this one (default: the one taken by default, else the smallest)"
+            what = "try this one (default: a small hybrid with random weights)"
             sub.add_argument("model", metavar="MODEL", nargs="?", default="", help=what)
         if action in (_info, _bench):
             sub.add_argument("--context", type=int, metavar="N", default=0, help="tokens")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from pathlib import Path
 
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
-from pytest_brt.model.catalogue import find_model, model_files, read_notes
+from pytest_brt.model.catalogue import find_model, model_files
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.memory import available_bytes, cores
 from pytest_brt.model.opening import INSTALL, open_file
+from pytest_brt.model.tiny import write_hybrid
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.
 _FLAGS = ("avx2", "fma", "f16c", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "sve")
@@ -55,7 +57,7 @@ def examine(folder: Path, name: str) -> Iterator[Check]:
 
     Args:
         folder: the one with the models.
-        name: the model to generate with; "" takes the default, else the smallest in `folder`.
+        name: the model to generate with; "" takes a small one with random weights.
     """
     server, package = find_server(), "llama-cpp-python"
     if server:
@@ -65,32 +67,35 @@ def examine(folder: Path, name: str) -> Iterator[Check]:
     else:
         state = CheckState.NOTE if server else CheckState.FAIL
         yield Check(package, f"not installed ({INSTALL})", state)
-    files = [file for file in model_files(folder) if file.exists()]
-    smallest = min(files, key=lambda file: file.stat().st_size, default="")
-    chosen = name or read_notes(folder).default or str(smallest)
-    if chosen:
-        yield from _generation(chosen, folder)
+    with tempfile.TemporaryDirectory(prefix="brt-doctor-") as place:
+        yield from _generation(name, folder, Path(place))
     yield from _machine(folder)
-    remark = "" if files else "run 'pytest-brt models add FILE', then this again: it tries one"
-    yield _noted("models", f"{len(files)} in {str(folder)!r}", remark)
 
 
-def _generation(chosen: str, folder: Path) -> Iterator[Check]:
-    """Generate a few tokens with a model, freely and held to a form."""
-    name = "generation"
+def _generation(name: str, folder: Path, place: Path) -> Iterator[Check]:
+    """Generate a few tokens, freely and held to a form: on the CPU, then on a GPU."""
     try:
-        path = find_model(chosen, folder)
-        model = open_file(str(path), Settings(context=1024))
+        path = find_model(name, folder) if name else write_hybrid(place / "hybrid.gguf")
+        model = open_file(str(path), Settings(context=1024, gpu_layers=0))
         said = _say_something(model)
     except BrtError as problem:
-        yield Check(name, str(problem), CheckState.FAIL)
+        yield Check("generation", str(problem), CheckState.FAIL)
         return
     slow = [note for note in model.notes if "slower" in note]
     remark = f"{'; '.join(slow)} ({_REBUILD})" if slow else ""
-    yield _noted(name, f"works, in a child process: {said} of {path.name}", remark)
-    if isinstance(model, LocalModel):
-        remark = "" if model.gpu else "llama-cpp-python is built for the CPU (see docs/gpu.md)"
-        yield _noted("GPU", "used" if model.gpu else "not used", remark)
+    yield _noted("generation", f"works, in a child process: {said} of {path.name}", remark)
+    if not isinstance(model, LocalModel):
+        return
+    try:
+        model = open_file(str(path), Settings(context=1024))
+        _say_something(model)
+    except BrtError as problem:
+        text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
+        yield Check("GPU", text, CheckState.FAIL)
+        return
+    used = isinstance(model, LocalModel) and model.gpu
+    remark = "" if used else "this llama-cpp-python is built for the CPU (see docs/gpu.md)"
+    yield _noted("GPU", "used" if used else "not used", remark)
 
 
 def _say_something(model: Model) -> str:
@@ -122,6 +127,9 @@ def _machine(folder: Path) -> Iterator[Check]:
     free = shutil.disk_usage(place).free
     text = f"{free / _GIB:.1f} GiB free in {str(folder)!r}"
     yield _noted("disk", text, "too little for most models" if free < 6 * _GIB else "")
+    count = len(model_files(folder))
+    none = "run 'pytest-brt models add FILE'"
+    yield _noted("models", f"{count} in {str(folder)!r}", "" if count else none)
 
 
 def _noted(name: str, text: str, remark: str) -> Check:
