@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from pytest_brt.dialogue.prompts import SUFFIX, Prompts
@@ -19,23 +21,27 @@ from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
+from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import Plan
+from pytest_brt.store import write_text
 from pytest_brt.types import JudgedTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A stage of one bug, and all that its result depends on."""
+    """A stage of one bug, and all that a worker must know for it."""
 
     stage: Stage
     instance: Instance
     environment: Environment
     settings: StudySettings
+    #: Folder of clones, or "".
+    repos: str = ""
     predictions: tuple[Prediction, ...] = ()
     #: The candidates: what patches are ranked by, and repairs are given.
     tests: tuple[JudgedTest, ...] = ()
@@ -43,22 +49,21 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyKit:
-    """What a study has at hand for its jobs."""
+    """What a process has at hand for its jobs."""
 
     strategies: Mapping[str, Strategy]
     model: Model = field(default_factory=NoModel)
     editor: Model | None = None
     prompts: Prompts = field(default_factory=Prompts)
-    #: Folder of clones.
-    repos: Path | None = None
     say: Callable[[str], None] = lambda _: None
 
 
 @contextmanager
-def open_tree(job: Job, kit: StudyKit, scratch: Path) -> Iterator[tuple[Engine, float]]:
+def open_tree(job: Job, scratch: Path) -> Iterator[tuple[Engine, float]]:
     """Make the bug's tree and an engine on it; say how long that took."""
     started = time.perf_counter()
-    root = make_tree(job.instance, job.environment, kit.repos, scratch)
+    repos = Path(job.repos) if job.repos else None
+    root = make_tree(job.instance, job.environment, repos, scratch)
     env = dict(job.environment.env)
     if job.environment.pythonpath:
         parts = (str((root / part).resolve()) for part in job.environment.pythonpath)
@@ -127,3 +132,19 @@ def read_wording(folder: Path | None) -> tuple[tuple[str, str], ...]:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageProblem(f"--brt-prompts: cannot read {str(path)!r}: {error}") from error
     return tuple(found)
+
+
+@cache
+def prompts_of(wording: tuple[tuple[str, str], ...]) -> Prompts:
+    """Return prompts with these texts, wherever this process runs: in a folder of its own.
+
+    Raises:
+        UsageProblem: one replaces no prompt, or is no jinja2.
+    """
+    if not wording:
+        return Prompts(None)
+    folder = HeldFolder("pytest-brt-prompts-")
+    atexit.register(folder.close)
+    for name, text in wording:
+        write_text(folder.path / name, text)
+    return Prompts(folder.path)

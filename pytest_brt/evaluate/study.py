@@ -1,8 +1,7 @@
-"""A study: each bug's stages as memoised futures.
+"""A study: each bug's stages as memoised futures, on threads or on a cluster.
 
 Finished work is kept in the folder of its results, a journal per process, so that no two processes
-write to the same file; on reading all of them are one, whatever machine wrote them. The same study
-asked for again is read.
+write to the same file; on reading all of them are one. The same study asked for again is read.
 """
 
 from __future__ import annotations
@@ -12,16 +11,17 @@ import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
 from pytest_brt import __version__
-from pytest_brt.codec import content_id, to_json
-from pytest_brt.errors import BrtError
+from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import EnvironmentTable, environment_of
-from pytest_brt.evaluate.job import Job, StudyKit
+from pytest_brt.evaluate.job import Job, StudyKit, prompts_of
 from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
     KINDS,
@@ -36,8 +36,15 @@ from pytest_brt.evaluate.record import (
 from pytest_brt.evaluate.repairs import repair
 from pytest_brt.evaluate.reproducing import reproduce
 from pytest_brt.evaluate.truth import extent_of
+from pytest_brt.execute.remote import Cluster
 from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.model.base import Settings as ModelSettings
+from pytest_brt.model.opening import open_models
+from pytest_brt.reproduce.strategy import STRATEGIES, Strategy
 from pytest_brt.store import Journal
+
+#: Does a job, here or on another machine.
+Carry = Callable[[Job], Studied]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +56,7 @@ class StudyPlan:
     instances: tuple[Instance, ...]
     environments: Mapping[str, EnvironmentTable]
     predictions: Mapping[str, tuple[Prediction, ...]]
+    repos: Path | None
     settings: StudySettings
     #: Those asked for; the first one is always done.
     asked: tuple[Stage, ...] = (Stage.REPRODUCE, Stage.RANK)
@@ -80,11 +88,11 @@ def setting_of(settings: StudySettings) -> str:
 class Study:
     """Carries out a plan, each stage once, when it is first asked for."""
 
-    def __init__(self, plan: StudyPlan, executor: Executor, kit: StudyKit, ledger: Ledger) -> None:
+    def __init__(self, plan: StudyPlan, executor: Executor, carry: Carry, ledger: Ledger) -> None:
         self.plan = plan
         self.ledger = ledger
         self._executor = executor
-        self._kit = kit
+        self._carry = carry
         self._lock = Lock()
         self._futures: dict[tuple[str, Stage], Future[Studied]] = {}
 
@@ -125,6 +133,7 @@ class Study:
             instance=instance,
             environment=environment_of(instance, plan.environments),
             settings=plan.settings,
+            repos=str(plan.repos.resolve()) if plan.repos else "",
             predictions=plan.pool(instance) if stage is Stage.RANK else (),
         )
         if isinstance(made, Reproduced):
@@ -135,7 +144,7 @@ class Study:
         kept: Studied | None = self.ledger.get(KINDS[stage], *names)
         if kept is not None:
             return kept
-        result = carry_out(job, self._kit)
+        result = self._carry(job)
         if not result.problem:  # what failed is tried again the next time
             self.ledger.put(result, *names)
         return result
@@ -144,7 +153,7 @@ class Study:
 def names_of(job: Job) -> tuple[str, ...]:
     """Return what finished work is called by in the ledger."""
     by = job.settings.repairs if job.stage is Stage.REPAIR else None
-    about = replace(job, settings=StudySettings(strategies=(), repairs=by))
+    about = replace(job, settings=StudySettings(strategies=(), repairs=by), repos="")
     return (job.stage, job.instance.id, content_id(to_json(about)))
 
 
@@ -187,20 +196,96 @@ class Ledger:
 
     def __init__(self, folder: Path, setting: str) -> None:
         """Read what earlier processes finished in `folder`, under the same `setting`."""
-        own = folder / f"journal-{content_id(socket.gethostname())}-{os.getpid()}.jsonl"
+        host = content_id(socket.gethostname())
+        own = folder / f"journal-{host}-{os.getpid()}.jsonl"
+        self.folder = folder
+        self.setting = setting
+        #: Results that were taken instead of made.
+        self.taken = 0
+        self._own = Journal(own, setting)
         others = sorted(path for path in folder.glob("journal-*.jsonl") if path != own)
-        self._journals = tuple(Journal(path, setting) for path in (own, *others))
-
-    @property
-    def taken(self) -> int:
-        """How many results were taken instead of made."""
-        return sum(journal.taken for journal in self._journals)
+        self._others = tuple(Journal(path, setting) for path in others)
+        self._lock = Lock()
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return finished work; None when it is to be done."""
-        found = (journal.get(kind, *names) for journal in self._journals)
-        return next((value for value in found if value is not None), None)
+        for journal in (self._own, *self._others):
+            value = journal.get(kind, *names)
+            if value is not None:
+                with self._lock:
+                    self.taken += 1
+                return value
+        return None
 
     def put(self, value: object, *names: str) -> None:
         """Keep finished work."""
-        self._journals[0].put(value, *names)
+        self._own.put(value, *names)
+
+
+# -- on other processes or machines: a job travels as JSON, and so does its result -----------
+
+
+def check_strategies(chosen: Mapping[str, Strategy]) -> None:
+    """Raise UsageProblem for a strategy that the workers cannot know."""
+    for name in chosen:
+        if name not in STRATEGIES:
+            raise UsageProblem(
+                f"--brt-executor: workers know the built-in strategies only, not {name!r}"
+            )
+
+
+class Remote:
+    """Carries out jobs where a cluster takes them."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self._cluster = cluster
+        self._folder = str(folder.resolve())
+
+    def __call__(self, job: Job) -> Studied:
+        """Do a job on a worker; when that dies, on another, or once it is back."""
+        error: Exception | None = None
+        for _ in range(3):
+            try:
+                future = self._cluster.executor.submit(run_job, to_json(job), self._folder)
+                return from_json(future.result(), KINDS[job.stage])
+            except BrtError:
+                raise
+            except Exception as dead:  # whatever the executor raises for a worker that is gone
+                error = dead
+        raise SubjectProblem(f"the workers that were to do it died: {type(error).__name__}")
+
+
+# -- on the worker ------------------------------------------------------------------------
+
+
+def run_job(text: str, folder: str) -> str:
+    """Do a job (JSON) on this machine and return its result as JSON.
+
+    Where `folder`, that of the study's results, is on this machine's disk too, what is finished
+    is kept there at once: it is not lost when the one who asked is.
+    """
+    job = from_json(text, Job)
+    result = carry_out(job, _kit(to_json(job.settings)))
+    if not result.problem and Path(folder).is_dir():
+        _ledger(folder, setting_of(job.settings)).put(result, *names_of(job))
+    return to_json(result)
+
+
+@cache
+def _ledger(folder: str, setting: str) -> Ledger:
+    return Ledger(Path(folder), setting)
+
+
+@cache
+def _kit(text: str) -> StudyKit:
+    """Return what this worker process has at hand; its model is loaded once."""
+    settings = from_json(text, StudySettings)
+    # A machine may run as many workers as it has cores.
+    given = ModelSettings(context=settings.context, threads=1)
+    model, editor = open_models(settings.model, settings.edit_model, given)
+    return StudyKit(
+        strategies=STRATEGIES,
+        model=model,
+        editor=None if editor is model else editor,
+        prompts=prompts_of(settings.prompts),
+    )

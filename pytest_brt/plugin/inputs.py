@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -240,9 +241,21 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    return open_engine(
-        subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
+    opened = partial(
+        open_engine,
+        subject,
+        sandbox=options.sandbox,
+        net=options.net,
+        limits=limits,
+        jobs=options.jobs,
     )
+    if options.executor == "threads":
+        return opened()
+    from pytest_brt.execute.remote import RemoteEngine, open_cluster
+
+    cluster = open_cluster(options.executor)  # first: it may be missing
+    engine = opened()
+    return RemoteEngine(engine, cluster, sandbox=options.sandbox, net=options.net, limits=limits)
 
 
 def _given(

@@ -34,7 +34,7 @@ _OLDER = ("json", "html")
 #: checkout of somebody else's has settings too. These have no ini twin.
 _USERS_ALONE = (
     *("issue", "rank_fixes", "repair", "localise", "gate", "evaluate", "tests", "buggy_file"),
-    *("test_file", "model", "edit_model", "engine", "sandbox", "net", "predictions"),
+    *("test_file", "model", "edit_model", "engine", "sandbox", "net", "executor", "predictions"),
     *("out", "results", "record", "report", *_OLDER),
 )
 #: Why a study does not use some.
@@ -267,6 +267,9 @@ class Options:
         "tests and patches run at once (default: the number of processors)",
         read.at_least(1),
         default=0,
+    )
+    executor: str = _ISSUE(
+        "SPEC", "where rows run: threads (default), or dask:ADDRESS", default="threads"
     )
     ranker: str = _RANK(
         "NAME",

@@ -22,8 +22,18 @@ from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
 from pytest_brt.evaluate.job import StudyKit, read_wording
 from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
-from pytest_brt.evaluate.study import Ledger, Study, StudyPlan, setting_of
+from pytest_brt.evaluate.study import (
+    Carry,
+    Ledger,
+    Remote,
+    Study,
+    StudyPlan,
+    carry_out,
+    check_strategies,
+    setting_of,
+)
 from pytest_brt.evaluate.written import write_study
+from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
@@ -69,6 +79,7 @@ class StudySession(OurFiles):
         chosen = chosen_strategies(options, strategies)
         model, editor = open_chosen_models(config, options)
         self._models = (model, editor)
+        self._cluster: Cluster | None = None
         tables = read_environments(options.environments) if options.environments else {}
         settings = _settings(options, tuple(chosen), read_wording(options.prompts))
         plan = StudyPlan(
@@ -76,20 +87,22 @@ class StudySession(OurFiles):
             instances=instances,
             environments=tables,
             predictions=read_predictions(Path(name) for name in options.predictions),
+            repos=options.repos,
             settings=settings,
             asked=tuple(Stage(name) for name in options.stages),
         )
         progress = config.stash.setdefault(PROGRESS, Progress())
+        prompts = Prompts(options.prompts)
         kit = StudyKit(
-            strategies=chosen,
-            model=model,
-            editor=editor,
-            prompts=Prompts(options.prompts),
-            repos=options.repos,
-            say=progress.say,
+            strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say
         )
+        carry: Carry = lambda job: carry_out(job, kit)  # noqa: E731 - or what follows
+        if options.executor != "threads":
+            check_strategies(chosen)
+            self._cluster = open_cluster(options.executor)
+            carry = Remote(self._cluster, self.folder)
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt-study")
-        self.study = Study(plan, self.executor, kit, Ledger(self.folder, setting_of(settings)))
+        self.study = Study(plan, self.executor, carry, Ledger(self.folder, setting_of(settings)))
         self.closing: list[str] = []
 
     def pytest_report_header(self) -> list[str]:
@@ -125,6 +138,8 @@ class StudySession(OurFiles):
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if not self.config.option.collectonly:
+            # Workers that find it on their disk keep their results there.
+            self.folder.mkdir(parents=True, exist_ok=True)
             for item in session.items:
                 if isinstance(item, StageItem):
                     self.study.stage(item.instance, item.stage)
@@ -159,6 +174,8 @@ class StudySession(OurFiles):
         for model in self._models:
             if model is not None:
                 model.close()
+        if self._cluster is not None:
+            self._cluster.close()
 
 
 def _repair_settings(options: Options) -> RepairSettings | None:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.codec import from_json
-from pytest_brt.errors import SubjectProblem, UsageProblem
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree, read_wording
+from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.metrics import Gap
 from pytest_brt.evaluate.rates import RATES, behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
@@ -254,15 +254,14 @@ def test_a_ledger_reads_what_others_wrote(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("journal-*.jsonl"))) == 2
 
 
-def test_the_users_own_prompts_are_known_by_their_texts(tmp_path: Path) -> None:
-    place = tmp_path / "repair" / "bug.j2"
-    place.parent.mkdir()
-    place.write_text("ours: {{ report }}", "utf-8")
-    assert read_wording(tmp_path) == (("repair/bug.j2", "ours: {{ report }}"),)
-    assert read_wording(None) == ()
-    place.write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(UsageProblem, match=r"bug\.j2"):
-        read_wording(tmp_path)
+def test_a_job_survives_its_way_to_a_worker() -> None:
+    job = Job(
+        stage=Stage.RANK,
+        instance=Instance(id="x", repo="r", issue="i", patch="p"),
+        environment=Environment(),
+        settings=StudySettings(strategies=("replay",)),
+    )
+    assert from_json(to_json(job), Job) == job
 
 
 # -- the whole of it ----------------------------------------------------------------------
@@ -294,7 +293,7 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
     environment = Environment()
     job = Job(stage=Stage.REPRODUCE, instance=instance, environment=environment, settings=settings)
     kit = StudyKit(strategies={})
-    with open_tree(job, kit, tmp_path / "scratch") as (engine, _):
+    with open_tree(job, tmp_path / "scratch") as (engine, _):
         line = SOURCE[: SOURCE.index(CLAMP)].count("\n") + 1
         found = places_of_fix(instance, Path(engine.subject.root))
         assert found == (f"interval/__init__.py:{line}-{line}",)

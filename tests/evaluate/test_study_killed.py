@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
 from tests.evaluate.test_repairs import AGENT
 from tests.evaluate.test_study import make_bugs
+from tests.execute.test_remote import CLUSTER
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -73,14 +75,33 @@ def wait_for_lines(folder: Path, count: int) -> None:
     pytest.fail("nothing was finished")
 
 
-def test_processes_share_the_work_by_a_folder(bugs: Path, alone: StudyResult) -> None:
-    parts = [start(bugs, "--brt-results=many", "-k", part) for part in ("clamp-2", "not clamp-2")]
-    for part in parts:
-        part.communicate(timeout=300)
-    many, out = run(bugs, "--brt-results=many")
-    assert "4 results taken from an earlier run" in out
+@pytest.fixture
+def cluster() -> Iterator[tuple[str, int]]:
+    """Start two worker processes; give the scheduler's address and one worker's id."""
+    pytest.importorskip("distributed")
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    address, worker, _ = process.stdout.readline().split()
+    yield address, int(worker)
+    process.communicate("")
+
+
+def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
+    bugs: Path, alone: StudyResult, cluster: tuple[str, int]
+) -> None:
+    address, worker = cluster
+    process = start(bugs, "--brt-results=many", f"--brt-executor=dask:{address}")
+    wait_for_lines(bugs / "many", 1)
+    os.kill(worker, signal.SIGKILL)
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 1, out.decode()
+    many = read_study(bugs / "many")
     assert tables(many) == tables(alone)
-    assert len(list((bugs / "many").glob("journal-*.jsonl"))) == 2
+    assert len(many.ranked) == 2
+    # The workers wrote journals of their own, beside that of the one who asked.
+    assert len(list((bugs / "many").glob("journal-*.jsonl"))) >= 2
 
 
 def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: StudyResult) -> None:
@@ -95,7 +116,8 @@ def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: StudyResult) -> 
     assert replace(resumed, reproduced=(), ranked=()) == replace(alone, reproduced=(), ranked=())
 
 
-def test_bugs_are_repaired_in_the_words_of_the_user(bugs: Path) -> None:
+def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: tuple[str, int]) -> None:
+    address, _ = cluster
     (bugs / "replies.txt").write_text(AGENT.replace("all fail:", "In our own words"), "utf-8")
     (bugs / "words/repair").mkdir(parents=True)
     # Without these words the script does not know the right fix.
@@ -108,7 +130,11 @@ def test_bugs_are_repaired_in_the_words_of_the_user(bugs: Path) -> None:
         "--brt-prompts=words",
         "--brt-variants=0",
     )
-    repaired, _ = run(bugs, "--brt-results=repairing", *options)
-    assert [[run.is_right for run in bug.runs] for bug in repaired.repaired if not bug.problem] == [
+    alone, _ = run(bugs, "--brt-results=alone-repairing", *options)
+    executor = f"--brt-executor=dask:{address}"
+    many, out = run(bugs, "--brt-results=many-repairing", executor, *options)
+    assert "results taken" not in out
+    assert tables(many) == tables(alone)
+    assert [[run.is_right for run in bug.runs] for bug in many.repaired if not bug.problem] == [
         [True, False]
     ] * 2

@@ -19,7 +19,7 @@ def test_defaults(pytester: pytest.Pytester) -> None:
     assert options.strategy == ("auto",)
     assert (options.model, options.keep, options.write) == ("none", 5, Write.DIFF)
     assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
-    assert (options.sandbox, options.net) == ("auto", "none")
+    assert (options.sandbox, options.net, options.executor) == ("auto", "none", "threads")
     assert options.jobs >= 1
     assert (options.budget, options.samples, options.steps) == (900.0, None, None)
 
@@ -63,6 +63,7 @@ def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
         "brt_net = host",
         "brt_model = gguf:x",
         "brt_json = out",
+        "brt_executor = dask:x",
     ],
 )
 def test_a_project_says_nothing_of_what_shuts_it_in(

@@ -1,0 +1,81 @@
+"""The user's own prompts in a study: known by their texts, and with every worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.errors import UsageProblem
+from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.environments import Environment
+from pytest_brt.evaluate.job import Job, prompts_of, read_wording
+from pytest_brt.evaluate.record import Reproduced, Stage, StudySettings
+from pytest_brt.evaluate.study import run_job
+from tests.conftest import CLAMP_ISSUE
+from tests.evaluate.test_study import TEST_PATCH, fix, make_bugs
+
+REPLIES = """\
+=== always if: in our own words
+```python
+from interval import clamp
+
+
+def test_clamp():
+    assert clamp(5, 0, 10) == 5
+```
+=== always
+No test comes to mind.
+"""
+
+
+def test_texts_make_the_same_prompts_as_their_folder(tmp_path: Path) -> None:
+    place = tmp_path / "repair" / "bug.j2"
+    place.parent.mkdir()
+    place.write_text("ours: {{ report }}", "utf-8")
+    wording = read_wording(tmp_path)
+    assert wording == (("repair/bug.j2", "ours: {{ report }}"),)
+    for prompts in (Prompts(tmp_path), prompts_of(wording)):
+        assert prompts.render("repair/bug", report="r") == "ours: r"
+    assert prompts_of(()).folder is None
+    assert read_wording(None) == ()
+
+
+def test_a_prompt_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.j2").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(UsageProblem, match=r"x\.j2"):
+        read_wording(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_worker_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
+    bugs = make_bugs(tmp_path, ("clamp",))
+    (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
+    found = {}
+    for words in ("", "Write a test, in our own words."):
+        settings = StudySettings(
+            strategies=("libro",),
+            model=f"scripted:{tmp_path / 'replies.txt'}",
+            samples=1,
+            prompts=(("libro/system.j2", words),) if words else (),
+        )
+        job = Job(
+            stage=Stage.REPRODUCE,
+            instance=Instance(
+                id="clamp",
+                repo="bugs",
+                tree=str(bugs / "clamp/tree"),
+                issue=CLAMP_ISSUE,
+                patch=fix("a-right"),
+                test_patch=TEST_PATCH,
+            ),
+            environment=Environment(),
+            settings=settings,
+        )
+        result = from_json(run_job(to_json(job), str(tmp_path / "nowhere")), Reproduced)
+        assert not result.problem
+        found[bool(words)] = [test.name for test in result.tests]
+    assert found[False] == []
+    assert found[True] != []
