@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.evaluate.change_coverage import cover
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
 from pytest_brt.evaluate.record import Reproduced, StrategyRun, StudySettings, TestOutcome
 from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
@@ -15,7 +16,7 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.run.plan import Case, Plan
-from pytest_brt.types import Attempt, JudgedTest
+from pytest_brt.types import Attempt, CandidateTest, JudgedTest
 
 
 def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
@@ -44,12 +45,14 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         attempts = run.record().attempts
         started = time.perf_counter()
         tests = _outcomes(attempts, job, engine)
+        covered = cover(instance, engine, _by_strategy(attempts, settings))
         judging = time.perf_counter() - started
     return Reproduced(
         instance=instance.id,
         repo=instance.repo,
         tests=tests,
         runs=tuple(_told(attempt) for attempt in attempts),
+        covered=covered,
         judged=tuple(judged for attempt in attempts for judged in _candidates(attempt)),
         seconds=sum(attempt.seconds for attempt in attempts),
         setup=setup,
@@ -61,6 +64,17 @@ def _asked(strategy: Strategy, settings: StudySettings) -> Strategy:
     if settings.samples is None or strategy.runs == 1:
         return strategy
     return replace(strategy, runs=settings.samples)
+
+
+def _by_strategy(
+    attempts: tuple[Attempt, ...], settings: StudySettings
+) -> dict[str, list[CandidateTest]]:
+    found: dict[str, list[CandidateTest]] = {name: [] for name in settings.strategies}
+    for attempt in attempts:
+        found.setdefault(attempt.strategy, []).extend(
+            judged.test for judged in _candidates(attempt)
+        )
+    return found
 
 
 def _candidates(attempt: Attempt) -> tuple[JudgedTest, ...]:

@@ -194,3 +194,5 @@ def test_three_packages(pytester: pytest.Pytester) -> None:
     tables = {table.name: table for table in tables_of(study_result)}
     (whole, less) = tables["ablations"].rows
     assert (whole[0], less[0]) == ("the whole", "without search")
+    covered = {bug.instance: bug.covered[0] for bug in study_result.reproduced}
+    assert all(one.lines and one.reached == one.lines for one in covered.values())
