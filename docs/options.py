@@ -17,8 +17,8 @@ HEAD = """\
 of them the plugin does nothing at all. Most have a twin in the project's pytest settings
 (`pytest.ini`, `pyproject.toml`, …); the command line comes first. What shuts the project in, which
 model is asked and where results go is said on the command line (or by an environment variable)
-alone: a checkout of somebody else's has settings too. `--brt-json FILE` and `--brt-html FILE` still
-work: they are `--brt-report` for one kind of file each.
+alone: a checkout of somebody else's has settings too. `--brt-json`,
+`--brt-html` and `--brt-sarif FILE` still work: they are `--brt-report` for one kind of file each.
 
 """
 TABLE = """

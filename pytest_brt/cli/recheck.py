@@ -13,6 +13,7 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import tree_hash
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.plugin.files import read_key
 from pytest_brt.plugin.option_values import ENDINGS
 from pytest_brt.render.evidence import Setting, sha256
 from pytest_brt.revisions.recheck import read_folder, recheck
@@ -33,6 +34,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
     )
     parser.add_argument(
+        "--key", metavar="FILE", type=Path, help="check the signature with the key in FILE"
+    )
+    parser.add_argument(
         "--sandbox", metavar="NAME", help="isolation (default: ns where it was recorded, else auto)"
     )
     parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
@@ -41,7 +45,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _recheck(arguments: argparse.Namespace) -> int:
-    folder = read_folder(Path(arguments.folder))
+    folder = read_folder(Path(arguments.folder), read_key(arguments.key, "--key"))
     setting = folder.evidence.setting
     root = Path(arguments.root).resolve()
     # Only what is a report by its name: a folder must not say which code does not count.
@@ -52,6 +56,8 @@ def _recheck(arguments: argparse.Namespace) -> int:
     subject = find_subject(
         root, python=arguments.python, env=_environment(arguments.env), sandbox=sandbox
     )
+    if folder.signed is False:
+        say("signature not verified; pass --key FILE")
     if sha256(to_json(subject.env)) != setting.env_hash:
         names = on_a_line(", ".join(setting.env_names)) or "none"
         say(f"the environment differs from the recorded one (variables recorded: {names})")

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pytest_brt import __version__
+from pytest_brt.bounded import read_bounded
 from pytest_brt.code.source import Edit, Placement, new_file, with_test
 from pytest_brt.codec import to_json
-from pytest_brt.errors import EditProblem
+from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.execute.row import Limits
@@ -154,11 +155,16 @@ class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
     def __init__(self, options: Options, engine: Engine, command: str = "") -> None:
-        """Read what must be read before anything runs."""
+        """Read what must be read before anything runs.
+
+        Raises:
+            UsageProblem: the key cannot be read.
+        """
         self._options = options
         self._engine = engine
         #: What was typed.
         self._command = command
+        self._key = read_key(options.key, "--brt-key")
         #: The project before the run: what is found is found of this tree.
         # What is written into the project about it is no part of it.
         kept = options.record.resolve() if options.record else None
@@ -230,6 +236,11 @@ class Files:
 
             chosen = selected(record.ranks, self._options.top, self._options.threshold)
             return "JSON", to_json(record_json(record, chosen), indent=2) + "\n"
+        if kind == "sarif":
+            from pytest_brt.render.sarif import sarif
+
+            below = place_in_repository(Path(self._engine.subject.root))
+            return "SARIF", to_json(sarif(record, __version__, below), indent=2) + "\n"
         if kind == "html":
             from pytest_brt.render.html import html
 
@@ -271,17 +282,46 @@ class Files:
         )
         evidence = evidence_of(record, setting)
         if (options.record / "evidence.json").exists():
-            # In place of earlier evidence: patches of that would be false here.
-            for pattern in ("tests/*.py", "patches/*.diff"):
+            # In place of earlier evidence: a signature, or patches, of that would be false here.
+            for pattern in ("evidence.hmac", "tests/*.py", "patches/*.diff"):
                 for old in options.record.glob(pattern):
                     old.unlink()
-        for file in files_of(evidence, record):
+        for file in files_of(evidence, record, self._key):
             assert file.content is not None, "evidence deletes nothing"
             write_bytes(options.record / file.path, file.content)
-        return f"evidence: {options.record} (pytest-brt recheck runs it again)"
+        signed = ", signed" if self._key else ""
+        return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again)"
 
 
 def _stem(issue: Issue) -> str:
     """Return what a folder for an issue's patches is called."""
     stem = Path(issue.source).stem
     return stem if stem.strip("-. ") else issue.id
+
+
+def read_key(path: Path | None, option: str) -> bytes | None:
+    """Return the key in a file that `option` names, without whitespace around it.
+
+    Raises:
+        UsageProblem: the file cannot be read, or is empty.
+    """
+    if path is None:
+        return None
+    try:
+        key = read_bounded(path, 1 << 20).strip()
+    except OSError as error:
+        raise UsageProblem(f"{option}: cannot read {str(path)!r}: {error.strerror}") from error
+    if not key:
+        raise UsageProblem(f"{option}: {str(path)!r} is empty (write a long random text into it)")
+    return key
+
+
+def place_in_repository(root: Path) -> str:
+    """Return the project's path below its repository's root; "" for the root, or for none.
+
+    A code viewer counts from there, whatever folder of a monorepo pytest was started in.
+    """
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            return root.relative_to(folder).as_posix().removeprefix(".")
+    return ""

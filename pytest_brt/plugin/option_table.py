@@ -29,7 +29,7 @@ _ISSUE, _RANK, _MODEL, _SANDBOX, _REPORT, _REPAIR, _STUDY = (partial(option, g) 
 COMMANDS = {"repair": "--brt-repair", "study": "--brt-evaluate"}
 
 #: Reports of one kind each, from before there was --brt-report.
-_OLDER = ("json", "html")
+_OLDER = ("json", "html", "sarif")
 #: What shuts a project in, what else is started, and where results go is for the user to say: a
 #: checkout of somebody else's has settings too. These have no ini twin.
 _USERS_ALONE = (
@@ -44,6 +44,7 @@ _OUTSIDE_STUDIES = {
     "a study writes nothing into a project": ("write", "write_unsure", "mark"),
     "a study keeps its patches below --brt-results DIR": ("out",),
     "a study keeps all it finds below --brt-results DIR": ("record", "report", *_OLDER),
+    "a study records no evidence to sign": ("key",),
     "a study shows EPR and the weighted score side by side": ("ranker",),
     "a study shows the best 1 to 5": ("top",),
     "a study shows thresholds from 0 to 1": ("threshold",),
@@ -338,15 +339,23 @@ class Options:
         "with a model its prompts, replies and dialogues, which `pytest-brt report DIR` shows",
         read.path,
     )
+    key: Path | None = _REPORT(
+        "FILE", "sign the evidence with the key in FILE (HMAC-SHA256)", read.path
+    )
     report: tuple[str, ...] = _REPORT(
         "FILE",
-        "write everything found into FILE, as its name ends: .html (a page), .md (Markdown) or "
-        ".json; repeatable",
+        "write everything found into FILE, as its name ends: .html (a page), .md (Markdown), "
+        ".json, .sarif (SARIF 2.1.0, failures at their place in the project); repeatable",
         read.ending(*read.ENDINGS),
         repeat=True,
     )
     json: str = _REPORT("FILE", "write everything found as JSON", hidden=True)
     html: str = _REPORT("FILE", "write everything found as one HTML page", hidden=True)
+    sarif: str = _REPORT(
+        "FILE",
+        "write the tests' failures, at their place in the project, as SARIF 2.1.0",
+        hidden=True,
+    )
 
     #: What is to be said before anything runs, as in why none of the models was taken.
     notes: tuple[str, ...] = ()
@@ -369,7 +378,7 @@ class Options:
 
     @property
     def reports(self) -> tuple[tuple[str, Path], ...]:
-        """Files for what was found, each with its kind: html, md or json."""
+        """Files for what was found, each with its kind: html, md, json or sarif."""
         named = [(Path(text).suffix[1:], Path(text)) for text in self.report]
         older = ((kind, getattr(self, kind)) for kind in _OLDER)
         return (*named, *((kind, Path(text)) for kind, text in older if text))

@@ -16,7 +16,7 @@ from typing import Any
 TYPED = "PYTEST_BRT_TYPED"
 
 #: How the names of reports end.
-ENDINGS = (".html", ".md", ".json")
+ENDINGS = (".html", ".md", ".json", ".sarif")
 
 
 class Write(StrEnum):

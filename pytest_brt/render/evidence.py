@@ -6,6 +6,7 @@ Pure: from records to `Evidence` and to the files of a folder; `docs/evidence.md
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,8 +26,9 @@ from pytest_brt.types import (
 )
 
 SCHEMA = 1
-#: The file of the folder that has the hashes of all others.
+#: Names of the files of the folder.
 MAIN = "evidence.json"
+SIGNATURE = "evidence.hmac"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +165,8 @@ def evidence_of(record: RunRecord, setting: Setting) -> Evidence:
     )
 
 
-def files_of(evidence: Evidence, record: RunRecord) -> Iterator[FileChange]:
-    """Yield the files of the folder."""
+def files_of(evidence: Evidence, record: RunRecord, key: bytes | None) -> Iterator[FileChange]:
+    """Yield the files of the folder; with `key`, a signature of the main one is the last."""
     sources = {judged.test.id: judged.test.source for judged in record.tests}
     for test in evidence.tests:
         source = sources[test.id]
@@ -172,7 +174,15 @@ def files_of(evidence: Evidence, record: RunRecord) -> Iterator[FileChange]:
             yield FileChange(path=test.file, content=encoded(source))
     for patch, rank in zip(evidence.patches, record.ranks, strict=True):
         yield FileChange(path=patch.file, content=encoded(rank.result.patch.text))
-    yield FileChange(path=MAIN, content=encoded(to_json(evidence, indent=2) + "\n"))
+    main = encoded(to_json(evidence, indent=2) + "\n")
+    yield FileChange(path=MAIN, content=main)
+    if key is not None:
+        yield FileChange(path=SIGNATURE, content=f"{sign(main, key)}\n".encode())
+
+
+def sign(main: bytes, key: bytes) -> str:
+    """Return the HMAC-SHA256 of the main file, which holds the hashes of all others."""
+    return hmac.new(key, main, hashlib.sha256).hexdigest()
 
 
 def sha256(content: str | bytes) -> str:

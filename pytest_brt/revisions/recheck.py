@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -13,11 +14,13 @@ from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
 from pytest_brt.render.evidence import (
     MAIN,
+    SIGNATURE,
     Evidence,
     ProofRun,
     ProvenPatch,
     ProvenTest,
     sha256,
+    sign,
 )
 from pytest_brt.types import FileChange, Patch, TestRun, Verdict
 
@@ -45,19 +48,23 @@ class Folder:
     evidence: Evidence
     #: Texts of tests and patches, by their file.
     texts: dict[str, str] = field(default_factory=dict)
+    #: None when it is not signed.
+    signed: bool | None = None
 
 
-def read_folder(path: Path) -> Folder:
+def read_folder(path: Path, key: bytes | None) -> Folder:
     """Return the evidence in `path`.
 
     Raises:
-        StoreProblem: there is none, a file is missing, or one was changed since.
+        StoreProblem: there is none, a file is missing, or one was changed since; with `key`,
+            also when the signature is missing or another's.
     """
     main = _read(path, MAIN)
     try:
         evidence = from_json(main, Evidence)
     except StoreProblem as problem:
         raise StoreProblem(f"{str(path / MAIN)!r}: {problem} (record it again)") from problem
+    signed = _check_signature(path, main, key)
     _check_setting(path, evidence)
     texts = {}
     tests = [(test.file, test.sha256) for test in evidence.tests if test.file]
@@ -69,7 +76,7 @@ def read_folder(path: Path) -> Folder:
                 "(somebody changed it; record it again)"
             )
         texts[file] = content.decode("utf-8", "surrogateescape")
-    return Folder(path, evidence, texts)
+    return Folder(path, evidence, texts, signed)
 
 
 def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[RecordedFact]:
@@ -214,6 +221,20 @@ def _claim(about: str, recorded: ProofRun, now: TestRun | None) -> RecordedFact:
 
 def _words(verdict: str, kind: str) -> str:
     return f"{verdict} ({kind})" if kind else str(verdict)
+
+
+def _check_signature(path: Path, main: bytes, key: bytes | None) -> bool | None:
+    is_there = (path / SIGNATURE).is_file()
+    if key is None:
+        return False if is_there else None
+    if not is_there:
+        raise StoreProblem(f"{str(path)!r} is not signed (leave the key out to read it anyway)")
+    given = _read(path, SIGNATURE).decode("ascii", "replace").strip()
+    if not hmac.compare_digest(given, sign(main, key)):
+        raise StoreProblem(
+            f"{str(path / MAIN)!r}: the signature is not by this key, or the file was changed"
+        )
+    return True
 
 
 def _check_setting(path: Path, evidence: Evidence) -> None:

@@ -208,7 +208,8 @@ def test_what_cannot_be_used_is_said(
 
 @pytest.mark.slow
 def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
-    result, report = run(project, "--brt-localise=clamp.md")
+    sarif = project.path.parent / "out.sarif"
+    result, report = run(project, "--brt-localise=clamp.md", f"--brt-sarif={sarif}")
     assert result.ret == 0, result.stdout.str()
     (found,) = report["places"]
     first = found["places"][0]
@@ -218,6 +219,11 @@ def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
     assert first["ochiai"] == pytest.approx(4 / (4 * 5) ** 0.5, abs=1e-4)
     assert first["dstar"] == 16.0
     assert first["tarantula"] == pytest.approx(1 / 1.5, abs=1e-4)
+    results = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
+    suspects = [one for one in results if one["ruleId"] == "suspect"]
+    place = suspects[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == MODULE
+    assert place["region"]["startLine"] == LINE
     result.stdout.fnmatch_lines(["*where the bug may be*", "*interval/__init__.py::clamp*0.89*"])
 
 

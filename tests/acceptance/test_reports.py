@@ -29,6 +29,7 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
     result = rank(
         project,
         f"--brt-html={out}/page.html",
+        f"--brt-sarif={out}/log.sarif",
         f"--brt-json={out}/all.json",
         "--brt-top=1",
         "--brt-threshold=0.5",
@@ -40,11 +41,14 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
             "*selected by --brt-threshold 0.5: *a-right.diff*d-right-too.diff*",
             "JSON report: *all.json",
             "HTML report: *page.html",
+            "SARIF report: *log.sarif",
         ]
     )
     page = (out / "page.html").read_text("utf-8")
     assert "a-right.diff" in page
     assert "<script" not in page
+    log = json.loads((out / "log.sarif").read_text("utf-8"))
+    assert len(log["runs"][0]["results"]) == 1
     patches = {p["name"]: p for p in json.loads((out / "all.json").read_text("utf-8"))["patches"]}
     right = patches["a-right.diff"]
     # Of the two existing tests, one executes the changed line.
@@ -62,18 +66,20 @@ def start(project: pytest.Pytester, *arguments: object) -> subprocess.CompletedP
 
 
 @pytest.mark.slow
-def test_evidence_is_kept_and_run_again(project: pytest.Pytester) -> None:
+def test_evidence_is_kept_signed_and_run_again(project: pytest.Pytester) -> None:
     folder = project.path / "evidence"  # in the tree that it is about
+    key = project.path.parent / "key"
+    key.write_text("a long random text\n", encoding="utf-8")
     mine = project.path.parent / "test_mine.py"
     mine.write_text(MINE, encoding="utf-8")
-    options = [f"--brt-record={folder}", "--brt-guard=no"]
+    options = [f"--brt-record={folder}", f"--brt-key={key}", "--brt-guard=no"]
     (project.path / "page.html").write_text("that of an earlier run\n", encoding="utf-8")
     options += ["--brt-report=page.html", "--brt-report=new.md"]  # in the tree, and no part of it
     ranked = start(project, "pytest", "--rank-fixes=patches", f"--brt-tests={mine}", *options)
     (line,) = [line for line in ranked.stdout.splitlines() if line.startswith("evidence")]
-    assert line.startswith("evidence: ")
+    assert line.startswith("evidence, signed: ")
     assert "changed" not in line
-    again = start(project, "pytest_brt", "recheck", folder)
+    again = start(project, "pytest_brt", "recheck", folder, "--key", key)
     assert again.returncode == 0, again.stdout + again.stderr
     assert again.stdout.startswith("everything holds (12 facts checked, sandbox ")
     # Somebody fixes the bug: the evidence is about another tree.
@@ -83,14 +89,16 @@ def test_evidence_is_kept_and_run_again(project: pytest.Pytester) -> None:
     later = start(project, "pytest_brt", "recheck", folder)
     assert later.returncode == 1
     lines = later.stdout.splitlines()
-    assert lines[0].startswith("LOST   working tree: changed since recording")
-    assert "unpatched tree, run 1: PASS, not FAIL (AssertionError)" in lines[1]
+    assert lines[0].startswith("signature not verified; pass --key")
+    assert lines[1].startswith("LOST   working tree: changed since recording")
+    assert "unpatched tree, run 1: PASS, not FAIL (AssertionError)" in lines[2]
     assert "facts do not hold" in lines[-1]
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
+        ("--brt-key=nowhere", "*--brt-key: cannot read 'nowhere'*"),
         ("--brt-guard=soon", "*--brt-guard: expected auto, no or a number of seconds, got 'soon'*"),
         ("--brt-threshold=2", "*--brt-threshold: expected a number from 0 to 1, got '2'*"),
         ("--brt-top=0", "*--brt-top: expected a number of at least 1, got '0'*"),

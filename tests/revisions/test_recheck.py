@@ -82,7 +82,7 @@ def record(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> RunRecor
     )
 
 
-def write(record: RunRecord, engine: Engine, folder: Path) -> Path:
+def write(record: RunRecord, engine: Engine, folder: Path, key: bytes | None = None) -> Path:
     setting = setting_of(
         engine.subject,
         Limits(seconds=10),
@@ -92,7 +92,7 @@ def write(record: RunRecord, engine: Engine, folder: Path) -> Path:
         repeat=2,
         tool="1.0",
     )
-    for file in files_of(evidence_of(record, setting), record):
+    for file in files_of(evidence_of(record, setting), record, key):
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content or b"")
@@ -107,7 +107,8 @@ def lost(folder: Folder, engine: Engine) -> list[str]:
 def test_what_was_recorded_holds_when_it_is_run_again(
     record: RunRecord, engine: Engine, tmp_path: Path
 ) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
+    assert folder.signed is None
     assert lost(folder, engine) == []
     claims = list(recheck(folder, engine, tree_hash(Path(engine.subject.root))))
     assert [(claim.about, claim.detail) for claim in claims] == [
@@ -129,7 +130,7 @@ def test_what_was_recorded_holds_when_it_is_run_again(
 def test_a_fix_in_the_tree_is_noticed(
     record: RunRecord, engine: Engine, root: Path, tmp_path: Path
 ) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
     source = root / "interval" / "__init__.py"
     source.write_text(SOURCE.replace(CLAMP, FIXES["a-right"]), encoding="utf-8")
     fixed = open_on(root)
@@ -153,7 +154,7 @@ def test_a_fix_in_the_tree_is_noticed(
 def test_a_patch_that_applies_where_it_did_not_is_noticed(
     record: RunRecord, engine: Engine, root: Path, tmp_path: Path
 ) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
     source = root / "interval" / "__init__.py"
     source.write_text("y\n", encoding="utf-8")
     try:
@@ -169,7 +170,7 @@ def test_a_patch_that_applies_where_it_did_not_is_noticed(
 def test_a_fact_of_a_test_that_cannot_be_run_does_not_hold(
     record: RunRecord, engine: Engine, tmp_path: Path
 ) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
     gone = replace(folder, evidence=replace(folder.evidence, tests=()))
     claims = {claim.about: claim for claim in recheck(gone, engine, folder.evidence.setting.tree)}
     assert set(claims) == {
@@ -184,15 +185,28 @@ def test_a_fact_of_a_test_that_cannot_be_run_does_not_hold(
         assert (claims[about].holds, claims[about].detail) == (False, "no such test")
 
 
-@pytest.mark.parametrize("part", ["tests/0123456789ab.py", "patches/001-"])
+@pytest.mark.parametrize("part", ["tests/0123456789ab.py", "patches/001-", "evidence.json"])
 def test_a_changed_file_is_refused(
     record: RunRecord, engine: Engine, tmp_path: Path, part: str
 ) -> None:
-    write(record, engine, tmp_path)
+    write(record, engine, tmp_path, b"key")
     path = next(path for path in tmp_path.rglob("*") if part in path.as_posix())
     path.write_bytes(path.read_bytes().replace(b"5", b"6", 1) + b" ")
-    with pytest.raises(StoreProblem, match="differs"):
-        read_folder(tmp_path)
+    with pytest.raises(StoreProblem, match=r"differs|signature"):
+        read_folder(tmp_path, b"key")
+
+
+def test_only_the_right_key_opens_a_signed_folder(
+    record: RunRecord, engine: Engine, tmp_path: Path
+) -> None:
+    write(record, engine, tmp_path, b"key")
+    assert read_folder(tmp_path, b"key").signed is True
+    assert read_folder(tmp_path, None).signed is False
+    with pytest.raises(StoreProblem, match="not by this key"):
+        read_folder(tmp_path, b"other")
+    (tmp_path / "evidence.hmac").unlink()
+    with pytest.raises(StoreProblem, match="is not signed"):
+        read_folder(tmp_path, b"key")
 
 
 def test_files_outside_the_folder_are_never_read(
@@ -203,7 +217,7 @@ def test_files_outside_the_folder_are_never_read(
     text = main.read_text("utf-8").replace("tests/0123456789ab.py", "../outside.py")
     main.write_text(text, encoding="utf-8")
     with pytest.raises(StoreProblem, match="outside its folder"):
-        read_folder(folder)
+        read_folder(folder, None)
 
 
 def test_neither_links_out_of_the_folder_nor_pipes_are_read(
@@ -214,25 +228,25 @@ def test_neither_links_out_of_the_folder_nor_pipes_are_read(
     source.unlink()
     os.mkfifo(source)
     with pytest.raises(StoreProblem, match="not a file"):
-        read_folder(folder)
+        read_folder(folder, None)
     for target in ("/dev/zero", "/etc/passwd"):
         main.unlink()
         main.symlink_to(target)
         with pytest.raises(StoreProblem, match="outside its folder"):
-            read_folder(folder)
+            read_folder(folder, None)
     main.unlink()
     with main.open("wb") as stream:
         stream.truncate(1 << 40)
     with pytest.raises(StoreProblem, match="more than 64 MiB"):
-        read_folder(folder)
+        read_folder(folder, None)
 
 
 def test_what_is_no_evidence_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreProblem, match="cannot read"):
-        read_folder(tmp_path)
+        read_folder(tmp_path, None)
     (tmp_path / "evidence.json").write_text("{}", encoding="utf-8")
     with pytest.raises(StoreProblem, match=r"not a Evidence|not an Evidence"):
-        read_folder(tmp_path)
+        read_folder(tmp_path, None)
 
 
 def test_the_hash_of_a_tree_sees_content_and_not_caches(tmp_path: Path) -> None:
@@ -270,7 +284,7 @@ def _with_patch(folder: Folder, **changes: object) -> Folder:
 def test_evidence_that_proves_nothing_does_not_hold(
     record: RunRecord, engine: Engine, tmp_path: Path
 ) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
     evidence = folder.evidence
     assert lost(_with_patch(folder, cells=()), engine) == ["test_a on a-right.diff"]
     unseeded = replace(evidence, setting=replace(evidence.setting, hash_seeds=()))
@@ -285,7 +299,7 @@ def test_evidence_that_proves_nothing_does_not_hold(
 
 
 def test_figures_are_made_again(record: RunRecord, engine: Engine, tmp_path: Path) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
     assert lost(_with_patch(folder, epr=0.5), engine) == [
         "share of tests that pass on a-right.diff"
     ]
@@ -294,7 +308,7 @@ def test_figures_are_made_again(record: RunRecord, engine: Engine, tmp_path: Pat
 def test_regressions_are_run_again(
     record: RunRecord, engine: Engine, root: Path, tmp_path: Path
 ) -> None:
-    folder = read_folder(write(record, engine, tmp_path))
+    folder = read_folder(write(record, engine, tmp_path), None)
     old = root / "tests" / "test_old.py"
     old.write_text(
         "from interval import clamp\n\n\ndef test_low():\n    assert clamp(5, 0, 10) == 0\n",
@@ -332,7 +346,7 @@ def test_what_no_run_records_is_refused(
     assert old in text
     main.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(StoreProblem, match=words):
-        read_folder(tmp_path)
+        read_folder(tmp_path, None)
 
 
 def test_a_test_is_named_once(record: RunRecord, engine: Engine, tmp_path: Path) -> None:
@@ -342,7 +356,7 @@ def test_a_test_is_named_once(record: RunRecord, engine: Engine, tmp_path: Path)
         names.append(names[0])
         main.write_text(json.dumps(told), encoding="utf-8")
         with pytest.raises(StoreProblem, match="names a test twice"):
-            read_folder(tmp_path)
+            read_folder(tmp_path, None)
         names.pop()
 
 
