@@ -19,11 +19,12 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.record import Covered
 from pytest_brt.evaluate.truth import fix_changes, hidden_files
 from pytest_brt.execute.engine import Engine
-from pytest_brt.localise.coverage import watch_lines
+from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.localise.spectrum import lines_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.file_names import read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
-from pytest_brt.types import CandidateTest, FileChange
+from pytest_brt.types import CandidateTest, FileChange, Verdict
 
 #: A line of a file.
 Line = tuple[str, int]
@@ -55,10 +56,12 @@ def _count(
     sides: tuple[tuple[tuple[FileChange, ...], frozenset[Line]], ...]
     sides = ((), removed), (fix, added)
     for changes, wanted in sides:
-        lines = wanted and wanted & _executable(engine, changes, hidden, files, mended)
+        watch = tuple(sorted({path for path, _ in wanted}))
+        lines = wanted and wanted & _executable(engine, changes, hidden, files, mended, watch)
         total += len(lines)
         for name, some in tests.items() if lines else ():
-            reached[name] += len(lines & _ran(engine, changes, some))
+            targets = [TestTarget(id=t.id, path=t.path, source=t.source, node=t.name) for t in some]
+            reached[name] += len(lines & _watch(engine, targets, changes, watch))
     return total, reached
 
 
@@ -89,6 +92,7 @@ def _executable(
     hidden: tuple[FileChange, ...],
     files: Sequence[str],
     mended: Sequence[str],
+    watch: tuple[str, ...],
 ) -> frozenset[Line]:
     """Return the lines that the files of the hidden tests run on a tree with `changes`.
 
@@ -97,62 +101,38 @@ def _executable(
     """
     own = {change.path for change in hidden}
     both = (*(change for change in changes if change.path not in own), *hidden)
+    targets = [TestTarget(id=path, path=path) for path in files]
     try:
-        seen = _watch(engine, files, both)
+        seen = _watch(engine, targets, both, watch)
     except SubjectProblem:
         if not mended:
             raise
-        seen = _watch(engine, mended, both)
+        named = (name.partition("::") for name in mended)
+        targets = [TestTarget(id=f"{a}::{b}", path=a, node=b) for a, _, b in named]
+        seen = _watch(engine, targets, both, watch)
     if not seen:
         root = Path(engine.subject.root)
-        seen = _watch(engine, [path for path in files if (root / path).is_file()], changes)
+        there = [TestTarget(id=path, path=path) for path in files if (root / path).is_file()]
+        seen = _watch(engine, there, changes, watch)
     return seen
 
 
-def _ran(
-    engine: Engine, changes: tuple[FileChange, ...], tests: Sequence[CandidateTest]
+def _watch(
+    engine: Engine,
+    targets: Sequence[TestTarget],
+    changes: tuple[FileChange, ...],
+    watch: tuple[str, ...],
 ) -> frozenset[Line]:
-    """Return the lines that candidates run on a tree with `changes`."""
-    ran: frozenset[Line] = frozenset()
-    for batch in batches(tests):
-        sources = {test.path: test.source for test in batch if test.source is not None}
-        files = tuple(
-            FileChange(path=path, content=source.encode("utf-8", "surrogatepass"))
-            for path, source in sources.items()
-        )
-        nodes = [f"{test.path}::{test.name}" for test in batch]
-        kept = tuple(change for change in changes if change.path not in sources)
-        ran |= _watch(engine, nodes, (*kept, *files))
-    return ran
-
-
-def batches(tests: Sequence[CandidateTest]) -> list[list[CandidateTest]]:
-    """Return tests in groups that fit into one tree: a file has one content."""
-    found: list[list[CandidateTest]] = []
-    for test in tests:
-        for batch in found:
-            if all(one.path != test.path or one.source == test.source for one in batch):
-                batch.append(test)
-                break
-        else:
-            found.append([test])
-    return found
-
-
-def _watch(engine: Engine, nodes: Sequence[str], changes: Sequence[FileChange]) -> frozenset[Line]:
-    """Return the lines that the tests run.
+    """Return the lines of the files `watch` that the tests run on a tree with `changes`.
 
     Raises:
-        SubjectProblem: that cannot be seen.
+        SubjectProblem: the tests take too long.
     """
-    if not nodes:
-        return frozenset()
-    watched = watch_lines(engine, nodes, changes=changes, seconds=_SECONDS)
-    if watched.problem:
-        raise SubjectProblem(f"the tests could not be watched: {watched.problem}")
+    row = Row(changes=changes, targets=tuple(targets), watch=watch, seconds=_SECONDS)
+    runs = engine.run(row).runs if targets else ()
+    late = next((run for run in runs if run.verdict is Verdict.TIMEOUT), None)
+    if late is not None:
+        raise SubjectProblem(f"the tests could not be watched: {late.reason}")
     return frozenset(
-        (path, line)
-        for test in watched.tests
-        for path, lines in test.lines.items()
-        for line in lines
+        (path, line) for run in runs for path, lines in lines_of(run).items() for line in lines
     )

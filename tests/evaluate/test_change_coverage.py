@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.evaluate.change_coverage import batches, cover, lines_of_fix
+from pytest_brt.evaluate.change_coverage import cover, lines_of_fix
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.truth import fix_changes
 from pytest_brt.execute.engine import Engine
@@ -110,9 +110,3 @@ def test_hidden_tests_of_what_is_not_there_yet_do_not_hide_the_old_ones(engine: 
     (one,) = cover(instance, engine, {"replay": [candidate("clamp(5, 0, 10) == 5")]})
     # The line of clamp() on both trees, and that of span().
     assert (one.lines, one.reached) == (3, 2)
-
-
-def test_a_file_has_one_content_at_a_time() -> None:
-    one, two = candidate("1 == 1"), candidate("2 == 2")
-    other = candidate("3 == 3", "tests/test_other.py")
-    assert batches([one, two, other, one]) == [[one, other, one], [two]]
