@@ -9,7 +9,6 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 from pytest_brt.dialogue.action import (
     Action,
@@ -219,8 +218,6 @@ def _told(step: Step, most: int) -> str:
     return " ".join(line.split())
 
 
-#: Steps in a row that came to nothing because they repeat an earlier one, before it ends.
-_PATIENCE = 4
 #: Of so many last steps as many as that may not be equal: a loop need not be one step long.
 _LAST, _EQUAL = 8, 4
 
@@ -248,14 +245,7 @@ def why_repeat(action: Action, steps: Sequence[Step], allowed: Collection[str]) 
 
 
 def rounds(steps: Sequence[Step]) -> int:
-    """Return how many times the last step was done, when it is time to end for that; else 0."""
-    repeats = sum(1 for _ in takewhile(lambda step: step.fact(REPEAT), reversed(steps)))
-    same = _equals(steps)
-    return max(repeats + 1, same) if repeats >= _PATIENCE or same >= _EQUAL else 0
-
-
-def _equals(steps: Sequence[Step]) -> int:
-    """Return how often the last step was done among the last eight, itself included.
+    """Return how often the last step was done among the last eight, if it is time to end for that.
 
     A step counts when it was refused, or when nothing has been changed since.
     """
@@ -264,7 +254,7 @@ def _equals(steps: Sequence[Step]) -> int:
         same = (step.key or step.reply) == (steps[-1].key or steps[-1].reply)
         count += same and bool(step.problem or not changed)
         changed |= bool(step.changes)
-    return count
+    return count if count >= _EQUAL else 0
 
 
 def _same(key: str, steps: Sequence[Step]) -> Step | None:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pytest_brt.code.file_facts import DefinitionKind, read_facts
 from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
+from pytest_brt.dialogue.history import cut, largest
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.errors import FixProblem
-from pytest_brt.model.base import Model, Prompt, Sampling
+from pytest_brt.model.base import Message, Model, Prompt, Sampling
 from pytest_brt.repair.fix import Fix, LineEdit, Read, apply_fix, lines_of, parse_fix
 from pytest_brt.repair.site import Site, shown_lines
 from pytest_brt.syntax import PARSING
@@ -23,8 +25,9 @@ from pytest_brt.types import FileChange
 
 #: Longest answer, in tokens.
 _TOKENS = 900
-#: Lines that are shown around a place that was named.
-_AROUND = 30
+#: Lines that are shown below a place that was named, at least and at most, of a file that is too
+#: long; above it a third of that.
+_FEW, _MANY = 10, 160
 #: Lines of the beginning that are always shown: imports.
 _TOP = 20
 
@@ -45,22 +48,29 @@ def edit_prompt(
     As much of the file is shown as fits around what the task names.
     """
     longest = min(_TOKENS, model.context // 4)
-    report = site.issue.text
-    for wanted in _windows(path, task, lines, site):
-        messages = site.prompts.ask(
+    report = cut(site.issue.text, model.context // 4, model.count)
+    places = _named(path, task, lines, site)
+
+    def messages(around: int) -> tuple[Message, ...]:
+        shown = {*range(1, min(_TOP, around) + 1)}
+        for place in places:
+            shown.update(range(place - around // 3, place + around + 1))
+        return site.prompts.ask(
             "repair/edit",
             report=report,
             path=path,
-            code=shown_lines(lines, wanted),
+            code=shown_lines(lines, shown.intersection(range(1, len(lines) + 1))),
             task=task,
             form=SPEC.example(),
         )
-        if sum(model.count(message.text) for message in messages) <= model.context - longest - 64:
-            break
-        if len(report) > 4000:
-            report = report[:4000] + "\n[… the rest is left out …]"
+
+    def fits(around: int) -> bool:
+        size = sum(model.count(message.text) for message in messages(around))
+        return size <= model.context - longest - 64
+
+    whole = 3 * len(lines)
     return Prompt(
-        messages=messages,
+        messages=messages(whole if fits(whole) else largest(_FEW, _MANY, fits)),
         sampling=Sampling(temperature=0.2, top_p=0.95, seed=seed, max_tokens=longest),
         grammar=grammar_of((SPEC,)),
         purpose="edit",
@@ -79,26 +89,15 @@ def read_edit(answer: str, path: str, read: Read, paths: Paths) -> Mended:
     return mend_fix(parse_fix(action["changes"], action.blocks, path), read, lambda _: path)
 
 
-def _windows(path: str, task: str, lines: tuple[str, ...], site: Site) -> Iterator[frozenset[int]]:
-    """Yield sets of lines to show, smaller and smaller: all, what the task names, less of it."""
-    yield frozenset(range(1, len(lines) + 1))
-    named = {int(number) for number in re.findall(r"\b\d{1,5}\b", task)}
-    spans = [(n - _AROUND, n + _AROUND) for n in named if n <= len(lines)]
+def _named(path: str, task: str, lines: tuple[str, ...], site: Site) -> set[int]:
+    """Return the lines that a task names, by number or function; else those of likely places."""
+    found = {int(number) for number in re.findall(r"\b\d{1,5}\b", task)}
     words = set(re.findall(r"[A-Za-z_]\w*", task))
     for definition in read_facts("\n".join(lines)).definitions:
         if definition.name in words and definition.kind is not DefinitionKind.CLASS:
-            spans.append((definition.line, definition.end_line))
-    if not spans:
-        spans = [
-            (place.line, place.end_line or place.line + 2 * _AROUND)
-            for place in site.places()
-            if place.path == path
-        ][:3]
-    for longest in (10_000, 160, 60, 25):
-        shown: set[int] = set(range(1, min(_TOP, longest) + 1))
-        for first, last in spans:
-            shown.update(range(max(1, first), min(last, first + longest, len(lines)) + 1))
-        yield frozenset(number for number in shown if number <= len(lines))
+            found.add(definition.line)
+    likely = (place.line for place in site.places() if place.path == path)
+    return {n for n in found if n <= len(lines)} or {*islice(likely, 3)} or {1}
 
 
 #: A line as listings show it, with its number.

@@ -13,7 +13,7 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.invert.run import Questions
+from pytest_brt.reproduce.invert.run import invert_prompt
 from pytest_brt.reproduce.libro.run import PromptForm, repair_prompt, sampling_prompt
 from pytest_brt.reproduce.opinion import judge_prompt
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
@@ -122,14 +122,15 @@ def test_repair(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["plan", "write", "refine", "flip"])
 def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
     brief = brief_of(hints, model_of(tmp_path))
-    questions = Questions(brief=brief, index=index)
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
-    prompt = {
-        "plan": lambda: questions.plan(("call double(1)",), 1),
-        "write": lambda: questions.write("call double(2), which gives 5", 1),
-        "refine": lambda: questions.refine(code, "It cannot run.", ("no 'x'",), 1),
-        "flip": lambda: questions.flip(code, code, "It passes.", 1),
-    }[kind]()
+    texts = {
+        "plan": {},
+        "write": {"plan": "call double(2), which gives 5"},
+        "refine": {"code": code, "happened": "It cannot run."},
+        "flip": {"code": code, "tried": code, "happened": "It passes."},
+    }[kind]
+    more = {"plan": {"earlier": ("call double(1)",)}, "refine": {"problems": ("no 'x'",)}}
+    prompt = invert_prompt(kind, texts, brief, index, 1, **more.get(kind, {}))
     check(f"invert-{kind}", prompt)
 
 
@@ -138,9 +139,9 @@ def test_invert_where_the_report_s_code_is_right(
     kind: str, index: Index, hints: Hints, tmp_path: Path
 ) -> None:
     brief = brief_of(replace(hints, stance=Stance.RIGHT), model_of(tmp_path))
-    questions = Questions(brief=brief, index=index)
     code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
-    prompt = questions.plan((), 1) if kind == "plan" else questions.flip(code, "", "", 1)
+    texts = {} if kind == "plan" else {"code": code, "tried": "", "happened": ""}
+    prompt = invert_prompt(kind, texts, brief, index, 1, earlier=())
     check(f"invert-{kind}-right", prompt)
     assert "goes wrong" in prompt.messages[-1].text
 
@@ -188,9 +189,17 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
         assert model.count(prompt) < 3100
         assert notes == ()
         assert "def double(x):" in prompt.messages[-1].text
-        questions = Questions(brief=brief_of(hints, model), index=index)
-        plans = [questions.plan(earlier, 1) for earlier in ((), ("call double(1)",))]
-        asked = [*plans, questions.write("p", 1), questions.flip("code", "tried", "It passes.", 1)]
+        brief = brief_of(hints, model)
+        plans = [
+            invert_prompt("plan", {}, brief, index, 1, earlier=earlier)
+            for earlier in ((), ("call double(1)",))
+        ]
+        flip = {"code": "code", "tried": "tried", "happened": "It passes."}
+        asked = [
+            *plans,
+            invert_prompt("write", {"plan": "p"}, brief, index, 1),
+            invert_prompt("flip", flip, brief, index, 1),
+        ]
         # What does not change comes first, so that it is read once.
         texts = [prompt.messages[-1].text for prompt in asked]
         places = enumerate(zip(*texts, strict=False))

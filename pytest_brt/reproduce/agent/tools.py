@@ -155,9 +155,6 @@ _CAPTURED = re.compile(
 _WARNINGS = re.compile(r"^=+ warnings summary.*?=+$.*?(?=^=+ .*=+$|\Z)", re.DOTALL | re.MULTILINE)
 #: Colours and cursor movements of terminals.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-#: What pytest says of values inside of values: after so many lines it explains libraries.
-_WHERE = re.compile(r"\s*\+\s+(?:where|and)\s")
-_MOST_WHERE = 3
 
 
 def log_of(runs: Sequence[TestRun], names: Mapping[str, str] | None = None) -> str:
@@ -222,20 +219,9 @@ def plain(text: str) -> str:
 
 def _raised(raised: Raised) -> list[str]:
     name = raised.type.removeprefix("builtins.")
-    message = _short(plain(raised.message).strip("\n").split("\n"))
+    message = plain(raised.message).strip("\n").split("\n")
     lines = [f"{name}: {message[0]}", *message[1:_MESSAGE]]
     # Frames of libraries, which have absolute paths, say nothing that could be changed.
     near = [frame for frame in raised.frames if not frame.path.startswith("/")]
     lines += [f"  at {f.path}:{f.line} in {f.function}" for f in near[-_FRAMES:]]
     return lines
-
-
-def _short(lines: Sequence[str]) -> list[str]:
-    """Return a message without the explanations of values that lie deep inside of others."""
-    kept: list[str] = []
-    explained = 0
-    for line in lines:
-        explained += bool(_WHERE.match(line))
-        if not _WHERE.match(line) or explained <= _MOST_WHERE:
-            kept.append(line)
-    return kept

@@ -9,12 +9,12 @@ such test, without a question asked.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
-from pytest_brt.model.base import Message, Prompt, Role, Sampling
+from pytest_brt.model.base import Prompt, Role, Sampling
 from pytest_brt.observe.watch import watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
@@ -41,76 +41,55 @@ _TOKENS = 1_150
 _SAMPLING = Sampling(temperature=0.2, top_p=0.95, max_tokens=512)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """Makes the prompts of one issue."""
+def invert_prompt(
+    kind: str, texts: Mapping[str, str], brief: Brief, index: Index, seed: int, **more: object
+) -> Prompt:
+    """Return the question of a `kind`: "plan", "write", "refine" or "flip".
 
-    brief: Brief
-    index: Index
+    `texts` and `more` are what its prompt, ``invert/KIND.user``, asks about; of `texts` the last
+    ones are shortened first.
 
-    def plan(self, earlier: tuple[str, ...], seed: int) -> Prompt:
-        """Return the question for a plan that is none of `earlier`.
+    Raises:
+        PromptTooLong: it does not fit the model.
+    """
+    hints, prompts = brief.hints, brief.prompts
+    parts = {
+        **texts,
+        "report": report_text(brief.issue),
+        "session": "\n".join(hints.session),
+        "imports": "\n".join(hints.imports),
+        "fixtures": hints.fixtures,
+    }
+    is_plan = kind == "plan"
+    sampling = replace(
+        _SAMPLING,
+        seed=seed,
+        max_tokens=answer_room(brief.model, _PLAN if is_plan else _SAMPLING.max_tokens),
+        stop=() if is_plan else STOP,
+    )
 
-        Raises:
-            PromptTooLong: it does not fit the model.
-        """
-        return self._prompt("plan", {}, seed=seed, earlier=earlier)
-
-    def write(self, plan: str, seed: int) -> Prompt:
-        """Return the question for a test that passes; raises as `plan` does."""
-        return self._prompt("write", {"plan": plan}, seed=seed)
-
-    def refine(self, code: str, happened: str, problems: tuple[str, ...], seed: int) -> Prompt:
-        """Return the question for another version of a test that does not pass; raises so too."""
-        texts = {"code": code, "happened": happened}
-        return self._prompt("refine", texts, seed=seed, problems=problems)
-
-    def flip(self, code: str, tried: str, happened: str, seed: int) -> Prompt:
-        """Return the question for the test turned round; raises as `plan` does."""
-        texts = {"code": code, "tried": tried, "happened": happened}
-        return self._prompt("flip", texts, seed=seed)
-
-    def _prompt(self, kind: str, texts: Mapping[str, str], *, seed: int, **more: object) -> Prompt:
-        hints, prompts, model = self.brief.hints, self.brief.prompts, self.brief.model
-        parts = {
-            **texts,
-            "report": report_text(self.brief.issue),
-            "session": "\n".join(hints.session),
-            "imports": "\n".join(hints.imports),
-            "fixtures": hints.fixtures,
-        }
-        is_plan = kind == "plan"
-        sampling = replace(
-            _SAMPLING,
-            seed=seed,
-            max_tokens=answer_room(model, _PLAN if is_plan else _SAMPLING.max_tokens),
-            stop=() if is_plan else STOP,
-        )
-
-        def build(found: Mapping[str, str]) -> Prompt:
-            values = bug_values(self.brief, found)
-            values |= {"longest_plan": LONGEST_PLAN, **more}
-            messages: tuple[Message, ...] = (
+    def build(found: Mapping[str, str]) -> Prompt:
+        values = {**bug_values(brief, found), "longest_plan": LONGEST_PLAN, **more}
+        return Prompt(
+            messages=(
                 prompts.message(Role.SYSTEM, "invert/system", **values),
                 prompts.message(Role.USER, f"invert/{kind}.user", **values),
-            )
-            return Prompt(
-                messages=messages,
-                sampling=sampling,
-                prefill="" if is_plan else PREFILL,
-                weighty=kind != "write",
-                purpose=kind,
-            )
+            ),
+            sampling=sampling,
+            prefill="" if is_plan else PREFILL,
+            weighty=kind != "write",
+            purpose=kind,
+        )
 
-        def beginning(found: Mapping[str, str]) -> Prompt:
-            # Without what is asked, so that all questions begin with the same code.
-            values = bug_values(self.brief, found)
-            return Prompt(messages=(prompts.message(Role.USER, "shared/bug", **values),))
+    def beginning(found: Mapping[str, str]) -> Prompt:
+        # Without what is asked, so that all questions begin with the same code.
+        return Prompt(
+            messages=(prompts.message(Role.USER, "shared/bug", **bug_values(brief, found)),)
+        )
 
-        listings = listings_of(replace(hints, host=""), self.index)
-        known = ("suspected", "fixtures", "imports", "session", "report")
-        order = (*known, *reversed(tuple(texts)))
-        return fitted(build, parts, order, self.brief, listings, most=_TOKENS, frame=beginning)[0]
+    listings = listings_of(replace(hints, host=""), index)
+    order = ("suspected", "fixtures", "imports", "session", "report", *reversed(tuple(texts)))
+    return fitted(build, parts, order, brief, listings, most=_TOKENS, frame=beginning)[0]
 
 
 #: Characters that a plan may be longer than it was told to be.
@@ -178,7 +157,7 @@ class _Inversion:
         log = bench.log(issue, f"{'auto-' if told else ''}invert-{index:02}")
         self.talk = Talk(bench.model, log)
         self.brief = Brief(issue=issue, hints=hints, prompts=bench.prompts, model=bench.model)
-        self.questions = Questions(brief=self.brief, index=project)
+        self.project = project
         maker = Maker(
             issue=issue,
             index=project,
@@ -192,11 +171,6 @@ class _Inversion:
         self.starts = list(starts(replayed, name)) if turnable else []
         self._plans: list[str] = []
         self._first = seed_of(issue.id, "invert", index, bench.seed)
-
-    @property
-    def _seed(self) -> int:
-        """The seed of the next question."""
-        return (self._first + len(self.talk.steps)) % 2**31
 
     def run(self, plans: int) -> tuple[Ending, str]:
         """Go from plan to plan; return how it ended, and why in a line."""
@@ -216,9 +190,8 @@ class _Inversion:
             if self.tries.has_accepted():
                 return Ending.FINISH, "a passing test was turned into one that fails as reported"
             fruitless.append(came.split("\n")[0])
-            last = fruitless[-_IDENTICAL:]
-            if len(last) == _IDENTICAL and len(set(last)) == 1:
-                return Ending.LOOP, f"{len(last)} plans in a row came to the same: {last[0]}"
+            if _is_stuck(fruitless):
+                return Ending.LOOP, f"{_IDENTICAL} plans in a row came to the same: {fruitless[-1]}"
         return Ending.STEPS, f"no plan of {len(fruitless)} came to a test that fails as reported"
 
     def _from_start(self) -> TriedVersion | None:
@@ -233,41 +206,36 @@ class _Inversion:
         return None
 
     def _from_plan(self) -> TriedVersion | None:
-        plan = self.talk.ask("plan", self.questions.plan(tuple(self._plans), self._seed))
+        plan = self._ask("plan", {}, earlier=tuple(self._plans))
         plan = textwrap.shorten(plan, LONGEST_PLAN + _OVER, placeholder="…")
         self.talk.note("", None)
         self._plans.append(plan)
         self.bench.say(f"plan {len(self._plans)}: {plan[:80]}")
-        tried = self._try("write", self.questions.write(plan, self._seed))
+        tried: TriedVersion | None = None
         failures: list[str] = []
-        for _ in range(_REFINEMENTS):
+        for _ in range(1 + _REFINEMENTS):
+            if tried is None:
+                tried = self._try("write", {"plan": plan})
+            else:
+                texts = {"code": tried.source, "happened": tried.told}
+                tried = self._try("refine", texts, problems=tried.written.problems) or tried
             if tried is not None and (tried.passes or tried.reported):
                 break
             failures.append(tried.told if tried else "no test")
-            last = failures[-_IDENTICAL:]
-            same = len(last) == _IDENTICAL and len(set(last)) == 1
-            if same or self.bench.over:
+            if _is_stuck(failures) or self.bench.over:
                 break
-            tried = self._refined(tried, plan) or tried
         if tried is not None and tried.reported:
             # It was to pass and fails as the report says: what was wanted in the end.
             self._judge(tried)
         return tried
-
-    def _refined(self, tried: TriedVersion | None, plan: str) -> TriedVersion | None:
-        if tried is None:
-            return self._try("write", self.questions.write(plan, self._seed))
-        problems = tried.written.problems
-        question = self.questions.refine(tried.source, tried.told, problems, self._seed)
-        return self._try("refine", question)
 
     def _turned(self, passing: TriedVersion) -> str:
         tried: TriedVersion | None = None
         came = "no test"
         for _ in range(_INVERSIONS):
             before, happened = (tried.source, tried.told) if tried else ("", "")
-            question = self.questions.flip(passing.source, before, happened, self._seed)
-            tried = self._try("flip", question, parent=passing)
+            texts = {"code": passing.source, "tried": before, "happened": happened}
+            tried = self._try("flip", texts, parent=passing)
             came = tried.told if tried else "no test"
             if tried is not None and tried.candidate:
                 self._judge(tried)
@@ -276,16 +244,26 @@ class _Inversion:
                 break
         return came
 
+    def _ask(self, kind: str, texts: Mapping[str, str], **more: object) -> str:
+        seed = (self._first + len(self.talk.steps)) % 2**31
+        prompt = invert_prompt(kind, texts, self.brief, self.project, seed, **more)
+        return self.talk.ask(kind, prompt)
+
     def _try(
-        self, action: str, question: Prompt, *, parent: TriedVersion | None = None
+        self,
+        kind: str,
+        texts: Mapping[str, str],
+        *,
+        parent: TriedVersion | None = None,
+        **more: object,
     ) -> TriedVersion | None:
         """Ask for a test and run it; None when the reply has none."""
-        tried = self.tries.run(self.talk.ask(action, question), parent=parent)
+        tried = self.tries.run(self._ask(kind, texts, **more), parent=parent)
         if tried is None:
             self.talk.note("the reply has no test that parses")
         else:
             self.talk.note(tried.told, tried.runs[0].verdict)
-            self.bench.say(f"{action}: {tried.runs[0].verdict}")
+            self.bench.say(f"{kind}: {tried.runs[0].verdict}")
         return tried
 
     def _judge(self, tried: TriedVersion) -> None:
@@ -301,3 +279,8 @@ class _Inversion:
         except PromptTooLong:
             opinion = Opinion(right=None)
         self.tries.opinions[tried.written.test.id] = opinion
+
+
+def _is_stuck(told: Sequence[str]) -> bool:
+    """Say whether the same came of it several times in a row."""
+    return len(told) >= _IDENTICAL and len(set(told[-_IDENTICAL:])) == 1

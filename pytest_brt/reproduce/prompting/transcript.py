@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -15,6 +16,10 @@ from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 _MOST_SEEN, _MOST_RESULT = 12, 300
 #: How import statements begin.
 IMPORTS = ("import ", "from ")
+#: What Python says of calls that do not fit the signature.
+_CALL = re.compile(
+    r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
+)
 
 
 class Stance(StrEnum):
@@ -48,13 +53,20 @@ def _failed(item: Seen) -> bool:
 
 
 def _artefact(item: Seen) -> bool:
-    """Return whether a statement only failed because the report gives one of its names no value."""
+    """Return whether what a statement did says something of how it was run, and not of the bug.
+
+    Such are names that the report gives no value, and calls in sentences that name a function with
+    some of its arguments.
+    """
     raised = item.did.raised if item.did else None
-    if raised is None or raised.type.rpartition(".")[2] != "NameError":
-        return False
-    said = {said.raised.type.rpartition(".")[2] for said in item.step.claims if said.raised}
     # What is raised below the statement is raised by the project.
-    return "NameError" not in said and not any(frame.project for frame in raised.frames)
+    if raised is None or any(frame.project for frame in raised.frames):
+        return False
+    kind = raised.type.rpartition(".")[2]
+    if kind in {said.raised.type.rpartition(".")[2] for said in item.step.claims if said.raised}:
+        return False
+    misses = kind == "TypeError" and item.step.inline and _CALL.search(raised.message)
+    return kind == "NameError" or bool(misses)
 
 
 def _result(item: Seen) -> str:
