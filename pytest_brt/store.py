@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import JudgedTest, Rank
+from pytest_brt.types import Cost, JudgedTest, Rank
 
 #: Files of what was kept: the tests that were written last, and the last ranking.
 WRITTEN = "last-run.json"
@@ -74,6 +74,36 @@ def load_last_run(folder: Path, name: str = WRITTEN) -> LastRun:
 def _digest(last: LastRun) -> str:
     text = to_json(replace(last, digest=""))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What was spent on each model in earlier runs, by the model's name."""
+
+    schema: int = 1
+    models: dict[str, Cost]
+
+
+def add_spent(folder: Path, model: str, cost: Cost) -> None:
+    """Add what one run spent on a model, so that the next one knows how fast it is here.
+
+    Raises:
+        StoreProblem: the folder cannot be written.
+    """
+    models = {**_read_spent(folder), model: load_spent(folder, model) + cost}
+    write_text(folder / "spent.json", to_json(Spent(models=models)))
+
+
+def load_spent(folder: Path, model: str) -> Cost:
+    """Return what earlier runs spent on a model; nothing when that is not known."""
+    return _read_spent(folder).get(model, Cost())
+
+
+def _read_spent(folder: Path) -> dict[str, Cost]:
+    try:
+        return from_json((folder / "spent.json").read_bytes(), Spent).models
+    except (OSError, StoreProblem):
+        return {}  # it may vanish, and is only for an estimate
 
 
 def write_text(path: Path, text: str) -> None:

@@ -23,8 +23,8 @@ from pytest_brt.plugin.mode_items import PROGRESS, Progress
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.reproduce.strategy import STRATEGIES, Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
-from pytest_brt.store import LastRun, load_last_run
-from pytest_brt.types import JudgedTest, PatchResult, Rank, Review, Step
+from pytest_brt.store import LastRun, load_last_run, load_spent
+from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review, Step
 
 if TYPE_CHECKING:
     from pytest_brt.dialogue.action import Tool
@@ -76,6 +76,8 @@ class Inputs:
 
     plan: Plan
     workbench: Workbench
+    #: What earlier runs here spent on the model.
+    spent: Cost
     paths: Files
     #: Where the tests come from when they are those of an earlier run.
     earlier: LastRun | None = None
@@ -121,8 +123,9 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         cache=cache,
         record=options.record,
     )
+    spent = load_spent(cache, model.name) if cache is not None else Cost()
     plan = replace(plan, given=given, repairs=repairs)
-    return Inputs(plan=plan, workbench=workbench, paths=paths, earlier=last)
+    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=paths, earlier=last)
 
 
 def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:

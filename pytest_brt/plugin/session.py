@@ -45,8 +45,8 @@ from pytest_brt.plugin.summary import Summary
 from pytest_brt.render.answer import bug_tests, count
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
-from pytest_brt.store import RANKED, Held, Journal, LastRun, save_last_run, write_bytes
-from pytest_brt.types import RunRecord
+from pytest_brt.store import RANKED, Held, Journal, LastRun, add_spent, save_last_run, write_bytes
+from pytest_brt.types import Cost, RunRecord
 
 
 def command_again(
@@ -251,7 +251,7 @@ class Session(OurFiles):
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
-        for write in (*self.written.writers(), self._keep_tests, self._land):
+        for write in (*self.written.writers(), self._keep_tests, self._keep_spent, self._land):
             try:
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
@@ -331,6 +331,16 @@ class Session(OurFiles):
                 raise StoreProblem("pytest's cache cannot be written (-o cache_dir=DIR moves it)")
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
+
+    def _keep_spent(self, record: RunRecord) -> None:
+        costs = (*(attempt.cost for attempt in record.attempts), *(r.cost for r in record.repairs))
+        spent = sum(costs, Cost())
+        folder = cache_folder(self.config)
+        if spent.calls and folder is not None:
+            try:
+                add_spent(folder, self.inputs.workbench.model.name, spent)
+            except StoreProblem as error:
+                self.closing.append(f"the next run will not know how fast the model is: {error}")
 
     def _land(self, record: RunRecord) -> None:
         unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run

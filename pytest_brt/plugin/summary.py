@@ -30,6 +30,7 @@ from pytest_brt.render.dialogue import (
     account,
     columns,
     name_of,
+    prospect,
     total,
 )
 from pytest_brt.render.table import (
@@ -87,7 +88,7 @@ class Summary:
         lines += [f"brt: {note}" for note in self.options.notes]
         if asked:
             lines += [f"brt: {note}" for note in model.notes]
-            lines.append(f"brt: at most {self.options.budget:g} s with the model")
+            lines.append(f"brt: {prospect(self.options.budget, inputs.spent)}")
         return lines
 
     def show(

@@ -132,3 +132,25 @@ def cost(spent: Cost) -> str:
         f"{spent.calls:,} {asked}, {spent.prompt_tokens:,} tokens read ({spent.evaluated:,} of "
         f"them new), {spent.tokens:,} written, {spent.seconds:.0f} s"
     )
+
+
+def prospect(budget: float, spent: Cost) -> str:
+    """Return how far the time goes, by what earlier runs with the same model took here.
+
+    >>> prospect(900, Cost(calls=10, tokens=800, evaluated=4000, seconds=45))
+    'at most 15m with the model: enough for about 200 answers, by earlier runs here'
+    """
+    time = f"at most {duration(budget)} with the model"
+    if not spent.calls or spent.seconds <= 0:
+        return f"{time}; how far that goes is known after the first run"
+    answers = max(1, round(budget / (spent.seconds / spent.calls)))
+    return f"{time}: enough for about {answers:,} answers, by earlier runs here"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as `--brt-budget` takes it.
+
+    >>> duration(900), duration(90), duration(5400)
+    ('15m', '90s', '90m')
+    """
+    return f"{seconds / 60:g}m" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g}s"
