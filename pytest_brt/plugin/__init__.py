@@ -98,4 +98,4 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         from pytest_brt.plugin.session import open_session
 
-        config.pluginmanager.register(open_session(config), "brt-session")
+        config.pluginmanager.register(opened(config, open_session), "brt-session")

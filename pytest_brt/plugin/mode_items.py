@@ -29,11 +29,6 @@ from pytest_brt.syntax import PARSING
 _LOG = logging.getLogger("pytest_brt")
 
 
-def usage_error(error: BrtError) -> pytest.UsageError:
-    """Return what pytest shows after "ERROR: ", where names of files may be a stranger's."""
-    return pytest.UsageError(in_a_log(on_a_line(str(error))))
-
-
 def opened(
     config: pytest.Config, session: Callable[[pytest.Config, Options], OurFiles]
 ) -> OurFiles:
@@ -45,7 +40,10 @@ def opened(
     try:
         return session(config, read_options(config))
     except BrtError as error:
-        raise usage_error(error) from None
+        # pytest shows it after "ERROR: ", and names of files may be a stranger's.
+        raise pytest.UsageError(in_a_log(on_a_line(str(error)))) from None
+    except KeyboardInterrupt:
+        raise pytest.exit.Exception("interrupted before anything was run", 2) from None
 
 
 class Progress:

@@ -37,10 +37,9 @@ from pytest_brt.plugin.items import (
     of_issue,
     of_patches,
 )
-from pytest_brt.plugin.mode_items import OurFiles, usage_error
+from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED, Write
-from pytest_brt.plugin.options import read_options
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.render.answer import bug_tests, count
 from pytest_brt.run.futures import Run
@@ -74,26 +73,20 @@ def command_again(
 NO_MODEL = 6
 
 
-def open_session(config: pytest.Config) -> Session:
+def open_session(config: pytest.Config, options: Options) -> Session:
     """Read what the user gave and return the plugin that runs it.
 
     Raises:
-        pytest.UsageError: an input cannot be used, with what to do about it.
+        BrtError: an input cannot be used, with what to do about it.
     """
-    options = read_options(config)
     scratch = HeldFolder("pytest-brt-")
     try:
         inputs = read_inputs(config, options, scratch.path)
-        files = Files(
-            options, inputs.workbench.engine, command_again(config.invocation_params.args)
-        )
+        command = command_again(config.invocation_params.args)
+        files = Files(options, inputs.workbench.engine, command)
         return Session(config, options, scratch, inputs, files)
-    except BaseException as error:
+    except BaseException:
         scratch.close()
-        if isinstance(error, KeyboardInterrupt):
-            raise pytest.exit.Exception("interrupted before anything was run", 2) from None
-        if isinstance(error, BrtError):
-            raise usage_error(error) from None
         raise
 
 

@@ -37,7 +37,9 @@ from pytest_brt.render.table import (
     broken_tests,
     existing,
     pinned,
+    places,
     reasons,
+    repairs,
     shortened,
     table,
     with_harm,
@@ -111,14 +113,10 @@ class Summary:
         if self.options.write is Write.DIFF and edits and not self.quiet and not ranked:
             self._show_unwritten(reporter, record, edits)
         if record.localised:
-            from pytest_brt.render.table import places
-
             reporter.section("where the bug may be")
             for text in places(record):
                 show(reporter, f"  {text}")
         if record.repairs:
-            from pytest_brt.render.table import repairs
-
             reporter.section("repairs")
             for line in repairs(record):
                 show(reporter, f"  {line.text}", green=line.good)

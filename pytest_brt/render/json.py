@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pytest_brt.types import (
     Attempt,
@@ -17,7 +18,7 @@ from pytest_brt.types import (
 
 SCHEMA = 1
 
-#: Plain data, ready to be written.
+#: Plain data and dataclasses whose fields are called as in the report, ready for `to_json`.
 Json = dict[str, object]
 
 
@@ -26,7 +27,7 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
     return {
         "schema": SCHEMA,
         "sandbox": record.sandbox,
-        "notes": list(record.notes),
+        "notes": record.notes,
         "issues": [
             {"id": issue.id, "title": issue.title, "source": issue.source}
             for issue in record.issues
@@ -34,10 +35,7 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "tests": [_test_json(judged) for judged in record.tests],
         "attempts": [_attempt_json(attempt) for attempt in record.attempts],
         "patches": [_rank_json(rank) for rank in record.ranks],
-        "not_run": [
-            {"issue": missing.issue, "patches": list(missing.patches), "of": missing.of}
-            for missing in record.not_run
-        ],
+        "not_run": record.not_run,
         "selected": {
             option: [{"issue": rank.result.issue, "patch": rank.name} for rank in some]
             for option, some in (selected or {}).items()
@@ -59,7 +57,7 @@ def _attempt_json(attempt: Attempt) -> Json:
         "strategy": attempt.strategy,
         "index": attempt.index,
         "seconds": round(attempt.seconds, 3),
-        "notes": list(attempt.notes),
+        "notes": attempt.notes,
         "calls": attempt.cost.calls,
         "prompt_tokens": attempt.cost.prompt_tokens,
         "evaluated_tokens": attempt.cost.evaluated,
@@ -85,10 +83,10 @@ def result_json(result: PatchResult) -> Json:
         "issue": result.issue,
         "applies": result.applies,
         "reason": result.reason,
-        "notes": list(result.notes),
+        "notes": result.notes,
         "seconds": round(result.seconds, 3),
         "size": result.size,
-        "regressions": _regressions_json(result.guarded),
+        "regressions": result.guarded and result.guarded.regressions,
         "guard": _guard_json(result.guarded),
         "cells": [
             {"test": cell.test, "verdict": cell.verdict, "reason": cell.reason}
@@ -111,16 +109,16 @@ def repair_json(repair: Repair) -> Json:
         "calls": repair.cost.calls,
         "prompt_tokens": repair.cost.prompt_tokens,
         "tokens": repair.cost.tokens,
-        "notes": list(repair.notes),
+        "notes": repair.notes,
         "fixes": [
             {
                 "patch": fix.patch.name,
                 "source": fix.source,
                 "plausible": fix.plausible,
-                "passed": list(fix.passed),
+                "passed": fix.passed,
                 "total": fix.total,
                 "hypothesis": fix.hypothesis,
-                "regressions": _regressions_json(fix.guarded),
+                "regressions": fix.guarded and fix.guarded.regressions,
                 "diff": fix.patch.text,
             }
             for fix in repair.fixes
@@ -135,20 +133,15 @@ def localised_json(found: Localised) -> Json:
         "failing": found.failing,
         "passing": found.passing,
         "watched_by": "trace" if found.failing or found.passing else None,
-        "notes": list(found.notes),
+        "notes": found.notes,
         "places": [
-            {
-                "path": place.path,
-                "function": place.function,
-                "line": place.line,
-                "end_line": place.end_line,
-                "score": round(place.score, 4),
-                "lines": list(place.lines),
-                "ochiai": _rounded(place.ochiai),
-                "dstar": _rounded(place.dstar),
-                "tarantula": _rounded(place.tarantula),
-                "reasons": list(place.reasons),
-            }
+            replace(
+                place,
+                score=round(place.score, 4),
+                ochiai=_rounded(place.ochiai),
+                dstar=_rounded(place.dstar),
+                tarantula=_rounded(place.tarantula),
+            )
             for place in found.places
         ],
     }
@@ -186,28 +179,19 @@ def _rank_json(rank: Rank) -> Json:
         **result_json(rank.result),
         "epr": None if rank.epr is None else round(rank.epr, 6),
         "rank": rank.rank,
-        "tied_with": list(rank.tied_with),
+        "tied_with": rank.tied_with,
         "passed": rank.passed,
         "total": rank.total,
         "place": rank.place,
-        "placed_with": list(rank.placed_with),
+        "placed_with": rank.placed_with,
         "score": None if rank.score is None else round(rank.score, 6),
         "interval": None if rank.interval is None else [round(end, 4) for end in rank.interval],
         "standing": rank.standing,
         "group": rank.group or None,
-        "copies": list(rank.copies),
-        "because": list(rank.because),
+        "copies": rank.copies,
+        "because": rank.because,
         "doubt": rank.doubt,
     }
-
-
-def _regressions_json(guarded: Guarded | None) -> list[Json] | None:
-    if guarded is None:
-        return None
-    return [
-        {"test": item.test, "verdict": item.verdict, "reason": item.reason}
-        for item in guarded.regressions
-    ]
 
 
 def _guard_json(guarded: Guarded | None) -> Json | None:
@@ -218,7 +202,7 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
         "of": guarded.total,
         "reached": guarded.reached,
         "chosen_by": guarded.by,
-        "pinned": list(guarded.pinned),
+        "pinned": guarded.pinned,
         "failing_before": guarded.failing,
         "cut": guarded.cut,
         "seconds": round(guarded.seconds, 3),

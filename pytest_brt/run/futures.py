@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -77,42 +78,29 @@ class Run:
         with self._lock:
             if self._deadline is None:
                 self._deadline = time.monotonic() + self.plan.budget
-            if key not in self._attempts:
-                self._attempts[key] = self._executor.submit(self._make, key)
-            return self._attempts[key]
-
-    def given(self) -> Future[tuple[JudgedTest, ...]]:
-        """Return the future of the tests that were given, judged."""
-        with self._lock:
-            if self._given is None:
-                self._given = self._executor.submit(self._judge_given)
-            return self._given
+        return self._started(self._attempts, key, self._make, key)
 
     def row(self, case: Case, patch: Patch) -> Future[PatchResult]:
         """Return the future of the row of `patch`; pulls all attempts at its issue first."""
-        needed = self._tests_of(case)
         place = (case.issue_id, patch.name)
-        with self._lock:
-            if place not in self._rows:
-                self._rows[place] = self._executor.submit(self._run, case, patch, needed)
-            return self._rows[place]
+        return self._started(self._rows, place, self._run, case, patch, self._tests_of(case))
 
     def repair(self, case: Case, key: AttemptKey) -> Future[Repair]:
         """Return the future of one repair; pulls all attempts at its issue first."""
-        needed = self._tests_of(case)
-        with self._lock:
-            if key not in self._repairs:
-                self._repairs[key] = self._executor.submit(self._repair, case, key, needed)
-            return self._repairs[key]
+        return self._started(self._repairs, key, self._repair, case, key, self._tests_of(case))
 
     def localised(self, case: Case) -> Future[Localised]:
         """Return the future of where the bug of an issue may be; pulls its attempts first."""
         needed = self._tests_of(case)
+        return self._started(self._localised, case.issue_id, self._localise, case, needed)
+
+    def _started(
+        self, futures: dict[K, Future[T]], key: K, work: Callable[..., T], *arguments: object
+    ) -> Future[T]:
         with self._lock:
-            if case.issue_id not in self._localised:
-                future = self._executor.submit(self._localise, case, needed)
-                self._localised[case.issue_id] = future
-            return self._localised[case.issue_id]
+            if key not in futures:
+                futures[key] = self._executor.submit(work, *arguments)
+            return futures[key]
 
     def tests(self, case: Case) -> tuple[JudgedTest, ...]:
         """Return the tests of a case that are known by now, given ones too."""
@@ -194,7 +182,8 @@ class Run:
 
     def _tests_of(self, case: Case) -> tuple[Future[Attempt], ...]:
         if case.issue is None or self.plan.given:
-            self.given()
+            with self._lock:
+                self._given = self._given or self._executor.submit(self._judge_given)
         return tuple(self.attempt(key) for key in self.plan.keys(case))
 
     def _judge_given(self) -> tuple[JudgedTest, ...]:
