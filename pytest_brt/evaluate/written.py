@@ -6,8 +6,6 @@ import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from jinja2 import Environment
-
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.evaluate.plots import draw
@@ -15,6 +13,7 @@ from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.repair_tables import per_run
 from pytest_brt.evaluate.table import Table, csv_of, shown, text_of
 from pytest_brt.evaluate.tables import per_bug, tables_of
+from pytest_brt.render.html import filled
 from pytest_brt.store import write_bytes, write_text
 
 _TEMPLATE = Path(__file__).parent / "study.html.jinja"
@@ -73,9 +72,6 @@ def page_of(result: StudyResult, tables: Sequence[Table], plots: Mapping[str, by
         for name, data in plots.items()
         if name.endswith(".svg")
     ]
-    template = Environment(autoescape=True, trim_blocks=True).from_string(
-        _TEMPLATE.read_text(encoding="utf-8")
-    )
     title = f"Study of {result.dataset}"
-    text = template.render(title=title, facts=facts, pictures=pictures, tables=tables, shown=shown)
-    return text + "\n"
+    values = {"facts": facts, "pictures": pictures, "tables": tables, "shown": shown}
+    return filled(_TEMPLATE, title=title, **values)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.shown import plain
 from pytest_brt.types import Attempt, Cost, Ending, JudgedTest, Step
 
 #: Lines of an observation that are shown as text, unless all are wanted.
@@ -76,13 +75,9 @@ def heading(step: Step) -> str:
 
 def as_page(dialogues: Sequence[Told]) -> str:
     """Return one HTML page with all of them: no script, and nothing loaded from elsewhere."""
-    from jinja2 import Environment
+    from pytest_brt.render.html import filled  # jinja2 and pygments take a while to import
 
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        _TEMPLATE.read_text(encoding="utf-8")
-    )
-    page = template.render(parts=dialogues, cost=cost, heading=heading)
-    return plain(page.encode("utf-8", "replace").decode("utf-8"))
+    return filled(_TEMPLATE, parts=dialogues, cost=cost, heading=heading)
 
 
 #: Widest name of a strategy in the table.

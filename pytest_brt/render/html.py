@@ -32,11 +32,14 @@ def html(record: RunRecord, *, facts: Sequence[str]) -> str:
     parts = [_part(record, issue, ranks.get(issue.id if issue else "", ())) for issue in issues]
     title = record.issues[0].title if len(record.issues) == 1 else "Bug reproduction tests"
     page = {"title": title, "facts": facts, "notes": record.notes, "parts": parts}
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        _TEMPLATE.read_text(encoding="utf-8")
-    )
-    # Every parser of HTML takes it: no undecoded bytes, no control characters.
-    return plain(template.render(page=page).encode("utf-8", "replace").decode("utf-8"))
+    return filled(_TEMPLATE, page=page)
+
+
+def filled(template: Path, **values: object) -> str:
+    """Return a page that every parser takes: no undecoded bytes, no control characters."""
+    jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    text = jinja.from_string(template.read_text("utf-8")).render(values)
+    return plain(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Part:

@@ -5,11 +5,6 @@ hashed, compared, sent to another process and written as JSON (`codec`). Ids are
 hashes; paths are POSIX strings relative to the root of the project under test.
 """
 
-from pytest_brt.types.attempt import Attempt as Attempt
-from pytest_brt.types.attempt import Cost as Cost
-from pytest_brt.types.attempt import Ending as Ending
-from pytest_brt.types.attempt import Step as Step
-from pytest_brt.types.attempt import Trajectory as Trajectory
 from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
@@ -32,6 +27,9 @@ from pytest_brt.types.patch import Guarded as Guarded
 from pytest_brt.types.patch import Patch as Patch
 from pytest_brt.types.patch import PatchResult as PatchResult
 from pytest_brt.types.patch import Regression as Regression
+from pytest_brt.types.record import Attempt as Attempt
+from pytest_brt.types.record import Cost as Cost
+from pytest_brt.types.record import Ending as Ending
 from pytest_brt.types.record import FoundFix as FoundFix
 from pytest_brt.types.record import Localised as Localised
 from pytest_brt.types.record import NotRun as NotRun
@@ -40,4 +38,6 @@ from pytest_brt.types.record import Rank as Rank
 from pytest_brt.types.record import Repair as Repair
 from pytest_brt.types.record import RunRecord as RunRecord
 from pytest_brt.types.record import Standing as Standing
+from pytest_brt.types.record import Step as Step
+from pytest_brt.types.record import Trajectory as Trajectory
 from pytest_brt.types.record import distinct as distinct
