@@ -140,8 +140,9 @@ def _hidden(step: Step) -> str:
 
 #: Share of the room that the beginning gets; errors stand at the end.
 _HEAD = 0.4
-#: Most lines of a stretch that is looked for again right after it.
-_STRETCH = 12
+#: A line that stands three times in a row, or several lines that stand twice: the note that is put
+#: in place of a repeat is a line too.
+_REPEATED = re.compile(r"(.)\1{2,}|(.{2,12}?)\2+", re.DOTALL)
 #: Longest line that is shown whole, in characters.
 _LONGEST = 400
 _VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(\.\d+)?( ?m?s)?\b")
@@ -160,32 +161,22 @@ def without_repeats(text: str, *, numbers: bool = True) -> str:
     end
     """
     lines = text.split("\n")
+    known: dict[str, str] = {}
     plain = lines if numbers else [_VOLATILE.sub("0", line) for line in lines]
+    # A letter for each line, so that what repeats can be found by an expression.
+    letters = "".join(known.setdefault(line, chr(len(known))) for line in plain)
     out: list[str] = []
     at = 0
-    while at < len(lines):
-        size, times = _repeated(plain, at)
-        out.extend(lines[at : at + size])
-        if times:
+    for found in _REPEATED.finditer(letters):
+        stretch = found[1] or found[2]
+        begin, size = found.start(), len(stretch)
+        if any(line.strip() for line in lines[begin : begin + size]):
+            times = len(found[0]) // size - 1
             what = "line" if size == 1 else f"{size} lines"
-            out.append(f"[the {what} above, {times} more time{'s' if times > 1 else ''}]")
-        at += size * (times + 1)
-    return "\n".join(out)
-
-
-def _repeated(lines: list[str], at: int) -> tuple[int, int]:
-    """Return the size of the stretch at `at` that repeats, and how many times; (1, 0) for none."""
-    for size in range(1, _STRETCH + 1):
-        stretch = lines[at : at + size]
-        if not any(line.strip() for line in stretch):
-            continue
-        times = 0
-        while lines[at + size * (times + 1) : at + size * (times + 2)] == stretch:
-            times += 1
-        # A note is a line too: a single repeat of a single line is no gain.
-        if times * size > 1:
-            return size, times
-    return 1, 0
+            note = f"[the {what} above, {times} more time{'s' if times > 1 else ''}]"
+            out += [*lines[at : begin + size], note]
+            at = found.end()
+    return "\n".join([*out, *lines[at:]])
 
 
 def cut(text: str, most: int, count: Callable[[str], int], *, head: float = _HEAD) -> str:

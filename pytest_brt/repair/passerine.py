@@ -25,9 +25,7 @@ from pytest_brt.repair.site import (
     changed_lines,
     shown_lines,
 )
-from pytest_brt.repair.tools.failing import source_of
-from pytest_brt.repair.tools.reading import show_lines
-from pytest_brt.repair.tools.searching import search_code_base, told_places
+from pytest_brt.repair.tools.looking import search_code_base, show_lines, source_of, told_places
 from pytest_brt.repair.trial import Trial, target_of
 from pytest_brt.types import FileChange, Step, Trajectory
 

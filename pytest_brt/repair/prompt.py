@@ -19,8 +19,7 @@ from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.known import CODE, Memory, Remembered, recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import State, ToolName, Without
-from pytest_brt.repair.tools.failing import names_of, source_of
-from pytest_brt.repair.tools.searching import told_places
+from pytest_brt.repair.tools.looking import names_of, source_of, told_places
 from pytest_brt.types import Step
 
 #: What is left of the room after something had to go, as far as there is nothing but code left:

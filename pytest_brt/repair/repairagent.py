@@ -12,10 +12,17 @@ from pytest_brt.repair.known import DISPUTED, PATCH, state_after
 from pytest_brt.repair.prompt import DynamicPrompt
 from pytest_brt.repair.site import RepairBench, Room
 from pytest_brt.repair.states import TABLE, ToolName, Without
-from pytest_brt.repair.tools.failing import extract_tests, run_tests
+from pytest_brt.repair.tools.looking import (
+    classes_and_methods,
+    extract_method,
+    extract_tests,
+    fault_localization,
+    read_range,
+    run_tests,
+    search_code_base,
+    similar_calls,
+)
 from pytest_brt.repair.tools.method_body import method_body
-from pytest_brt.repair.tools.reading import classes_and_methods, extract_method, read_range
-from pytest_brt.repair.tools.searching import fault_localization, search_code_base, similar_calls
 from pytest_brt.repair.tools.write_fix import write_fix
 from pytest_brt.types import Step, Trajectory
 

@@ -16,7 +16,7 @@ from pytest_brt.repair.repairagent import STEPS, agent_loop, repair
 from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import BUILT_IN, run_repairagent
-from pytest_brt.repair.tools.failing import run_tests
+from pytest_brt.repair.tools.looking import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Repair, Trajectory, Verdict
 from tests.conftest import tree_hash

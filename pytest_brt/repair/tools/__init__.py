@@ -1,1 +1,1 @@
-"""The fourteen tools of the repair agent (paper 004), one per file."""
+"""The fourteen tools of the repair agent (paper 004)."""

@@ -14,7 +14,7 @@ from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.repair.known import recall
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.states import ToolName
-from pytest_brt.repair.tools.reading import methods_called
+from pytest_brt.repair.tools.looking import methods_called
 from pytest_brt.types import Step
 
 #: Tokens of the file before the method, and of the answer (paper 004).

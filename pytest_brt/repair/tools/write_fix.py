@@ -19,7 +19,7 @@ from pytest_brt.repair.fix import Fix, parse_fix, paths_of
 from pytest_brt.repair.known import DISPUTED, PATCH, SOURCE, recall
 from pytest_brt.repair.site import Site, listing
 from pytest_brt.repair.states import ToolName
-from pytest_brt.repair.tools.failing import names_of
+from pytest_brt.repair.tools.looking import names_of
 from pytest_brt.repair.trial import Trial
 from pytest_brt.types import Cost, Step, Verdict
 

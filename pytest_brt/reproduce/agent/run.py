@@ -27,8 +27,8 @@ from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajector
 
 #: Tokens of the first prompt; long reports take more.
 _TOKENS = 3_650
-#: Share of the context that the dialogue is to have, and where that cannot be had.
-_SHARE, _LEAST = 0.4, 0.3
+#: Share of the context that the dialogue is to have.
+_SHARE = 0.35
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +48,6 @@ def opening(kit: Kit) -> Opening:
     Raises:
         PromptTooLong: not even the report fits.
     """
-    try:
-        return _opening(kit, _SHARE)
-    except PromptTooLong:
-        return _opening(kit, _LEAST)
-
-
-def _opening(kit: Kit, share: float) -> Opening:
     named, found = kit.bench.buggy, kit.found
     # Where the user names files, only those are suspected.
     suspects = tuple(s for s in kit.hints.suspects if not named or s.path in named)
@@ -70,7 +63,7 @@ def _opening(kit: Kit, share: float) -> Opening:
         "best": found.best if found else "",
         "refused": "\n".join(found.refused) if found else "",
     }
-    reserved = int(kit.bench.model.context * share)
+    reserved = int(kit.bench.model.context * _SHARE)
 
     def build(texts: Mapping[str, str], *, is_first: bool = True) -> Prompt:
         values = {
