@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.syntax import bodies, bound_targets, first_line, parse_or_empty
 
 #: Folders that modules are imported from, beside those above the importing file.
 _ROOTS = ("", "src", "lib")
+#: Dots of a name; one with more is made by imports that lead in circles.
+_DEEPEST = 8
 
 #: A file and a name that was looked for in it.
 _Asked = tuple[str, str]
@@ -35,13 +37,13 @@ class Members:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Module:
-    path: str
     lines: list[str]
-    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
-    #: Where names are imported from: a module with its leading dots, and a name in it, or "".
-    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
-    #: Modules of which all names are imported.
-    stars: list[str] = field(default_factory=list)
+    #: By name, inner ones as in "Outer.Inner".
+    classes: dict[str, ast.ClassDef]
+    #: What imported names stand for, as in "..pkg.core.Thing".
+    imports: dict[str, str]
+    #: What stands before the names of modules of which all are imported, as in ".core.".
+    stars: list[str]
 
 
 class Classes:
@@ -105,48 +107,26 @@ class Classes:
     def _find(self, path: str, name: str, asked: set[_Asked]) -> _Found | None:
         """Return the file and the definition of the class that `path` calls `name`."""
         module = self._module(path)
-        if module is None or (path, name) in asked:
+        if module is None or (path, name) in asked or name.count(".") > _DEEPEST:
             return None
         asked.add((path, name))
-        head, _, rest = name.partition(".")
-        if head in module.classes:
-            inner = _inside(module.classes[head], rest)
-            return (path, inner) if inner else None
+        if name in module.classes:
+            return path, module.classes[name]
         # `import a.b` binds `a`, and the class is asked for as `a.b.C`.
-        places = [
-            (source, f"{inside}{name[len(bound) :]}".lstrip("."))
-            for bound, (source, inside) in module.imports.items()
+        targets = [
+            f"{target}{name[len(bound) :]}"
+            for bound, target in module.imports.items()
             if f"{name}.".startswith(f"{bound}.")
         ]
-        places += [(star, name) for star in module.stars]
-        hits = (self._in_module(path, source, wanted, asked) for source, wanted in places)
-        return next(filter(None, hits), None)
-
-    def _in_module(self, path: str, source: str, name: str, asked: set[_Asked]) -> _Found | None:
-        head, _, rest = name.partition(".")
-        # The first part may be a module below.
-        below = f"{source}{head}" if source.endswith(".") else f"{source}.{head}"
-        places = [(place, name) for place in self._places(path, source)]
-        places += [(place, rest) for place in self._places(path, below) if rest]
-        hits = (self._find(place, wanted, asked) for place, wanted in places)
-        return next(filter(None, hits), None)
-
-    def _places(self, path: str, source: str) -> Iterator[str]:
-        """Yield the files that the module `source`, as `path` names it, may be."""
-        inner = source.lstrip(".")
-        level = len(source) - len(inner)
-        above = [parent.as_posix() for parent in PurePosixPath(path).parents]
-        folders = above[level - 1 : level] if level else list(dict.fromkeys([*above, *_ROOTS]))
-        for folder in folders:
-            here = PurePosixPath(folder, *inner.split("."))
-            yield (here / "__init__.py").as_posix()
-            if inner:
-                yield f"{here.as_posix()}.py"
+        places = [place for target in targets for place in _places(path, target)]
+        for star in module.stars:
+            places += [place for place in _places(path, f"{star}{name}") if place[1] == name]
+        return next(filter(None, (self._find(*place, asked) for place in places)), None)
 
     def _module(self, path: str) -> _Module | None:
         if path not in self._modules:
             text = self._text(path)
-            self._modules[path] = None if text is None else _read(path, text)
+            self._modules[path] = None if text is None else _read(text)
         return self._modules[path]
 
     def _text(self, path: str) -> str | None:
@@ -156,22 +136,43 @@ class Classes:
         return file.read_text("utf-8", "replace") if file.is_file() else None
 
 
-def _read(path: str, text: str) -> _Module:
-    module = _Module(path=path, lines=text.splitlines())
-    for item in _statements(parse_or_empty(text).body):
-        if isinstance(item, ast.ClassDef):
-            module.classes[item.name] = item
-        elif isinstance(item, ast.Import):
-            for alias in item.names:
-                module.imports[alias.asname or alias.name] = (alias.name, "")
+def _places(path: str, target: str) -> Iterator[tuple[str, str]]:
+    """Yield the files that `target`, as `path` names it, may be in, and its name in each."""
+    inner = target.lstrip(".")
+    level = len(target) - len(inner)
+    above = [parent.as_posix() for parent in PurePosixPath(path).parents]
+    parts = inner.split(".")
+    for folder in above[level - 1 : level] if level else dict.fromkeys([*above, *_ROOTS]):
+        for end in reversed(range(len(parts))):
+            here, name = PurePosixPath(folder, *parts[:end]), ".".join(parts[end:])
+            yield (here / "__init__.py").as_posix(), name
+            if end:
+                yield f"{here}.py", name
+
+
+def _read(text: str) -> _Module:
+    body = parse_or_empty(text).body
+    imports: dict[str, str] = {}
+    stars: list[str] = []
+    for item in _statements(body):
+        if isinstance(item, ast.Import):
+            imports |= {alias.asname or alias.name: alias.name for alias in item.names}
         elif isinstance(item, ast.ImportFrom):
-            source = "." * item.level + (item.module or "")
+            source = "." * item.level + (f"{item.module}." if item.module else "")
             for alias in item.names:
                 if alias.name == "*":
-                    module.stars.append(source)
+                    stars.append(source)
                 else:
-                    module.imports[alias.asname or alias.name] = (source, alias.name)
-    return module
+                    imports[alias.asname or alias.name] = f"{source}{alias.name}"
+    classes = dict(_classes(body))
+    return _Module(lines=text.splitlines(), classes=classes, imports=imports, stars=stars)
+
+
+def _classes(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.ClassDef]]:
+    for item in _statements(body):
+        if isinstance(item, ast.ClassDef):
+            yield f"{prefix}{item.name}", item
+            yield from _classes(item.body, f"{prefix}{item.name}.")
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -181,14 +182,3 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(item, ast.If | ast.Try | ast.With):
             for block in bodies(item):
                 yield from _statements(block)
-
-
-def _inside(node: ast.ClassDef, name: str) -> ast.ClassDef | None:
-    """Return the class `name`, as in "Inner.Deep", inside of a class; itself for ""."""
-    for part in filter(None, name.split(".")):
-        inner = (i for i in node.body if isinstance(i, ast.ClassDef) and i.name == part)
-        found = next(inner, None)
-        if found is None:
-            return None
-        node = found
-    return node
