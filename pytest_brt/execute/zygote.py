@@ -48,7 +48,6 @@ class Reply:
     tail: str = ""
     seconds: float = 0.0
     timed_out: bool = False
-    modules: tuple[str, ...] = ()
     in_tree: bool = False
     threads: int = 1
     shielded: bool = False
