@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
@@ -172,7 +172,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     one, other = (_named(name, last).result for name in (arguments.one, arguments.other))
     for line in _text(one.patch, other.patch, root):
         say(line)
-    told = [*_bug_tests(one, other, last), *_existing_tests(one, other)]
+    told = list(_told_apart(one, other, {kept.test.id: kept.test.name for kept in last.tests}))
     say(f"\n{'These tests tell them apart:' if told else _alike(one, other)}")
     for test, first, second in told:
         say(f"  {test}\n    {one.patch.name} {first}\n    {other.patch.name} {second}")
@@ -215,37 +215,33 @@ def _lines(files: dict[str, bytes | None], path: str, root: Path) -> list[str]:
     return (content or b"").decode("utf-8", "replace").splitlines()
 
 
-def _bug_tests(
-    one: PatchResult, other: PatchResult, last: LastRun
+def _told_apart(
+    one: PatchResult, other: PatchResult, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    names = {judged.test.id: judged.test.name for judged in last.tests}
-    sides = [{cell.test: (cell.verdict, cell.reason) for cell in row.cells} for row in (one, other)]
-    for test in dict.fromkeys((*sides[0], *sides[1])):
-        first, second = (side.get(test, (Verdict.INVALID, "")) for side in sides)
-        if first[0] is not second[0]:
-            yield names.get(test, test), _outcome(*first), _outcome(*second)
+    """Yield each test that did not do the same on both trees, and in words what it did on each."""
+    unknown = ((Verdict.INVALID, "could not run it"), (Verdict.PASS, "does not break it"))
+    for first, second, missing in zip(_did(one), _did(other), unknown, strict=True):
+        for test in dict.fromkeys((*first, *second)):
+            (was, said), (is_now, says) = first.get(test, missing), second.get(test, missing)
+            if was is not is_now:
+                yield names.get(test, test), said, says
 
 
-def _outcome(verdict: Verdict, reason: str) -> str:
+def _did(row: PatchResult) -> tuple[dict[str, tuple[Verdict, str]], ...]:
+    """Return what the bug tests did on a patched tree, and the existing tests that broke there."""
     words = {Verdict.PASS: "passes it", Verdict.INVALID: "could not run it"}
-    return words.get(verdict, _because("fails it", reason))
+    broken = row.guarded.regressions if row.guarded else ()
+    return (
+        {
+            cell.test: (cell.verdict, words.get(cell.verdict, _because("fails it", cell.reason)))
+            for cell in row.cells
+        },
+        {one.test: (Verdict.FAIL, _because("breaks it", one.reason)) for one in broken},
+    )
 
 
 def _because(what: str, reason: str) -> str:
     return f"{what}: {reason}" if reason else what
-
-
-def _existing_tests(one: PatchResult, other: PatchResult) -> Iterator[tuple[str, str, str]]:
-    sides = [
-        {broken.test: _because("breaks it", broken.reason) for broken in row.guarded.regressions}
-        if row.guarded
-        else {}
-        for row in (one, other)
-    ]
-    for test in dict.fromkeys((*sides[0], *sides[1])):
-        if (test in sides[0]) is not (test in sides[1]):
-            first, second = (side.get(test, "does not break it") for side in sides)
-            yield test, first, second
 
 
 def _alike(one: PatchResult, other: PatchResult) -> str:

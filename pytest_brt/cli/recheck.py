@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pytest_brt.execute.layout import tree_hash
 from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.plugin.files import read_key
-from pytest_brt.plugin.option_values import ENDINGS
+from pytest_brt.plugin.option_values import ENDINGS, pair
 from pytest_brt.render.evidence import Setting, sha256
 from pytest_brt.revisions.recheck import read_folder, recheck
 from pytest_brt.shown import on_a_line, say
@@ -53,9 +53,11 @@ def _recheck(arguments: argparse.Namespace) -> int:
     tree = tree_hash(root, without=(Path(arguments.folder).resolve(), *reports))
     # What runs, and how it is kept in, is the user's to say: a folder may come from anywhere.
     sandbox = arguments.sandbox or ("ns" if setting.sandbox == "ns" else "auto")
-    subject = find_subject(
-        root, python=arguments.python, env=_environment(arguments.env), sandbox=sandbox
-    )
+    try:
+        env = dict(map(pair, arguments.env))
+    except ValueError as error:
+        raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
+    subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
     if folder.signed is False:
         say("signature not verified; pass --key FILE")
     if sha256(to_json(subject.env)) != setting.env_hash:
@@ -86,13 +88,3 @@ def _differences(setting: Setting, subject: Subject, net: str) -> Iterator[str]:
         yield f"recorded with {then}; run with {now} (choose another: --python)"
     if setting.net != "none" and net == "none":
         yield "recorded with network access; run without it (--net host allows it)"
-
-
-def _environment(pairs: list[str]) -> Mapping[str, str]:
-    env = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
-        if not sign or not name:
-            raise UsageProblem(f"--env: expected NAME=VALUE, got {pair!r}")
-        env[name] = value
-    return env

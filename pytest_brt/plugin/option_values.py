@@ -168,7 +168,7 @@ def ending(*suffixes: str) -> Callable[[str], object]:
     return read
 
 
-def pair(text: str) -> object:
+def pair(text: str) -> tuple[str, str]:
     """Read NAME=VALUE."""
     name, sign, value = text.partition("=")
     if not sign or not name:
