@@ -147,7 +147,7 @@ def _walk(tree: ast.Module, lines: Sequence[str]) -> tuple[list[Definition], lis
                 is_class = isinstance(node, ast.ClassDef)
                 todo.append((node.body, f"{definition.qualname}.", is_class))
             elif isinstance(node, ast.Import | ast.ImportFrom):
-                imports.extend(_imported(node, top=not prefix))
+                imports.extend(imported(node, top=not prefix))
             elif isinstance(node, ast.Expr | ast.Return | ast.Raise | ast.Pass | ast.Assert):
                 continue
             else:
@@ -195,7 +195,8 @@ def _signature(
     return f"({rest[:end].strip()})" + (f" {arrow.strip()}" if arrow.startswith("->") else "")
 
 
-def _imported(node: ast.Import | ast.ImportFrom, *, top: bool) -> Iterator[Import]:
+def imported(node: ast.Import | ast.ImportFrom, *, top: bool = True) -> Iterator[Import]:
+    """Yield what an import statement binds, name by name."""
     for alias in node.names:
         if isinstance(node, ast.Import):
             bound = alias.asname or alias.name.partition(".")[0]

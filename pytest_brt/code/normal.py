@@ -13,6 +13,7 @@ import symtable
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
+from pytest_brt.code.file_facts import imported
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
 from pytest_brt.syntax import called_names, is_constant, parse, symbols
@@ -29,9 +30,11 @@ def normal_test(source: str) -> str:
         SyntaxError: it is not Python.
     """
     tree = parse(source)
-    imports = sorted(set(_split_imports(tree.body)))
-    body = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
-    tree.body = [*parse("\n".join(imports)).body, *body]
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    # A "from __future__" must be first: "f" comes before "i", "_" before letters.
+    lines = sorted({item.statement for node in imports for item in imported(node)})
+    body = [node for node in tree.body if node not in imports]
+    tree.body = [*parse("\n".join(lines)).body, *body]
     _drop_idle(tree)
     _number_tests(tree)
     _rename(tree)
@@ -87,19 +90,6 @@ def _form(path: str, content: bytes | None) -> str:
         return "python " + normal_file(text)
     except (SyntaxError, RecursionError):
         return "text " + "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
-
-
-def _split_imports(body: Sequence[ast.stmt]) -> Iterator[str]:
-    for node in body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                single = (
-                    ast.Import(names=[alias])
-                    if isinstance(node, ast.Import)
-                    else ast.ImportFrom(module=node.module, names=[alias], level=node.level)
-                )
-                # A "from __future__" must be first: "f" comes before "i", "_" before letters.
-                yield ast.unparse(single)
 
 
 def _drop_idle(tree: ast.Module) -> None:

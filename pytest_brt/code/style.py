@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.words import split_identifier
@@ -99,19 +100,9 @@ def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:
     Those of the file itself, of the ``conftest.py`` files above it, and of pytest; fixtures
     of installed plugins are not known.
     """
-    found = set(PYTEST_FIXTURES)
-    folder = path.rpartition("/")[0]
-    files = [path] if path in index.layout.files else []
-    while True:
-        conftest = f"{folder}/conftest.py" if folder else "conftest.py"
-        if conftest in index.layout.files:
-            files.append(conftest)
-        if not folder:
-            break
-        folder = folder.rpartition("/")[0]
-    for file in files:
-        found.update(_fixtures_of(file, index))
-    return frozenset(found)
+    files = [path, *(str(folder / "conftest.py") for folder in PurePosixPath(path).parents)]
+    known = (file for file in files if file in index.layout.files)
+    return PYTEST_FIXTURES.union(*(_fixtures_of(file, index) for file in known))
 
 
 def _fixtures_of(path: str, index: Index) -> Iterator[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.code.file_facts import imported
 from pytest_brt.code.layout import is_ignored_folder, is_test_path
 from pytest_brt.code.scope import names_of
 from pytest_brt.execute.subject import Subject
@@ -121,24 +122,14 @@ def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
 def _canonical(line: str, wanted: list[str]) -> Iterator[tuple[str, str]]:
     """Yield each wanted name that `line` binds, with the shortest statement that does."""
     line = line.strip().rstrip(";\\")
-    if not parses(line):
-        return
-    body = parse(line).body
+    body = parse(line).body if parses(line) else []
     if len(body) != 1:
         return
     node = body[0]
     if isinstance(node, ast.Import | ast.ImportFrom):
-        if isinstance(node, ast.ImportFrom) and (node.level or not node.module):
-            return
-        for alias in node.names:
-            bound = alias.asname or alias.name.split(".")[0]
-            if bound in wanted and alias.name != "*":
-                single = (
-                    ast.Import([alias])
-                    if isinstance(node, ast.Import)
-                    else (ast.ImportFrom(node.module, [alias], 0))
-                )
-                yield bound, ast.unparse(single)
+        for item in imported(node):
+            if item.bound in wanted and item.name != "*" and not item.module.startswith("."):
+                yield item.bound, item.statement
     elif isinstance(node, ast.Assign) and _is_constructor(node.value):
         for name in names_of(line).bound & set(wanted):
             yield name, ast.unparse(node)

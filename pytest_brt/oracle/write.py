@@ -11,6 +11,7 @@ import tokenize
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.scope import names_of, needed
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import WIDTH, docstring
@@ -303,23 +304,13 @@ def _unbound(lines: list[str], imports: list[str]) -> frozenset[str]:
 def _imports(lines: list[str], body: str) -> str:
     """Return the import block: only what `body` uses, one line per module, sorted."""
     used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
-    plain: dict[str, None] = {}
-    members: dict[str, dict[str, None]] = {}
-    for line in lines:
-        for node in parse(line).body:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    bound = alias.asname or alias.name.split(".")[0]
-                    if bound in used:
-                        plain.setdefault(ast.unparse(ast.Import([alias])))
-            elif isinstance(node, ast.ImportFrom):
-                module_path = "." * node.level + (node.module or "")
-                for alias in node.names:
-                    bound = alias.asname or alias.name
-                    if bound in used:
-                        text = alias.name + (f" as {alias.asname}" if alias.asname else "")
-                        members.setdefault(module_path, {}).setdefault(text)
-    result = sorted(plain)
+    items = [item for item in read_facts("\n".join(lines)).imports if item.bound in used]
+    members: dict[str, set[str]] = {}
+    for item in items:
+        if item.name:
+            text = item.name if item.name == item.bound else f"{item.name} as {item.bound}"
+            members.setdefault(item.module, set()).add(text)
+    result = sorted({item.statement for item in items if not item.name})
     if result and members:
         result.append("")
     for module_path in sorted(members):

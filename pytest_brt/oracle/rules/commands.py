@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import Enum
 
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.observe.run_commands import CommandRun, CommandRuns
@@ -35,42 +34,33 @@ _FAILS = re.compile(
 )
 
 
-class Crash(Enum):
-    """A crash of a command, beside what the report tells of one."""
+def _crash_of_report(issue: Issue, stage: CommandRuns, played: CommandRun) -> tuple[float, str]:
+    """Return how much surer than usual it is that a command's crash is the reported one, and why.
 
-    #: The command did not crash.
-    NONE = "none"
-    #: The report shows the output of this crash.
-    SHOWN = "the report shows this exception"
-    #: The report names the exception.
-    NAMED = "the report names this exception"
-    #: The report says that it crashes or fails, without naming how.
-    SAID = "the report says that it fails, without naming how"
-    #: Not what the report is about.
-    OTHER = "another crash than the report shows"
-
-
-def crash_of(issue: Issue, stage: CommandRuns, played: CommandRun) -> Crash:
-    """Return whether a command crashed, and whether that is the crash of the report."""
-    crash = CRASH.search(played.output)
-    if crash is None:
-        return Crash.NONE
-    raised = raised_in(played.output)
-    shown = [raised_in(quote.text) for quote in stage.reported.quotes if crash[0] in quote.text]
+    The words are "" for another crash than the report's.
+    """
+    raised = _raised_in(played.output)
+    crash = _crash_in(played)
+    shown = [_raised_in(quote.text) for quote in stage.reported.quotes if crash in quote.text]
     if shown and (raised is None or any(_says_the_same(one, raised) for one in shown)):
-        return Crash.SHOWN
+        return 0.05, "the report shows this exception"
     named = named_exceptions(issue)
     if any(_same(one, raised) for one in named):
-        return Crash.NAMED
-    if shown or named:
-        return Crash.OTHER
+        return -0.15, "the report names this exception"
     others = any(quote.role is not ClaimRole.EXPECTED for quote in stage.reported.quotes)
     text = plain(issue.text)
-    said = _SAYS.search(text) or (not others and _FAILS.search(text))
-    return Crash.SAID if said else Crash.OTHER
+    if shown or named or not (_SAYS.search(text) or (not others and _FAILS.search(text))):
+        return 0.0, ""
+    return -0.25, "the report says that it fails, without naming how"
 
 
-def raised_in(output: str) -> Raised | None:
+def _crash_in(played: CommandRun) -> str:
+    """Return the words in which a command's output begins to tell of a crash, "" for none."""
+    found = CRASH.search(played.output)
+    return found[0] if found else ""
+
+
+def _raised_in(output: str) -> Raised | None:
     """Return the last exception in an output, also where a tool marks each of its lines."""
     return final_exception(re.sub(r"^INTERNAL ?ERROR> ?", "", output, flags=re.MULTILINE))
 
@@ -135,7 +125,7 @@ def tool_notes(issue: Issue, stage: CommandRuns) -> tuple[str, ...]:
         f"`{run_of(played)}` ends in {_crash_name(played)} on this tree, "
         "of which the report does not speak"
         for played in stage.played
-        if played.given and crash_of(issue, stage, played) is Crash.OTHER
+        if played.given and _crash_in(played) and not _crash_of_report(issue, stage, played)[1]
     )
 
 
@@ -145,7 +135,7 @@ def _is_confirmed(issue: Issue, stage: CommandRuns, played: CommandRun) -> bool:
     Most code in reports is for no command at all, so a command that was worked out counts only
     when the report has its message, its crash or the file that it writes.
     """
-    if CRASH.search(played.output):
+    if _crash_in(played):
         return False  # the same exception may come of a call in the report's own code
     told = [
         Quote(text=b.text, role=ClaimRole.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE
@@ -178,34 +168,29 @@ def _of_files(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
 
 
 def _drafts(issue: Issue, stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
-    crash = crash_of(issue, stage, played)
-    if crash is Crash.OTHER:
+    crash = _crash_in(played)
+    sure, why = _crash_of_report(issue, stage, played) if crash else (0.0, "")
+    if crash and not why:
         return  # whatever fails then fails of that crash, not of what is reported
     files = tuple(_of_files(stage, played))
-    if crash is Crash.NONE:
-        yield from _quoted(issue, stage, played, least=0.5 if files else 0.0)
+    if crash:
+        yield _draft(
+            played,
+            OracleKind.NO_PRINT,
+            (f"assert {quoted(crash)} not in done.stdout + done.stderr",),
+            f"`{run_of(played)}` must not end in {_crash_name(played)}.",
+            OracleKind.NO_RAISE.prior + sure,
+            why,
+        )
     else:
-        yield _no_crash(played, crash)
+        yield from _quoted(issue, stage, played, least=0.5 if files else 0.0)
     yield from _status(stage, played)
     yield from files
     yield from _complained(stage, played)
 
 
-def _no_crash(played: CommandRun, crash: Crash) -> Draft:
-    base = OracleKind.NO_RAISE.prior
-    found = CRASH.search(played.output)
-    return _draft(
-        played,
-        OracleKind.NO_PRINT,
-        (f"assert {quoted(found[0] if found else '')} not in done.stdout + done.stderr",),
-        f"`{run_of(played)}` must not end in {_crash_name(played)}.",
-        base + {Crash.SHOWN: 0.05, Crash.NAMED: -0.15}.get(crash, -0.25),
-        crash.value,
-    )
-
-
 def _crash_name(played: CommandRun) -> str:
-    raised = raised_in(played.output)
+    raised = _raised_in(played.output)
     return simple(raised.type) if raised else "a traceback"
 
 

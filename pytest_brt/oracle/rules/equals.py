@@ -16,7 +16,7 @@ from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax import parse_expression
+from pytest_brt.syntax import parse
 from pytest_brt.types import BlockKind, OracleKind
 
 #: For a wanted value where the wrong one is known to come out.
@@ -96,7 +96,7 @@ def _equals(
         return None
     display = shown[0]
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
-    if as_value and not _is_expression(text):
+    if as_value and [type(node) for node in parse(text).body] != [ast.Expr]:
         return None
     looks = _looks_like_one(shown) if as_value and is_literal(text) else None
     if looks is not None:
@@ -166,14 +166,6 @@ def _as_printed(text: str, printed: str) -> str:
     if isinstance(value, list | tuple | dict | set) and not is_literal(printed.strip()):
         return ""
     return str(value) if squeezed(str(value)) == squeezed(text) else text
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        parse_expression(text.strip())
-    except SyntaxError:
-        return False
-    return True
 
 
 _SAME = re.compile(
