@@ -21,8 +21,10 @@ from pytest_brt.code.rewrite import (
     Statement,
     add_needed_imports,
     add_self,
+    camel_case,
     indented,
     prepend,
+    to_unittest,
 )
 from pytest_brt.code.scope import bound_names
 from pytest_brt.code.source import (
@@ -34,7 +36,7 @@ from pytest_brt.code.source import (
     read_module,
     read_source,
 )
-from pytest_brt.code.style import HostClass, best_class, host_classes
+from pytest_brt.code.style import HostClass, asserts_by_method, best_class, host_classes
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
 
@@ -123,7 +125,7 @@ def place(source: str, path: str, host: bytes) -> Placement:
         module = _append(module, piece.node)
     for piece in pieces.tests:
         holder = _holder(piece, classes)
-        code = _written(piece, plan, holder)
+        code = _written(piece, plan, holder, by_method=asserts_by_method(target.text))
         module, name = _put(module, code, holder, taken)
         taken |= set() if holder else {name}
         nodes.append(f"{holder.name}::{name}" if holder else name)
@@ -147,7 +149,9 @@ def _holder(piece: Piece, classes: Sequence[HostClass]) -> HostClass | None:
     return None if needs_pytest or piece.node.asynchronous else holder
 
 
-def _written(piece: Piece, plan: Needs, holder: HostClass | None) -> cst.FunctionDef | cst.ClassDef:
+def _written(
+    piece: Piece, plan: Needs, holder: HostClass | None, *, by_method: bool
+) -> cst.FunctionDef | cst.ClassDef:
     node = piece.node
     if isinstance(node, cst.ClassDef):
         if plan.local:
@@ -163,7 +167,11 @@ def _written(piece: Piece, plan: Needs, holder: HostClass | None) -> cst.Functio
         for statement in statements_of(SourceText(path="", text=code, encoding="utf-8"))
     ]
     node = prepend(node, local)
-    return add_self(node) if holder else node
+    if holder:
+        node = add_self(node)
+        if holder.unittest and by_method:
+            node = to_unittest(node)
+    return node
 
 
 def _put(
@@ -180,8 +188,10 @@ def _put(
         if is_same(module.code_for_node(one), code):
             return module, one.name.value
     names = {one.name.value for one in known} | (taken if around is None else set())
-    name = wanted = node.name.value
-    number = 1
+    wanted = node.name.value
+    if holder and any(camel_case(t) == t and "_" not in t and t != "test" for t in holder.tests):
+        wanted = camel_case(wanted)
+    name, number = wanted, 1
     while name in names:
         number += 1
         name = f"{wanted}_{number}"
