@@ -6,7 +6,7 @@ import ast
 import html
 import re
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
@@ -31,25 +31,18 @@ _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)")
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
 
-@dataclass(slots=True)
-class _Open:
-    """Lines gathered for the block that is being read."""
-
-    lines: list[str]
-    start: int
-
-
 def split_blocks(text: str) -> tuple[Block, ...]:
     """Split a report into blocks. Any text is accepted; code outside of fences is found too."""
     text = without_comments(text)
     lines = text.split("\n")
     blocks: list[Block] = []
-    prose = _Open(lines=[], start=1)
+    #: The lines of the paragraphs that are being read.
+    prose: list[str] = []
     position = 0
 
     def flush() -> None:
-        _add_prose(blocks, prose)
-        prose.lines = []
+        _add_prose(blocks, prose, position - len(prose) + 1)
+        prose.clear()
 
     while position < len(lines):
         line = lines[position]
@@ -63,16 +56,14 @@ def split_blocks(text: str) -> tuple[Block, ...]:
         elif _TRACEBACK.match(line):
             flush()
             position = _read_traceback(lines, position, blocks)
-        elif _starts_indented(lines, position, prose.lines):
+        elif _starts_indented(lines, position, prose):
             end = _indented_end(lines, position)
             body = "\n".join(lines[position:end]).expandtabs(4)
             flush()
             _add_code(blocks, textwrap.dedent(body).strip("\n"), position + 1, "")
             position = end
         else:
-            if not prose.lines:
-                prose.start = position + 1
-            prose.lines.append(line)
+            prose.append(line)
             position += 1
     flush()
     return _with_title(blocks)
@@ -195,29 +186,29 @@ def _without_tags(line: str) -> str:
     )
 
 
-def _add_prose(blocks: list[Block], prose: _Open) -> None:
+def _add_prose(blocks: list[Block], prose: Sequence[str], first: int) -> None:
+    """Add the paragraphs and headings in lines of prose, the first of which has that number."""
     paragraph: list[str] = []
-    start = prose.start
+    number = first
 
     def close() -> None:
         text = "\n".join(paragraph).strip("\n")
         if text.strip():
-            blocks.append(Block(kind=BlockKind.PROSE, text=text, line=start))
+            blocks.append(Block(kind=BlockKind.PROSE, text=text, line=number - len(paragraph)))
         paragraph.clear()
 
-    for offset, raw in enumerate(prose.lines):
+    for number, raw in enumerate(prose, first):
         line = _without_tags(raw)
         heading = _HEADING.match(line)
         if heading:
             close()
             text = (heading["hash"] or heading["bold"] or "").strip()
-            blocks.append(Block(kind=BlockKind.HEADING, text=text, line=prose.start + offset))
+            blocks.append(Block(kind=BlockKind.HEADING, text=text, line=number))
         elif not line.strip():
             close()
         else:
-            if not paragraph:
-                start = prose.start + offset
             paragraph.append(line)
+    number += 1
     close()
 
 

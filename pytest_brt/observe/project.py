@@ -1,21 +1,17 @@
-"""What the project's own files say about a name: where it is defined, how it is bound."""
+"""What the project's own files say about a name: where it is defined, how it is imported."""
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.file_facts import imported
+from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.layout import is_ignored_folder, is_test_path
-from pytest_brt.code.scope import names_of
 from pytest_brt.execute.subject import Subject
 from pytest_brt.reading.mend import parses
-from pytest_brt.syntax import parse
 
 _DOCS = (".rst", ".md", ".txt")
 #: Files larger than this are data.
@@ -24,29 +20,22 @@ _MOST_BYTES = 600_000
 _MOST_FILES = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsualBindings:
-    """How a project's files bind some names, most usual way first."""
+def find_imports(subject: Subject, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return how the project's files import each of `names`, most usual way first.
 
-    #: name → statements from tests, docs and docstrings that bind it.
-    usual: dict[str, tuple[str, ...]]
-    #: name → modules that define it at top level, shortest path first.
-    defined: dict[str, tuple[str, ...]]
-
-
-def find_bindings(subject: Subject, names: Iterable[str]) -> UsualBindings:
-    """Look for `names` in the project's sources, tests and documentation."""
+    In tests, docs and docstrings they may be imported; then come the modules of the sources that
+    define them at top level, shortest path first.
+    """
     wanted = sorted({name for name in names if name.isidentifier()})
     if not wanted:
-        return UsualBindings(usual={}, defined={})
+        return {}
     choice = "|".join(map(re.escape, wanted)).encode()
     definition = re.compile(
         rb"^(?:class|def|async def)[ ]+(" + choice + rb")\b|^(" + choice + rb")[ ]*(?::[^=\n]+)?=",
         re.MULTILINE,
     )
     binding = re.compile(
-        rb"^[ \t]*(?:>>> )?((?:from [\w.]+ import |import )[^\n#]*\b(?:" + choice + rb")\b[^\n#]*"
-        rb"|[\w, ]*\b(?:" + choice + rb")\b[\w, ]* = [^\n]{1,120})$",
+        rb"^[ \t]*(?:>>> )?((?:from [\w.]+ )?import [^\n#]*\b(?:" + choice + rb")\b[^\n#]*)$",
         re.MULTILINE,
     )
     usual: dict[str, Counter[str]] = {name: Counter() for name in wanted}
@@ -59,17 +48,18 @@ def find_bindings(subject: Subject, names: Iterable[str]) -> UsualBindings:
                 defined[(match[1] or match[2]).decode()].append(module)
         for match in binding.finditer(data):
             line = match[1].decode("utf-8", "replace")
-            shown = test or b">>> " in match[0] or not path.endswith(".py")
-            if shown:
+            if test or b">>> " in match[0] or not path.endswith(".py"):
                 for name, statement in _canonical(line, wanted):
                     usual[name][statement] += 1
-    return UsualBindings(
-        usual={name: tuple(s for s, _ in found.most_common(6)) for name, found in usual.items()},
-        defined={
-            name: tuple(sorted(dict.fromkeys(modules), key=lambda m: (m.count("."), len(m), m)))
-            for name, modules in defined.items()
-        },
-    )
+    return {name: _ways(name, usual[name], defined[name]) for name in wanted}
+
+
+def _ways(name: str, usual: Counter[str], defined: list[str]) -> list[str]:
+    modules = sorted(set(defined), key=lambda module: (module.count("."), len(module), module))
+    # A short name that several define says nothing.
+    sure = modules[:2] if len(modules) == 1 or len(name) > 2 else []
+    known = [way for way, _ in usual.most_common(3)]
+    return [*known, *(f"from {module} import {name}" for module in sure)]
 
 
 def main_packages(subject: Subject) -> tuple[str, ...]:
@@ -120,30 +110,8 @@ def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
 
 
 def _canonical(line: str, wanted: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each wanted name that `line` binds, with the shortest statement that does."""
+    """Yield each wanted name that `line` imports, with the shortest statement that does."""
     line = line.strip().rstrip(";\\")
-    body = parse(line).body if parses(line) else []
-    if len(body) != 1:
-        return
-    node = body[0]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        for item in imported(node):
-            if item.bound in wanted and item.name != "*" and not item.module.startswith("."):
-                yield item.bound, item.statement
-    elif isinstance(node, ast.Assign) and _is_constructor(node.value):
-        for name in names_of(line).bound & set(wanted):
-            yield name, ast.unparse(node)
-
-
-def _is_constructor(node: ast.expr) -> bool:
-    """Say whether `node` makes a value from literals alone: `Symbol("x", real=True)`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        return False
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return (
-        bool(node.args)
-        and all(isinstance(value, ast.Constant) for value in given)
-        and any(
-            isinstance(value, ast.Constant) and isinstance(value.value, str) for value in node.args
-        )
-    )
+    for item in read_facts(line).imports if parses(line) else ():
+        if item.bound in wanted and item.name != "*" and not item.module.startswith("."):
+            yield item.bound, item.statement

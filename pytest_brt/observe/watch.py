@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_brt.code.scope import Names, names_of
 from pytest_brt.execute.engine import Engine, Observed, Program
-from pytest_brt.observe.project import UsualBindings, find_bindings, main_packages
+from pytest_brt.observe.project import find_imports, main_packages
 from pytest_brt.reading.compare import is_steady
 from pytest_brt.reading.steps import ReportStep, Script
 from pytest_brt.syntax import parse
@@ -234,8 +234,8 @@ class Resolver:
     stars: tuple[str, ...] = ()
     #: Import statements that the report itself contains, by the name they bind.
     own: dict[str, str] = field(default_factory=dict)
-    #: name → statements that bind it, () when nothing does.
-    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    #: name → statement that imports it, "" when nothing has it.
+    known: dict[str, str] = field(default_factory=dict)
 
     def resolve(self, names: Iterable[str]) -> None:
         """Fill `known` for `names`, cheap ways first; those asked before are not tried again."""
@@ -243,70 +243,44 @@ class Resolver:
         self._try({name: self._near(name) for name in unknown})
         rest = [name for name in unknown if name not in self.known]
         if rest:
-            bindings = find_bindings(self.engine.subject, rest)
-            self._try({name: self._far(name, bindings) for name in rest})
+            imports = find_imports(self.engine.subject, rest)
+            self._try({name: [*imports.get(name, ()), *_standard(name)] for name in rest})
         for name in unknown:
-            self.known.setdefault(name, ())
+            self.known.setdefault(name, "")
 
     def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the statements that bind `names`, as far as they are known, without doubles."""
-        found: dict[str, None] = {}
-        for name in sorted(names):
-            for statement in self.known.get(name, ()):
-                found.setdefault(statement)
-        return tuple(found)
+        """Return the statements that import `names`, as far as they are known, without doubles."""
+        found = dict.fromkeys(self.known.get(name, "") for name in sorted(names))
+        return tuple(filter(None, found))
 
     def missing(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of `names` that nothing binds."""
+        """Return those of `names` that nothing has."""
         return tuple(sorted(name for name in names if not self.known.get(name)))
 
-    def _near(self, name: str) -> list[tuple[str, ...]]:
+    def _near(self, name: str) -> list[str]:
         """Ways that cost nothing to think of: the report's own, the package, its exports."""
         packages = main_packages(self.engine.subject)
-        ways: list[tuple[str, ...]] = []
-        if name in self.own:
-            ways.append((self.own[name],))
-        if name in packages:
-            ways.append((f"import {name}",))
-        ways += [(f"from {module} import {name}",) for module in self.stars if module]
-        ways += [(f"from {package} import {name}",) for package in packages]
-        return ways
+        ways = [self.own[name]] if name in self.own else []
+        ways += [f"import {name}"] if name in packages else []
+        return ways + [f"from {m} import {name}" for m in (*self.stars, *packages) if m]
 
-    def _far(self, name: str, bindings: UsualBindings) -> list[tuple[str, ...]]:
-        """Ways found in the project's files, then those of the standard library."""
-        usual = bindings.usual.get(name, ())
-        imports = [way for way in usual if way.startswith(("from ", "import "))]
-        ways: list[tuple[str, ...]] = [(way,) for way in imports[:3]]
-        modules = bindings.defined.get(name, ())
-        if len(modules) == 1 or (modules and len(name) > 2):
-            ways += [(f"from {module} import {name}",) for module in modules[:2]]
-        for way in usual[:3]:
-            if way not in imports:
-                ways += self._assignments(way)
-        if name in sys.stdlib_module_names:
-            ways.append((f"import {name}",))
-        ways += [(f"from {m} import {name}",) for m in _COMMON if len(name) > 1 and _has(m, name)]
-        return ways
-
-    def _assignments(self, way: str) -> list[tuple[str, ...]]:
-        """An assignment from the project's docs, with the import that it needs itself."""
-        used = sorted(names_of(way).used)
-        if len(used) != 1:
-            return []
-        packages = main_packages(self.engine.subject)
-        return [(f"from {package} import {used[0]}", way) for package in packages]
-
-    def _try(self, ways: Mapping[str, list[tuple[str, ...]]]) -> None:
-        """Run every way of binding and keep the first that works."""
+    def _try(self, ways: Mapping[str, list[str]]) -> None:
+        """Run every way of importing and keep the first that works."""
         flat = [(name, way) for name, choices in ways.items() for way in choices]
         if not flat:
             return
-        statements = tuple("\n".join(way) for _, way in flat)
-        seen = self.engine.observe(Program(statements=statements)).observed
-        for observed in seen:
+        program = Program(statements=tuple(way for _, way in flat))
+        for observed in self.engine.observe(program).observed:
             name, way = flat[observed.index]
             if observed.raised is None and name not in self.known:
                 self.known[name] = way
+
+
+def _standard(name: str) -> Iterator[str]:
+    """Yield how `name` may be imported from the standard library."""
+    if name in sys.stdlib_module_names:
+        yield f"import {name}"
+    yield from (f"from {m} import {name}" for m in _COMMON if len(name) > 1 and _has(m, name))
 
 
 def _has(module: str, name: str) -> bool:

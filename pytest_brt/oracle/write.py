@@ -195,10 +195,7 @@ def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | N
     if resolver.missing(loaded - set(draft.fixtures)):
         return None
     found = resolver.imports_for(loaded - set(draft.fixtures))
-    heads = [line for line in found if _is_import(line)]
-    lines_first = [line for way in found for line in way.split("\n") if not _is_import(line)]
-    body = [*lines_first, *body]
-    return [*draft.imports, *imports, *heads], body
+    return [*draft.imports, *imports, *found], body
 
 
 def _setup(draft: Draft, replayed: Replayed) -> list[int]:

@@ -168,10 +168,15 @@ def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> li
     before = [code.text for code in calls if code.end <= match.start() + 1]
     after = [code.text for code in calls] if len(calls) == 1 else []
     subject = next(iter([*reversed(before), *after]), "")
-    found = _of_one(value_claim(subject, text, role, sentence), sentence.text, codes, end)
+    return _values(value_claim(subject, text, role, sentence), sentence, codes, end)
+
+
+def _values(claim: Claim, sentence: Sentence, codes: list[Code], end: int) -> list[Claim]:
+    """Return a claim about a value, and the one about what is named "instead of" it."""
+    found = _of_one(claim, sentence.text, codes, end)
     other = _instead(sentence.text, codes, end)
     if other and not EXCEPTION.match(other):
-        found.append(value_claim(subject, other, _opposite(role), sentence))
+        found.append(value_claim(claim.subject, other, _opposite(claim.role), sentence))
     return found
 
 
@@ -213,11 +218,7 @@ def _claims_of(
         return found
     if _RAISING.search(verb) or "Warning" in text or _is_type(text, subject, match[0]):
         return []
-    found = _of_one(value_claim(subject, text, role, sentence), sentence.text, codes, end)
-    other = _instead(sentence.text, codes, end)
-    if other and not EXCEPTION.match(other):
-        found.append(value_claim(subject, other, _opposite(role), sentence))
-    return found
+    return _values(value_claim(subject, text, role, sentence), sentence, codes, end)
 
 
 def _is_type(text: str, subject: str, before: str) -> bool:

@@ -118,8 +118,7 @@ def _is_echo(statement: Statement, above: Statement) -> bool:
     """Say whether a statement is the value of the expression above it, pasted without prompts."""
     if statement.above or statement.line != above.line + above.source.count("\n") + 1:
         return False
-    is_expression = isinstance(parse(above.source).body[-1], ast.Expr)
-    return is_expression and is_literal(statement.source)
+    return displays_value(above.source) and is_literal(statement.source)
 
 
 def _shows(reading: Reading) -> bool:
@@ -132,11 +131,7 @@ def _is_bare_value(text: str) -> bool:
     parts = statements(text)
     if len(parts) > 1:
         return all(is_literal(part.source) for part in parts)
-    return (
-        len(parts) == 1
-        and isinstance(parse(parts[0].source).body[0], ast.Expr)
-        and ("print(" not in text)
-    )
+    return len(parts) == 1 and displays_value(parts[0].source) and "print(" not in text
 
 
 def _comments(statement: Statement) -> tuple[Claim, ...]:

@@ -141,16 +141,8 @@ def close_block(reading: Reading, added: list[int]) -> None:
 def displayed(output: str, role: ClaimRole, sentence: str) -> Claim:
     """Return what the output below a statement says of it."""
     raised = final_exception(output)
-    if raised is not None:
-        return Claim(
-            kind=ClaimKind.RAISES,
-            role=role,
-            raised=raised,
-            text=output,
-            sentence=sentence,
-            direct=True,
-        )
-    return Claim(kind=ClaimKind.VALUE, role=role, text=output, sentence=sentence, direct=True)
+    kind = ClaimKind.VALUE if raised is None else ClaimKind.RAISES
+    return Claim(kind=kind, role=role, raised=raised, text=output, sentence=sentence, direct=True)
 
 
 def displays_value(source: str) -> bool:
