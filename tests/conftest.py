@@ -20,9 +20,23 @@ settings.register_profile(
 settings.load_profile("brt")
 
 
+#: For the sessions that tests start. Hypothesis is imported at the end of each session that has
+#: its plugin, which is a fifth of a whole run; none of them has a test that is for it.
+LEAN = "-p no:hypothesispytest -p no:randomly"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let xdist keep our order of files: by itself it begins with those of the most tests."""
     config.option.loadscopereorder = False
+    if not config.getoption("numprocesses", None):  # its workers have the plugins
+        os.environ["PYTEST_ADDOPTS"] = LEAN
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file for the slow tests that has none."""
+    if config.option.markexpr != "slow" or collection_path.suffix != ".py":
+        return None
+    return "slow" not in collection_path.read_text("utf-8") or None
 
 
 @pytest.hookimpl(trylast=True)
@@ -130,13 +144,18 @@ def tree_hash(root: Path) -> str:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Return a pytester whose sessions are lean; by itself it takes the variable away."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", LEAN)
+    return pytester
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """Return a pytester in a project with two bugs, two reports and a folder of patches.
 
-    What ranking does beside EPR is switched off: it takes longer than all the rest. So are the
-    plugins of Hypothesis and for random order, whose imports are a fifth of a whole run.
+    What ranking does beside EPR is switched off: it takes longer than all the rest.
     """
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:randomly")
     pytester.makeini("[pytest]\nbrt_guard = no\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")

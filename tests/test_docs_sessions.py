@@ -71,7 +71,7 @@ def run(root: Path, typed: str) -> str:
     done = subprocess.run(
         ["bash", "-c", typed],
         cwd=root,
-        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80", "PYTEST_ADDOPTS": ""},
+        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
