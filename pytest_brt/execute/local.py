@@ -76,6 +76,8 @@ class LocalEngine:
                     run.give_up(f"the worker {error}", Verdict.INVALID if ours else Verdict.CRASH)
             if len(run.done) == len(row.targets):
                 break
+        if run.modules and not self._slots.modules:
+            self._slots.modules = tuple(run.modules)
         return run
 
     def observe(self, program: Program) -> Observation:

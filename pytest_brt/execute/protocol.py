@@ -181,6 +181,7 @@ class Conversation:
             {
                 **vars(order),
                 "changes": self._sent(order.changes),
+                "bare": not order.changes,
                 "limits": self._rlimits,
                 "env": setting.changed_environment(self.view.row_folders),
             }

@@ -47,6 +47,9 @@ class RowRun:
         self.notes: list[str] = []
         #: Targets that were running when a row or a worker ended.
         self.blamed: set[int] = set()
+        #: Libraries that importing the unpatched project loaded, for the zygote to have, in the
+        #: order in which they were: what a library keeps in C may come out torn in another.
+        self.modules: dict[str, None] = {}
         #: Seconds for all of it, and when they are over.
         self.seconds = min(setting.limits.row_seconds, row.seconds or setting.limits.row_seconds)
         self.last = time.monotonic() + self.seconds
@@ -146,6 +149,9 @@ class RowRun:
             )
             reply = talk.begin(order)
             if reply.event == "row_ready":
+                # What a patch says of libraries is not to decide anything for others.
+                if not self.row.changes:
+                    self.modules |= dict.fromkeys(reply.modules)
                 return True
             if reply.event != "not_importable" or not imports:
                 why = reply.text or " ".join(reply.tail.split()[-12:]) or reply.event

@@ -41,6 +41,8 @@ class Slot:
     view: View
     #: Zygotes by hash seed, the one used last at the end.
     workers: dict[int, Worker] = field(default_factory=dict)
+    #: Zygotes that have been told what to load.
+    loaded: set[int] = field(default_factory=set)
 
 
 class Slots:
@@ -49,6 +51,8 @@ class Slots:
     def __init__(self, setting: EngineSetting, *, jobs: int) -> None:
         """Start nothing yet; `jobs` rows may run at a time."""
         self.slots: list[Slot] = []
+        #: What zygotes are told to load: modules that the unpatched project was seen to import.
+        self.modules: tuple[str, ...] = ()
         self.setting = setting
         self._sandbox = setting.sandbox
         self._subject = setting.subject
@@ -105,6 +109,10 @@ class Slots:
                 self.drop(slot, next(iter(slot.workers)))
             worker = self._start(slot, seed)
         self._keep(slot, seed, worker)
+        if self.modules and seed not in slot.loaded:
+            slot.loaded.add(seed)
+            worker.send({"op": "preload", "names": self.modules})
+            worker.reply(WARM_SECONDS)
         return worker
 
     def _keep(self, slot: Slot, seed: int, worker: Worker) -> None:
@@ -150,6 +158,7 @@ class Slots:
     def drop(self, slot: Slot, seed: int) -> None:
         """End the slot's zygote for a hash seed."""
         worker = slot.workers.pop(seed, None)
+        slot.loaded.discard(seed)
         if worker is not None:
             worker.close()
             if self._sandbox.level != "ns" and not any(other.workers for other in self.slots):

@@ -48,6 +48,7 @@ class Reply:
     tail: str = ""
     seconds: float = 0.0
     timed_out: bool = False
+    modules: tuple[str, ...] = ()
     in_tree: bool = False
     threads: int = 1
     shielded: bool = False

@@ -395,3 +395,21 @@ def test_it_is_seen_whether_a_test_uses_the_project(
 ) -> None:
     source = f"from pkg.core import Thing, divide\n\n\ndef test_a():\n    {body}\n"
     assert run_one(engine, source).used_project is used
+
+
+def test_what_a_library_keeps_in_c_is_whole_in_later_rows(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project")
+    (root / "pkg/waiting.py").write_text(
+        "import asyncio\n\n\nasync def current():\n    return asyncio.current_task()\n", "utf-8"
+    )
+    source = (
+        "import asyncio\nfrom pkg.waiting import current\n"
+        "def test_a():\n    assert asyncio.run(current()) is not None\n"
+    )
+    engine = open_on(root)
+    try:
+        # What the first row loads is loaded before the next ones are forked.
+        verdicts = [run_one(engine, source).verdict for _ in range(3)]
+    finally:
+        engine.close()
+    assert verdicts == [Verdict.PASS] * 3

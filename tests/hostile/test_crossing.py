@@ -6,6 +6,7 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,13 @@ ATTACKS = {
         c.syscall(248, b'user', b'brt-left', b'x', 1, -4)
         try: open('/dev/shm/brt-left', 'w').close()
         except OSError: pass
+    """,
+    "has-harm-preloaded": """
+        import importlib.machinery
+        for name in ('this', 'antigravity', 'idlelib.run', 'test.support'):
+            module = type(sys)(name)
+            module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+            sys.modules[name] = module
     """,
     "swaps-the-tree": """
         tree = os.getcwd()
@@ -204,3 +212,32 @@ def test_no_patch_decides_the_results_of_another(place: tuple[Engine, Path], nam
     assert kept == ["core.py", "pkg", "pkg/core.py"]
     assert (outside / "core.py").read_text(encoding="utf-8") == "kept"
     assert os.access(outside / "pkg", os.W_OK)
+
+
+#: What the unpatched project does while it is imported: it names a module of its own as a library.
+NAMES_ITS_OWN = """
+import importlib.machinery, sys
+for name in ('planted', 'data', 'data.planted'):
+    module = type(sys)(name)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    sys.modules[name] = module
+"""
+PLANTED = "import sys\nsys.was_planted = True\n__file__ = '/usr/lib/planted.py'\n"
+
+
+@pytest.mark.parametrize("level", ["ns", "landlock"])
+def test_the_process_that_forks_rows_loads_nothing_of_the_project(
+    level: str, tmp_path: Path
+) -> None:
+    root = make_project(tmp_path / "project")
+    (root / "data").mkdir()
+    for folder in (root, root / "data"):
+        (folder / "planted.py").write_text(PLANTED, encoding="utf-8")
+    core = root / "pkg/core.py"
+    core.write_text(core.read_text(encoding="utf-8") + NAMES_ITS_OWN, encoding="utf-8")
+    source = "import sys\nimport pkg.core\ndef test_a(): assert not hasattr(sys, 'was_planted')\n"
+    target = TestTarget(id="t", path="tests/test_x.py", source=source, node="test_a")
+    with closing(open_on(root, sandbox=level, seconds=5)) as engine:
+        for _ in range(3):
+            result = engine.run(Row(targets=(target,)))
+            assert [run.verdict for run in result.runs] == [Verdict.PASS], result.runs

@@ -34,6 +34,7 @@ class Row:
             os._exit(0)
         self.root = self.config["root"]
         self.cell = None
+        self.modules = []
         self.output = None
 
     def set_up(self):
@@ -68,10 +69,23 @@ class Row:
         gc.enable()
         return not remarks and threads() == 1
 
+    def foreign_modules(self, before):
+        """Return the loaded modules that are not the project's, to load sooner next time."""
+        return [
+            name
+            for name, module in list(sys.modules.items())
+            if name not in before
+            and name != "__main__"
+            and not name.startswith("_brt_")
+            and name.split(".")[0] not in self.config["packages"]
+            and getattr(module, "__spec__", None) is not None
+            and not is_of_project(module, self.config)
+        ]
+
     def serve(self):
         """Fork a cell for each request; return True in a cell, end the process elsewhere."""
         gc.freeze()
-        self.control.send("row_ready")
+        self.control.send("row_ready", modules=self.modules)
         while True:
             request = self.control.read()
             if request is None:
@@ -144,6 +158,7 @@ def run_row(zygote, connection, parent):
     """Be the process of a row, asked over `connection`, to its end; return its exit status."""
     syscalls.die_with_parent(parent)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+    before = set(sys.modules)
     row = Row(zygote, connection)
     row.set_up()
     request = row.request
@@ -155,6 +170,8 @@ def run_row(zygote, connection, parent):
     if not row.import_project():
         row.control.send("not_importable")
         return 0
+    if row.request["bare"]:
+        row.modules = row.foreign_modules(before)
     return run_pytest(row, touched)
 
 
@@ -212,11 +229,15 @@ def try_import(name):
 def is_of_project(module, config):
     """Return whether `module` lies in the project's folder, and not among its libraries."""
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str):
+    return isinstance(file, str) and is_in_project(file, config)
+
+
+def is_in_project(path, config):
+    """Return whether a path is the project's folder or below it, and not among its libraries."""
+    path = os.path.join(os.path.abspath(path), "")
+    if not path.startswith(os.path.join(config["root"], "")):
         return False
-    path = os.path.abspath(file)
-    libraries = tuple(os.path.join(one, "") for one in config["libraries"])
-    return path.startswith(os.path.join(config["root"], "")) and not path.startswith(libraries)
+    return not path.startswith(tuple(os.path.join(one, "") for one in config["libraries"]))
 
 
 def threads():

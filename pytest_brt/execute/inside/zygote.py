@@ -89,7 +89,11 @@ class Zygote:
             request = self.control.read()
             if request is None or request["op"] == "quit":
                 return
-            self.fork_row(self.control.take())
+            if request["op"] == "preload":
+                self.preload(request["names"])
+                self.control.send("preloaded")
+            else:
+                self.fork_row(self.control.take())
 
     def fork_row(self, descriptor):
         """Fork a row that talks over `descriptor`, wait for its end, and end what it left."""
@@ -112,6 +116,40 @@ class Zygote:
                 os._exit(code)
         os.close(descriptor)
         self.control.send("row_end", status=self.await_end(pid, me))
+
+    def preload(self, names):
+        """Import libraries that the project needs, if a trial in a child shows no harm.
+
+        The project says which they are, so its own folders are not looked in.
+        """
+        names = [name for name in names if name not in sys.modules]
+        path = list(sys.path)
+        sys.path[:] = [one for one in path if not rows.is_in_project(one, self.config)]
+        try:
+            if names and self.try_preload(names):
+                for name in names:
+                    rows.try_import(name)
+        finally:
+            sys.path[:] = path
+        gc.collect()
+        gc.freeze()
+
+    def try_preload(self, names):
+        """Return whether importing them loads no module of the project and starts no thread."""
+        me = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            good = False
+            try:
+                self.control.close()
+                import warnings
+
+                warnings.simplefilter("error")
+                good = all(rows.try_import(name) for name in names)
+                good = good and not self.is_in_tree() and rows.threads() == 1
+            finally:
+                os._exit(0 if good else 1)
+        return self.await_end(pid, me) == 0
 
     def await_end(self, pid, me):
         """Wait for the end of a child, end all that it left, and return its status."""
