@@ -437,7 +437,7 @@ def test_all_constrained_answers_are_valid(make: Make) -> None:
     agent, judge = grammar_for(*shapes, lead=("thought",)), grammar_for(*JUDGE)
     right = 0
     kinds = set()
-    times = rounds(10, least=2)
+    times = rounds(10)
     for number in range(times):
         how = {"top_p": 0.9 + number / 100, "max_tokens": 3000, "seed": 1000 * number}
         acted, judged = ask(

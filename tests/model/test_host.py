@@ -110,7 +110,7 @@ def test_a_killed_worker_is_replaced_and_the_answer_says_so(model: LocalModel) -
 
 
 def test_a_prompt_that_is_underway_survives_a_kill(model: LocalModel) -> None:
-    question = prompt(max_tokens=1500, samples=8)
+    question = prompt(max_tokens=500, samples=8)
     want = [done.text for done in model.complete(question)]
     pid = model.pid
     threading.Timer(0.1, kill, (pid,)).start()
@@ -258,7 +258,7 @@ def answering(model: LocalModel) -> Asked:
 LONG = prompt(
     samples=8,
     max_tokens=2000,
-    grammar=Grammar(gbnf='root ::= "x" | "y" [a-z]{900} [a-z]{900}'),
+    grammar=Grammar(gbnf='root ::= "x" | "y" [a-z]{400} [a-z]{400}'),
     seconds=60.0,
 )
 
