@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from pytest_brt.execute.subject import find_subject
 from tests.conftest import tree_hash
 from tests.execute.subjects import environment
 
@@ -80,22 +82,22 @@ DATABASE = """
 
     I expected `6`.
 """
-#: Where a project names its settings: the file that does, its text, our options.
-PLACES = {
-    "key": ("pytest.ini", "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", ()),
+#: Where a project names its settings: the file that does, its text, our environment.
+PLACES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "key": ("pytest.ini", "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", {}),
     "pyproject": (
         "pyproject.toml",
         '[tool.pytest.ini_options]\nDJANGO_SETTINGS_MODULE = "shop.settings"\n',
-        (),
+        {},
     ),
-    "setup.cfg": ("setup.cfg", "[tool:pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", ()),
-    "addopts": ("pytest.ini", "[pytest]\naddopts = --ds shop.settings\n", ()),
+    "setup.cfg": ("setup.cfg", "[tool:pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", {}),
+    "addopts": ("pytest.ini", "[pytest]\naddopts = --ds shop.settings\n", {}),
     "manage.py": (
         "manage.py",
         "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n",
-        (),
+        {},
     ),
-    "option": ("README.md", "A shop.\n", ("--brt-env", "DJANGO_SETTINGS_MODULE=shop.settings")),
+    "option": ("README.md", "A shop.\n", {"DJANGO_SETTINGS_MODULE": "shop.settings"}),
 }
 QUEUE = {
     "box/__init__.py": """
@@ -172,10 +174,18 @@ def made(root: Path, files: dict[str, str]) -> Path:
 def test_settings_are_found_where_pytest_django_finds_them(
     tmp_path: Path, python: str, place: str
 ) -> None:
-    name, text, options = PLACES[place]
+    name, text, env = PLACES[place]
     requires = {"requirements.txt": "django\npytest-django\n"}
     root = made(tmp_path / "shop", {**APP, **requires, name: text})
-    source = reproduced(root, SETTING, "--brt-python", python, *options)
+    subject = find_subject(root, python=python, env=env)
+    assert ("DJANGO_SETTINGS_MODULE", "shop.settings") in subject.env
+    assert ("-p", "django") in pairwise(subject.pytest_args)
+
+
+def test_code_that_reads_a_setting_is_tested(tmp_path: Path, python: str) -> None:
+    name, text, _ = PLACES["manage.py"]
+    root = made(tmp_path / "shop", {**APP, name: text})
+    source = reproduced(root, SETTING, "--brt-python", python)
     assert "assert shipping(50) == 0" in source
     assert "django_db" not in source
 
