@@ -31,8 +31,8 @@ _SYSTEM = 1 / 3
 _TAIL = 600
 #: Places of the bug that the model is told of at the beginning.
 _PLACES = 4
-#: Shares of the room that the report may take, and the failing tests: what they did, and the first.
-_REPORT, _TESTS = 0.3, 0.15
+#: Share of the room that the report may take.
+_REPORT = 0.3
 #: Fixes that are to be tried before the steps are used up (RepairAgent's budget control).
 _FIXES = 4
 
@@ -77,15 +77,13 @@ class DynamicPrompt:
         if count(system.text) > self.room * _SYSTEM:
             system = self._system(short=True)
         runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
+        report = cut(site.issue.text, max(64, int(self.room * _REPORT)), count)
+        places = told_places(site.places()[:_PLACES], perfect=site.perfect)
+        left = self.room * 2 // 3 - sum(map(count, (system.text, report, places)))
+        tests = cut(told_runs(runs, names_of(site)) if runs else "", max(64, left), count)
         brt = source_of(site, site.failing[0]) if site.failing else ""
-        told = told_runs(runs, names_of(site)) if runs else ""
-        bug = site.prompts.render(
-            "repair/bug",
-            report=cut(site.issue.text, max(64, int(self.room * _REPORT)), count),
-            places=told_places(site.places()[:_PLACES], perfect=site.perfect),
-            tests=cut(told, max(64, int(self.room * _TESTS)), count),
-            brt=brt if count(brt) <= self.room * _TESTS else "",
-        )
+        brt = brt if count(brt) <= left - count(tests) else ""
+        bug = site.prompts.render("repair/bug", report=report, places=places, tests=tests, brt=brt)
         return system, bug
 
     def _system(self, *, short: bool) -> Message:
