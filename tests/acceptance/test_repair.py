@@ -47,7 +47,9 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
     result = project.runpytest_subprocess(
-        f"--brt-json={out}", "--brt-strategy=replay", "--brt-guard=auto", *arguments
+        f"--brt-json={out}",
+        *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
+        *arguments,
     )
     return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
 
@@ -201,7 +203,7 @@ def test_what_cannot_be_used_is_said(
     project: pytest.Pytester, arguments: tuple[str, ...], why: str
 ) -> None:
     (project.path / "x").write_text("=== reply\n", encoding="utf-8")
-    result = project.runpytest_subprocess(*arguments)
+    result = project.runpytest_inprocess(*arguments)
     assert result.ret == 4
     assert why in result.stderr.str()
 

@@ -93,6 +93,7 @@ def repaired(
         *(f"--brt-repair={EXAMPLES / name / 'issue.md'}", f"--brt-out={tmp_path / 'out'}"),
         *(f"--brt-model=scripted:{tmp_path / 'replies.txt'}", f"--brt-json={tmp_path / 'r.json'}"),
         *(f"--brt-repair-strategy={strategy}", "--brt-samples=1", "--brt-strategy=replay"),
+        "--brt-repeat=1",
     ]
     done = subprocess.run(
         command,
