@@ -7,7 +7,7 @@ import re
 import textwrap
 
 from pytest_brt.observe.watch import Display, Form
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse_expression
 
 #: Of a line of a test.
 WIDTH = 96
@@ -28,36 +28,27 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
         return (f"assert {expression} {same} {_grouped(other)}",), False
     text = literal(other)
     lines: list[str] = []
-    capsys = display.form is Form.STDOUT
     if "\n" in text:
         name = "reported" if differs else "expected"
         lines, text = [f"{name} = {text}"], name
-    if capsys:
-        return (
-            *lines,
-            display.expression,
-            f"assert capsys.readouterr().out {same} {text}",
-        ), True
-    wrap = "repr" if display.form is Form.VALUE else "str"
+    if display.form is Form.STDOUT:
+        check = f"assert capsys.readouterr().out {same} {text}"
+        return (*lines, display.expression, check), True
     if display.form is Form.STR and display.type == "str":
         return (*lines, f"assert {expression} {same} {text}"), False
+    wrap = "repr" if display.form is Form.VALUE else "str"
     return (*lines, f"assert {wrap}({display.expression}) {same} {text}"), False
 
 
 def _grouped(expression: str) -> str:
     """Return `expression`, in parentheses where it would bind weaker than a comparison."""
-    node = parse(expression.strip()).body[0]
+    text = expression.strip()
+    node = parse_expression(text)
+    if isinstance(node, ast.Tuple) and text.startswith("("):
+        return expression
     weak = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Tuple)
-    if isinstance(node, ast.Expr):
-        if isinstance(node.value, ast.Tuple) and expression.strip().startswith("("):
-            return expression
-        if (
-            isinstance(node.value, weak)
-            or (isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.Not))
-            or "\n" in expression.strip()
-        ):
-            return f"({expression})"
-    return expression
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return f"({expression})" if isinstance(node, weak) or is_not or "\n" in text else expression
 
 
 def docstring(sentence: str) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.scope import names_of, needed
+from pytest_brt.code.scope import names_of, needed, undefined_names
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import WIDTH, docstring
 from pytest_brt.reading.mend import parses
@@ -189,7 +189,8 @@ def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | N
     text = "\n".join(body)
     if not parses(text):
         return None
-    loaded = _unbound([*local, "\n".join(draft.body)], [*imports, *draft.imports])
+    every = "\n".join([*imports, *draft.imports, *local, *draft.body])
+    loaded = {missing.name for missing in undefined_names(every)}
     resolver = replayed.resolver
     resolver.resolve(loaded)
     if resolver.missing(loaded - set(draft.fixtures)):
@@ -284,18 +285,6 @@ def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:
 
 def _is_import(line: str) -> bool:
     return line.startswith(("import ", "from ")) and "\n" not in line.strip()
-
-
-def _unbound(lines: list[str], imports: list[str]) -> frozenset[str]:
-    bound: set[str] = set()
-    for line in imports:
-        bound |= names_of(line).bound
-    unbound: set[str] = set()
-    for line in lines:
-        names = names_of(line)
-        unbound |= names.used - bound
-        bound |= names.bound
-    return frozenset(unbound)
 
 
 def _imports(lines: list[str], body: str) -> str:

@@ -271,22 +271,12 @@ def must_end(view: ReportRun) -> Iterator[Draft]:
         hangs = "timed out" in seen.ended
         if not (_HANGS if hangs else _DIES).search(text):
             continue
-        plain = Draft(
-            kind=OracleKind.NO_RAISE, index=index, body=(seen.step.source,), sentence="", score=0.0
-        )
-        code = script(plain, view.replayed)
-        if code is None:
-            continue
         limit = f", timeout={_PATIENCE}" if hangs else ""
         what = "hang" if hangs else "kill its process"
-        yield Draft(
+        draft = Draft(
             kind=OracleKind.NO_RAISE,
             index=index,
-            body=(
-                f"script = {literal(code)}",
-                'command = [sys.executable, "-c", script]',
-                f"subprocess.run(command, check=True{limit})",
-            ),
+            body=(seen.step.source,),
             sentence=f"`{' '.join(seen.step.source.split())[:120]}` must not {what}.",
             score=OracleKind.NO_RAISE.prior - 0.15,
             reasons=(f"the report says so, and here it ended so: {seen.ended}",),
@@ -295,3 +285,13 @@ def must_end(view: ReportRun) -> Iterator[Draft]:
             imports=("import subprocess", "import sys"),
             about=called(seen.step.source),
         )
+        code = script(draft, view.replayed)
+        if code is not None:
+            yield replace(
+                draft,
+                body=(
+                    f"script = {literal(code)}",
+                    'command = [sys.executable, "-c", script]',
+                    f"subprocess.run(command, check=True{limit})",
+                ),
+            )

@@ -16,7 +16,7 @@ from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.oracle.rules import apply_rules
+from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
 from pytest_brt.oracle.rules.raises import OWN
 from pytest_brt.oracle.rules.report_run import ReportRun
