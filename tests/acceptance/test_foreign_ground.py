@@ -182,8 +182,8 @@ def test_a_namespace_package(root: Path) -> None:
 
 def test_no_tests_at_all(root: Path) -> None:
     make(root)
-    assert_ranked(run(root, *OPTIONS))
-    done = run(root, "--brt-issue=issue.md", "--brt-write=new")
+    done = run(root, *OPTIONS, "--brt-write=new")
+    assert_ranked(done)
     assert "written: tests/test_" in done.stdout or "written: test_" in done.stdout
     written = [*root.glob("test_*.py"), *root.glob("tests/test_*.py")]
     assert len(written) == 1
@@ -193,8 +193,8 @@ def test_no_tests_at_all(root: Path) -> None:
 def test_unittest_style(root: Path) -> None:
     make(root)
     write_tree(root, {"tests/test_interval.py": UNITTEST})
-    assert_ranked(run(root, *OPTIONS))
-    done = run(root, "--brt-issue=issue.md", "--brt-write=into")
+    done = run(root, *OPTIONS, "--brt-write=into")
+    assert_ranked(done)
     assert "written: tests/test_interval.py" in done.stdout, done.stdout
     text = (root / "tests/test_interval.py").read_text("utf-8")
     assert text.startswith(UNITTEST.rstrip())
