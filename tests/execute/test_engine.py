@@ -72,7 +72,7 @@ CASES = {
         "api-mismatch: AttributeError",
     ),
     "foreign-attribute": ("def test_a():\n    (3).zork\n", Verdict.FAIL, "AttributeError: 'int'"),
-    "loop": ("def test_a():\n    while True: pass\n", Verdict.TIMEOUT, "within 3 s"),
+    "loop": ("import time\ndef test_a():\n    time.sleep(60)\n", Verdict.TIMEOUT, "within 3 s"),
     "sys-exit": ("import sys\ndef test_a():\n    sys.exit(0)\n", Verdict.BROKEN, "SystemExit"),
     "os-exit": ("import os\ndef test_a():\n    os._exit(0)\n", Verdict.CRASH, "exit status 0"),
     "segfault": ("import os\ndef test_a():\n    os.kill(os.getpid(), 11)\n", Verdict.CRASH, "SEGV"),
@@ -98,13 +98,17 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_test_gets_its_verdict(engine: Engine, name: str) -> None:
-    source, verdict, words = CASES[name]
-    run = run_one(engine, source)
-    assert (run.verdict, run.test, run.node) == (verdict, "t", "test_a"), run
-    assert words in run.reason
-    assert "\n" not in run.reason
+def test_each_test_gets_its_verdict(engine: Engine) -> None:
+    targets = tuple(
+        TestTarget(id=name, path="tests/test_x.py", source=source, node="test_a")
+        for name, (source, _, _) in CASES.items()
+    )
+    runs = engine.run(Row(targets=targets)).runs
+    assert [(run.test, run.node) for run in runs] == [(name, "test_a") for name in CASES]
+    for run in runs:
+        _, verdict, words = CASES[run.test]
+        assert (run.verdict, words in run.reason) == (verdict, True), run
+        assert "\n" not in run.reason
 
 
 def test_frames_are_named_as_the_project_names_them(engine: Engine) -> None:
@@ -266,7 +270,7 @@ def test_functions_that_statements_call_are_noted_from_one_on(engine: Engine) ->
 @pytest.mark.parametrize(
     ("last", "how"),
     [
-        ("while True: pass", "timed out after 2 s"),
+        ("import time; time.sleep(60)", "timed out after 2 s"),
         ("import os; os._exit(4)", "exit status 4"),
         ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
     ],

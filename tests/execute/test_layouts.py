@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits, Row, TestTarget
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.types import FileChange, TestRun, Verdict
 from tests.execute.subjects import environment
 
@@ -30,8 +30,9 @@ WRONG = "def answer():\n    return 41\n"
 RIGHT = b"def answer():\n    return 42\n"
 
 LAYOUTS = [
-    (where, how) for where in ("src", ".") for how in ("none", "editable", "strict", "regular")
-]
+    ("src", "none"), ("src", "editable"), ("src", "strict"), ("src", "regular"),
+    (".", "editable"), (".", "regular"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def python() -> Path:
 )
 def project(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, python: Path
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[tuple[Subject, str]]:
     where, how = request.param
     tmp_path = tmp_path_factory.mktemp(f"layout-{how}")
     tmp_path.chmod(0o755)
@@ -69,16 +70,14 @@ def project(
     if options is not None:
         install = [*pip, "install", "--no-build-isolation", "--no-deps", *options, str(root)]
         subprocess.run(install, check=True, capture_output=True)
-    yield root, f"{where}/brtlayout/core.py".removeprefix("./")
+    subject = find_subject(root, python=str(python), env={})
+    yield subject, f"{where}/brtlayout/core.py".removeprefix("./")
     subprocess.run([*pip, "uninstall", "-y", "brtlayout"], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("sandbox", ["ns", "landlock", "none"])
-def test_the_patched_code_is_what_runs(
-    project: tuple[Path, str], python: Path, sandbox: str
-) -> None:
-    root, path = project
-    subject = find_subject(root, python=str(python), env={})
+def test_the_patched_code_is_what_runs(project: tuple[Subject, str], sandbox: str) -> None:
+    subject, path = project
     engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=20))
     target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
 

@@ -49,10 +49,13 @@ def _case(
 CASES = {
     "passes": _case("def test_a(): assert True", PASS),
     "fails": _case("def test_a(): assert 1 == 2", FAIL, "assert 1 == 2"),
-    "loops": _case("def test_a():\n  while True: pass", TIMEOUT),
-    "loops-while-loading": _case("while True: pass\ndef test_a(): pass", TIMEOUT),
+    "loops": _case("import time\ndef test_a():\n  while True: time.sleep(0.1)", TIMEOUT),
+    "loops-while-loading": _case(
+        "import time\nwhile True: time.sleep(0.1)\ndef test_a(): pass", TIMEOUT
+    ),
     "fork-bomb": _case(
-        "import os\ndef test_a():\n  while True:\n    try: os.fork()\n    except OSError: pass",
+        "import os, time\ndef test_a():\n  while True:\n    try: os.fork()\n"
+        "    except OSError: time.sleep(1)",
         TIMEOUT,
     ),
     "sys-exit": _case("import sys\ndef test_a(): sys.exit(0)", BROKEN, "SystemExit"),
