@@ -15,7 +15,7 @@ from pytest_brt.reading.compare import Likeness, likeness
 from pytest_brt.reading.lexicon import misses_exception, must_fail
 from pytest_brt.reading.script import complained, read_script, values_of
 from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import called_name, parse
 from pytest_brt.types import BlockKind, Issue, Raised
 
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
@@ -135,17 +135,14 @@ def _is_among(value: str, values: tuple[str, ...]) -> bool:
 
 def catches_named(facts: Facts, source: str) -> bool:
     """Say whether the test catches, or waits for, an exception that the report names."""
+    caught: list[ast.expr] = []
     for node in ast.walk(parse(source)):
-        caught: ast.expr | None = None
-        if isinstance(node, ast.ExceptHandler):
-            caught = node.type
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("raises", "Raises")):
-            caught = node.args[0] if node.args else None
-        for inner in ast.walk(caught) if caught is not None else ():
-            named = inner.id if isinstance(inner, ast.Name) else ""
-            if named and re.search(rf"\b{named}\b", facts.text):
-                return True
-    return False
+        if isinstance(node, ast.ExceptHandler) and node.type:
+            caught.append(node.type)
+        elif isinstance(node, ast.Call) and called_name(node) in ("raises", "assertRaises"):
+            caught += node.args[:1]
+    names = (n.id for one in caught for n in ast.walk(one) if isinstance(n, ast.Name))
+    return any(re.search(rf"\b{name}\b", facts.text) for name in names)
 
 
 def actual_value(message: str, source: str) -> str:
