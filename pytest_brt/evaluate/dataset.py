@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from pytest_brt.codec import content_id, to_json
 from pytest_brt.errors import UsageProblem
 
 
@@ -43,11 +42,6 @@ class Instance:
     environment: str = ""
     pythonpath: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def key(self) -> str:
-        """A short name for all that is known of it: another content is another bug."""
-        return content_id(to_json(self))
 
 
 class _Row(msgspec.Struct):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -19,29 +19,19 @@ from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.store import write_text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """How the tests of a bug are run."""
+class Environment(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """How the tests of a bug are run; also what one table of the file says of it."""
 
     #: Interpreter; "" takes the tree's own .venv, else the running one.
     python: str = ""
-    #: Import path, relative to the tree.
-    pythonpath: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
-    #: Files that the tree lacks, as a build would make them: path and content.
-    files: tuple[tuple[str, str], ...] = ()
-
-
-class EnvironmentTable(msgspec.Struct, forbid_unknown_fields=True):
-    """One table of the file."""
-
-    python: str = ""
-    pythonpath: list[str] | None = None
+    #: Import path, relative to the tree; None where nothing is said of it.
+    pythonpath: tuple[str, ...] | None = None
     env: dict[str, str] = {}  # msgspec copies it
+    #: Files that the tree lacks, as a build would make them: path and content.
     files: dict[str, str] = {}
 
 
-def read_environments(path: Path) -> Mapping[str, EnvironmentTable]:
+def read_environments(path: Path) -> Mapping[str, Environment]:
     """Return the tables of a TOML or JSON file, by what they are for.
 
     A table is called "default", "owner/name", "owner/name@version", as a bug, or as the
@@ -55,7 +45,7 @@ def read_environments(path: Path) -> Mapping[str, EnvironmentTable]:
         data = path.read_bytes()
         is_json = path.suffix == ".json"
         value = msgspec.json.decode(data) if is_json else tomllib.loads(data.decode("utf-8"))
-        tables = msgspec.convert(value, type=dict[str, EnvironmentTable])
+        tables = msgspec.convert(value, type=dict[str, Environment])
     except OSError as error:
         raise UsageProblem(f"--brt-environments: {str(path)!r}: {error.strerror}") from None
     except (ValueError, msgspec.MsgspecError) as error:
@@ -67,7 +57,7 @@ def read_environments(path: Path) -> Mapping[str, EnvironmentTable]:
     return tables
 
 
-def environment_of(instance: Instance, tables: Mapping[str, EnvironmentTable]) -> Environment:
+def environment_of(instance: Instance, tables: Mapping[str, Environment]) -> Environment:
     """Return how `instance` is run: what is said of it in particular before what is general.
 
     In a file's content ``{version}`` is the bug's version.
@@ -79,23 +69,15 @@ def environment_of(instance: Instance, tables: Mapping[str, EnvironmentTable]) -
         instance.environment,
         instance.id,
     )
-    entries = [tables[name] for name in names if name in tables]
-    python, pythonpath = "", instance.pythonpath
-    env = dict(instance.env)
-    files: dict[str, str] = {}
-    for entry in entries:
-        python = entry.python or python
-        pythonpath = pythonpath if entry.pythonpath is None else tuple(entry.pythonpath)
-        env |= entry.env
-        files |= entry.files
-    return Environment(
-        python=python,
-        pythonpath=pythonpath,
-        env=tuple(sorted(env.items())),
-        files=tuple(
-            (path, text.replace("{version}", instance.version)) for path, text in files.items()
-        ),
-    )
+    found = Environment(pythonpath=instance.pythonpath, env=dict(instance.env))
+    for said in (tables[name] for name in names if name in tables):
+        found.python = said.python or found.python
+        found.pythonpath = found.pythonpath if said.pythonpath is None else said.pythonpath
+        found.env |= said.env
+        found.files |= said.files
+    for path, text in found.files.items():
+        found.files[path] = text.replace("{version}", instance.version)
+    return found
 
 
 def make_tree(
@@ -114,7 +96,7 @@ def make_tree(
             raise SubjectProblem(f"cannot copy {instance.tree!r}: {error}") from None
     else:
         _check_out(_clone_of(instance.repo, repos), instance.base_commit, tree, scratch / "index")
-    for path, text in environment.files:
+    for path, text in environment.files.items():
         place = (tree / path).resolve()
         if not place.is_relative_to(tree.resolve()):
             raise SubjectProblem(f"--brt-environments: not a path in the tree: {path!r}")

@@ -20,7 +20,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, Prediction
-from pytest_brt.evaluate.environments import EnvironmentTable, environment_of
+from pytest_brt.evaluate.environments import Environment, environment_of
 from pytest_brt.evaluate.job import Job, StudyKit, prompts_of
 from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
@@ -54,7 +54,7 @@ class StudyPlan:
     #: Name of the data set.
     dataset: str
     instances: tuple[Instance, ...]
-    environments: Mapping[str, EnvironmentTable]
+    environments: Mapping[str, Environment]
     predictions: Mapping[str, tuple[Prediction, ...]]
     repos: Path | None
     settings: StudySettings

@@ -83,8 +83,8 @@ def test_the_particular_environment_goes_before_the_general_one(tmp_path: Path) 
     assert environment_of(bug, read_environments(path)) == Environment(
         python="q",
         pythonpath=("src",),
-        env=(("A", "1"), ("B", "2"), ("C", "3")),
-        files=(("v.py", "version = '1.4'"),),
+        env={"A": "1", "B": "2", "C": "3"},
+        files={"v.py": "version = '1.4'"},
     )
     path.write_text('[default]\npyhton = "p"\n', "utf-8")
     with pytest.raises(UsageProblem, match="pyhton"):
@@ -121,7 +121,7 @@ def test_a_tree_of_a_commit_leaves_the_clone_as_it_is(
     index = (repos / "a/b/.git/index").read_bytes()
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    tree = make_tree(bug, Environment(files=(("gen/v.py", "1"),)), repos, scratch)
+    tree = make_tree(bug, Environment(files={"gen/v.py": "1"}), repos, scratch)
     assert (tree / "f.py").read_text("utf-8") == "old\n"
     assert (tree / "gen/v.py").read_text("utf-8") == "1"
     assert (repos / "a/b/f.py").read_text("utf-8") == "new\n"
@@ -141,7 +141,7 @@ def test_what_cannot_be_set_up_is_told(clone: tuple[Path, str], tmp_path: Path) 
     own = Instance(id="x", repo="a", tree=str(repos / "a/b"), issue="", patch="")
     (tmp_path / "four").mkdir()
     with pytest.raises(SubjectProblem, match="not a path in the tree"):
-        make_tree(own, Environment(files=(("../out", "1"),)), None, tmp_path / "four")
+        make_tree(own, Environment(files={"../out": "1"}), None, tmp_path / "four")
 
 
 def test_predictions_in_all_their_formats(tmp_path: Path) -> None:
