@@ -196,30 +196,23 @@ class Ledger:
 
     def __init__(self, folder: Path, setting: str) -> None:
         """Read what earlier processes finished in `folder`, under the same `setting`."""
-        host = content_id(socket.gethostname())
-        own = folder / f"journal-{host}-{os.getpid()}.jsonl"
-        self.folder = folder
-        self.setting = setting
-        #: Results that were taken instead of made.
-        self.taken = 0
-        self._own = Journal(own, setting)
+        own = folder / f"journal-{content_id(socket.gethostname())}-{os.getpid()}.jsonl"
         others = sorted(path for path in folder.glob("journal-*.jsonl") if path != own)
-        self._others = tuple(Journal(path, setting) for path in others)
-        self._lock = Lock()
+        self._journals = tuple(Journal(path, setting) for path in (own, *others))
+
+    @property
+    def taken(self) -> int:
+        """How many results were taken instead of made."""
+        return sum(journal.taken for journal in self._journals)
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return finished work; None when it is to be done."""
-        for journal in (self._own, *self._others):
-            value = journal.get(kind, *names)
-            if value is not None:
-                with self._lock:
-                    self.taken += 1
-                return value
-        return None
+        found = (journal.get(kind, *names) for journal in self._journals)
+        return next((value for value in found if value is not None), None)
 
     def put(self, value: object, *names: str) -> None:
         """Keep finished work."""
-        self._own.put(value, *names)
+        self._journals[0].put(value, *names)
 
 
 # -- on other processes or machines: a job travels as JSON, and so does its result -----------

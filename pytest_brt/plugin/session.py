@@ -40,7 +40,7 @@ from pytest_brt.plugin.items import (
 from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED, Write
-from pytest_brt.plugin.summary import Summary
+from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.answer import bug_tests, count
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
@@ -109,7 +109,6 @@ class Session(OurFiles):
         self._held: Held | None = None
         self.journal = self._open_journal()
         self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
-        self.summary = Summary(config, options)
         self.record: RunRecord | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""
@@ -121,7 +120,8 @@ class Session(OurFiles):
 
     def pytest_report_header(self) -> list[str]:
         """Say what runs, on what, and how it is isolated."""
-        return [on_a_line(line) for line in self.summary.header(self.inputs)]
+        lines = header(self.inputs, self.options, self.config.get_verbosity())
+        return [on_a_line(line) for line in lines]
 
     @property
     def unheard(self) -> str:
@@ -349,7 +349,8 @@ class Session(OurFiles):
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
         if self.record is not None:
-            self.summary.show(terminalreporter, self.record, self.edits, self.closing)
+            summary = Summary(terminalreporter, self.options)
+            summary.show(self.record, self.edits, self.closing)
 
     def pytest_unconfigure(self) -> None:
         """End every process and remove what was only for this run."""
