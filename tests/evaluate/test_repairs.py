@@ -224,7 +224,7 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
         "--brt-model=gguf:tiny.gguf",
         "--brt-stages=repair",
         "--brt-repair-strategy=repairagent,passerine",
-        *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0"),
+        *("--brt-steps=2", "--brt-samples=1", "--brt-variants=0"),
     )
     result.stdout.fnmatch_lines(
         ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired by passerine*"]
