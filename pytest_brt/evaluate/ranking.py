@@ -72,7 +72,6 @@ def rank(job: Job, kit: StudyKit, scratch: Path) -> Ranked:
 
 
 def _labels(job: Job, engine: Engine) -> dict[str, bool]:
-    """Return which patches are right: as their file says, or by the hidden tests."""
     labels = {one.name: one.plausible for one in job.predictions if one.plausible is not None}
     unknown = [one for one in job.predictions if one.plausible is None]
     if unknown:

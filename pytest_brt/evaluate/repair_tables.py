@@ -145,7 +145,6 @@ def _ablations(result: StudyResult) -> Table:
 
 
 def _effort(groups: list[list[RepairRun]]) -> tuple[str, str, str]:
-    """Return median steps to a right fix, and tokens and seconds per run."""
     runs = [run for group in groups for run in group]
     if not runs:
         return "–", "–", "–"

@@ -82,7 +82,6 @@ def _syntax_problem(content: bytes) -> str:
 
 
 def _read(path: str, root: Path) -> PatchedFile | None:
-    """Return the file, or None when there is none."""
     try:
         mode = (root / path).lstat().st_mode
         if not stat.S_ISREG(mode):

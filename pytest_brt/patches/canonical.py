@@ -48,7 +48,6 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
 
 
 def _put(place: Path, content: bytes, is_executable: bool) -> None:
-    """Write a file, and the folders that it lies in."""
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)
     place.chmod(0o755 if is_executable else 0o644)

@@ -183,7 +183,6 @@ class _Scanner:
                 self._fail(start, f"mode {mode!r} is not a number")
 
     def _read(self, start: int, lines: Sequence[str]) -> PatchedFile:
-        """Return the one file that `lines` are of."""
         try:
             (file,) = PatchSet("".join(f"{line}\n" for line in lines))
         except (UnidiffParseError, ValueError) as error:

@@ -74,7 +74,6 @@ def _target(diff: PatchedFile, root: Path) -> Target:
 
 
 def _places(diff: PatchedFile, root: Path) -> tuple[str | None, str | None]:
-    """Return both names relative to the tree."""
     old, new = _without_dot(read_name(diff.source_file)), _without_dot(read_name(diff.target_file))
     if is_prefixed(old, new):
         old, new = _cut(old), _cut(new)

@@ -84,7 +84,6 @@ def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: P
 
 
 def _below(file: Placement, source: str) -> Placement:
-    """Return a new file with one more test in it."""
     quick = with_test(file, source)
     if quick is not None:
         return quick
@@ -294,7 +293,6 @@ class Files:
 
 
 def _stem(issue: Issue) -> str:
-    """Return what a folder for an issue's patches is called."""
     stem = Path(issue.source).stem
     return stem if stem.strip("-. ") else issue.id
 

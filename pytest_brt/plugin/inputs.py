@@ -191,7 +191,6 @@ def _repairs(
 
 
 def _tools(config: pytest.Config, root: str) -> dict[str, Tool]:
-    """Return the tools that plugins give to the repair agent."""
     added: dict[str, Callable[[str, str], str]] = gather(config, "pytest_brt_tools", {})
     return {name: _tool(name, answer, root) for name, answer in added.items()}
 

@@ -61,7 +61,6 @@ def mode_of(namespace: object) -> Mode:
 
 
 def _check_settings(config: pytest.Config) -> None:
-    """Raise where the project's settings say what only the user may."""
     settings = pytest_settings(config)
     for spec in SPECS:
         if not spec.ini and spec.dest in settings:
@@ -72,7 +71,6 @@ def _check_settings(config: pytest.Config) -> None:
 
 
 def _check_together(config: pytest.Config) -> None:
-    """Raise where options are given that this run would not look at."""
     given = [spec for spec in SPECS if config.getoption(spec.dest) is not None]
     flags = {spec.flag for spec in given}
     for alone in (Mode.EVALUATE, Mode.GATE):

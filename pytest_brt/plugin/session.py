@@ -256,7 +256,6 @@ class Session(OurFiles):
         self.closing += self._advice(interrupted=interrupted)
 
     def _advice(self, *, interrupted: bool) -> Iterator[str]:
-        """Say what may be typed next."""
         assert self.record is not None, "made before"
         verbosity = self.config.get_verbosity()
         if verbosity < 0:

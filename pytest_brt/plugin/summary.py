@@ -168,7 +168,6 @@ class Summary:
             self._say(f"  … and {len(notes) - len(shown)} more notes (-v shows them)")
 
     def _show_best(self, failing: tuple[JudgedTest, ...]) -> None:
-        """Show why the best test fails, and the names of the others."""
         if not failing:
             return
         run = next(iter(failing[0].judgement.runs), None)
@@ -270,7 +269,6 @@ class Summary:
 
 
 def _passing(ranks: tuple[Rank, ...], candidates: Iterable[JudgedTest]) -> Iterator[str]:
-    """Say for each bug test on which patches it passes."""
     for judged in candidates:
         names = [
             rank.name

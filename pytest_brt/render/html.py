@@ -81,7 +81,6 @@ def _leaders(ranks: Sequence[Rank]) -> list[Rank]:
 
 
 def _groups(ranks: Sequence[Rank]) -> list[Part]:
-    """Return the patches that behave alike, group by group."""
     groups: dict[int, list[Rank]] = {}
     for rank in ranks:
         if rank.group:

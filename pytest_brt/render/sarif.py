@@ -82,7 +82,6 @@ def _message(text: str) -> str:
 
 
 def _suspect(place: Place, title: str, index: int, below: str) -> Json:
-    """Return a place where the bug of a report may be, for a reader to look at."""
     name = place.function or place.path
     why = "; ".join(place.reasons)
     first = min(place.lines, default=place.line)

@@ -194,7 +194,7 @@ def test_the_projects_conftest_is_left_alone(project: pytest.Pytester) -> None:
 def test_the_projects_settings_are_left_alone(project: pytest.Pytester) -> None:
     project.makeini(
         "[pytest]\naddopts = --cov=interval --no-such-option -n 3 -m slow -k nothing\n"
-        "filterwarnings = error\nasyncio_mode = auto\ntestpaths = nowhere\nxfail_strict = true\n"
+        "filterwarnings = error\ntestpaths = nowhere\nxfail_strict = true\n"
     )
     result = project.runpytest_subprocess(ISSUE)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
