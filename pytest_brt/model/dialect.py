@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Finish, Prompt
+from pytest_brt.model.base import Prompt
 from pytest_brt.model.chat import Template
 from pytest_brt.model.loopback import Loopback, Response
 
@@ -204,11 +204,6 @@ def choices_of(response: Response) -> list[dict[str, Any]]:
     choices = found if isinstance(found, list) else []
     whole = all(isinstance(c, dict) and isinstance(c.get("message"), dict) for c in choices)
     return choices if whole else []
-
-
-def finish_of(choice: dict[str, Any]) -> Finish:
-    """Return why an answer ended."""
-    return Finish.LENGTH if choice.get("finish_reason") == "length" else Finish.STOP
 
 
 def text_of(content: Any) -> str:

@@ -150,15 +150,15 @@ class Asked:
         return Asked(order, self.found)
 
 
-class _Process:
+class _Process(Child):
     """One life of the worker."""
 
     def __init__(self, start: Start) -> None:
+        super().__init__("pytest_brt.model.worker", start)
         self.started = Asked(Order())
         self.waiting: dict[int, Asked] = {0: self.started}
         self.number = 0
         self.lock = threading.Lock()
-        self.child = Child("pytest_brt.model.worker", start)
         self.dead = ""
         self.reader = threading.Thread(target=self._read, name="model-worker", daemon=True)
         self.reader.start()
@@ -170,10 +170,10 @@ class _Process:
                 raise WorkerDied(self.dead)
             self.number += 1
             self.waiting[self.number] = asked
-            self.child.write(replace(asked.order, id=self.number))
+            self.write(replace(asked.order, id=self.number))
 
     def _read(self) -> None:
-        for line in self.child.output:
+        for line in self.output:
             try:
                 answer = from_json(line, Answer)
             except StoreProblem:  # cut by the end of the process
@@ -183,9 +183,9 @@ class _Process:
                 asked.settle(answer)
                 if asked.future.done():
                     del self.waiting[answer.id]
-        self.child.kill()
+        self.kill()
         with self.lock:
-            self.dead = self.dead or self.child.how()
+            self.dead = self.dead or self.how()
             left, self.waiting = list(self.waiting.values()), {}
         for asked in left:
             asked.future.set_exception(WorkerDied(self.dead))
@@ -194,9 +194,9 @@ class _Process:
         """Kill the process and wait for it to be gone; what waits fails with `why`."""
         with self.lock:
             self.dead = self.dead or why
-        self.child.kill()
+        self.kill()
         self.reader.join()
-        self.child.close()
+        self.close()
 
 
 class LocalModel:
@@ -221,7 +221,7 @@ class LocalModel:
     @property
     def pid(self) -> int:
         """The process id of the worker, 0 when there is none."""
-        return self.process.child.pid if self.process and not self.process.dead else 0
+        return self.process.pid if self.process and not self.process.dead else 0
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the answers; a prompt that meets a crash is asked once more, and says so.
@@ -298,7 +298,7 @@ class LocalModel:
                 if not self.process.dead:
                     return self.process
                 self.process.end("replaced")
-                illegal = self.process.child.popen.returncode == -signal.SIGILL
+                illegal = self.process.popen.returncode == -signal.SIGILL
                 if illegal and self.start.rearrange:
                     self.start = replace(self.start, rearrange=False)
                     self.notes = (*self.notes, _PLAIN_WEIGHTS)

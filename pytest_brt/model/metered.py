@@ -34,7 +34,8 @@ class Meter:
 
     def __init__(self, above: Meter | None = None) -> None:
         """Count from nothing; `above` is told everything too."""
-        self._cost = Cost()
+        #: What was spent until now.
+        self.cost = Cost()
         self._lock = threading.Lock()
         self._above = above
         #: Why a model could not be asked, "" while all could.
@@ -58,16 +59,10 @@ class Meter:
         if self._above is not None:
             self._above.fail(problem)
 
-    @property
-    def cost(self) -> Cost:
-        """What was spent until now."""
-        with self._lock:
-            return self._cost
-
     def add(self, cost: Cost) -> None:
         """Add what one call cost."""
         with self._lock:
-            self._cost += cost
+            self.cost += cost
         if self._above is not None:
             self._above.add(cost)
 

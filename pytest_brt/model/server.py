@@ -268,7 +268,7 @@ class ServerModel:
         notes = self._judge_size(prompt, asked)
         found = []
         for number, choice in enumerate(choices):
-            message = choice["message"]
+            message, cut = choice["message"], choice.get("finish_reason") == "length"
             text, thinking = split_thinking(dialect.text_of(message.get("content")))
             reasoning = message.get("reasoning_content") or message.get("reasoning") or thinking
             if not text and reasoning:
@@ -286,7 +286,7 @@ class ServerModel:
             found.append(
                 Completion(
                     text=text,
-                    finish=dialect.finish_of(choice),
+                    finish=Finish.LENGTH if cut else Finish.STOP,
                     thinking=str(reasoning),
                     prompt_tokens=asked or estimate(prompt, self._bytes_per_token),
                     evaluated=asked - cached if number == 0 else 0,
