@@ -21,7 +21,6 @@ from pytest_brt.repair.site import (
     RepairBench,
     Room,
     Site,
-    Workspace,
     changed_lines,
     shown_lines,
 )
@@ -49,8 +48,8 @@ def react(bench: RepairBench, index: int = 0) -> Trajectory:
     site = bench.site
     test = bench.brt.test if bench.brt else None
     if test is not None and test.source is not None:
-        added = FileChange(path=test.path, content=test.source.encode())
-        bench = replace(bench, site=(site := replace(site, added=added)))
+        given = FileChange(path=test.path, content=test.source.encode())
+        bench = replace(bench, site=(site := replace(site, changed={given.path: given})))
     budget = bench.budget(STEPS)
     sampling = Sampling(
         temperature=0.2,
@@ -92,11 +91,7 @@ def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:
         SubjectProblem: the project's interpreter cannot be started.
     """
     steps = trajectory.steps
-    trees = [
-        Workspace.after(site, steps[: number + 1]).changes
-        for number, step in enumerate(steps)
-        if step.changes
-    ]
+    trees = [site.changes(steps[: number + 1]) for number, step in enumerate(steps) if step.changes]
     disputed: tuple[Trial, ...] = ()
     for changes in filter(None, reversed(trees)):
         trial = site.trials.run(changes)
@@ -135,10 +130,7 @@ def _tools(bench: RepairBench, seed: int, budget: Budget, holds: Room) -> dict[s
 def _cat(site: Site, holds: Room) -> Tool:
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path = action["path"]
-        content = Workspace.after(site, steps).read(path)
-        if content is None:
-            return refused(f"There is no file {path!r}.")
-        lines = lines_of(content)
+        lines = site.after(steps).lines(path)
         return show_lines(path, lines, int(action["first"]), len(lines), holds)
 
     spec = ActionSpec(
@@ -161,13 +153,13 @@ def _edit(bench: RepairBench, seed: int, budget: Budget) -> Tool:
         reason = left_out_reason(path, b"", b"x")
         if reason or is_test_path(path):
             return refused(f"{path} is {reason or 'a test'}: only code of the project is changed.")
-        space = Workspace.after(site, steps)
-        before = lines_of(space.read(path) or b"")
+        now = site.after(steps)
+        before = now.lines(path)
         prompt = edit_prompt(site, editor, path, task, before, seed=seed + len(steps))
         (answer,) = editor.complete(replace(prompt, seconds=budget.seconds()))
         cost = cost_of([answer])
         try:
-            mended = read_edit(answer.text, path, space.read, site.paths)
+            mended = read_edit(answer.text, path, now.read, site.paths)
         except FixProblem as problem:
             told = f"Not edited: {problem}"
             return Outcome(observation=told, problem=str(problem), cost=cost)
@@ -210,7 +202,7 @@ def _test(bench: RepairBench) -> Tool:
             target = TestTarget(id="test", path=path)
         else:
             return refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
-        changes = Workspace.after(site, steps).changes
+        changes = site.changes(steps)
         if not changes:
             runs, before = site.trials.before(target), None
         else:

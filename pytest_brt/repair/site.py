@@ -1,14 +1,13 @@
 """All that a repair looks at, shared by every run on an issue, and what one run may use.
 
-Beside it the private tree of a dialogue that edits files, and how lines are shown to a model: as
-many as fit, with their numbers.
+Beside it how lines are shown to a model: as many as fit, with their numbers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -50,19 +49,27 @@ class Site:
     prompts: Prompts
     #: The existing test files that are nearest to changes, the nearest first.
     tests_near: Callable[[tuple[FileChange, ...]], tuple[str, ...]]
-    #: A test file that the tools find in the tree though it is not on disk; it is in no patch.
-    added: FileChange | None = None
+    #: Files that are other than on disk: those that steps changed, and a test that is in no patch.
+    changed: Mapping[str, FileChange] = field(default_factory=dict)
+
+    def after(self, steps: Sequence[Step]) -> Site:
+        """Return the site with the files as `steps` left them."""
+        return replace(self, changed={**self.changed, **changed_files(steps)})
+
+    def changes(self, steps: Sequence[Step]) -> tuple[FileChange, ...]:
+        """Return what `steps` made of the files, but for those that are as they were."""
+        changed = sorted(changed_files(steps).items())
+        return tuple(change for path, change in changed if change.content != self.read(path))
 
     @property
     def paths(self) -> Paths:
         """The files that a model may name."""
-        known = Paths(self.index.layout.files)
-        return known.also((self.added.path,)) if self.added else known
+        return Paths(self.index.layout.files).also(self.changed)
 
     def read(self, path: str) -> bytes | None:
         """Return the content of a file of the tree; None when there is no such file."""
-        if self.added is not None and path == self.added.path:
-            return self.added.content
+        if path in self.changed:
+            return self.changed[path].content
         if path not in self.index.layout.files or leads_out(self.root, path):
             return None
         try:
@@ -143,40 +150,6 @@ def listing(lines: tuple[str, ...], first: int, last: int) -> str:
     """
     shown = enumerate(lines[first - 1 : last], start=first)
     return "\n".join(f"{number:5}| {line}" for number, line in shown)
-
-
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """The files as they are after some steps; nothing of it is on disk."""
-
-    site: Site
-    changed: dict[str, FileChange]
-
-    @classmethod
-    def after(cls, site: Site, steps: Sequence[Step]) -> Workspace:
-        """Return the files after `steps`."""
-        return cls(site, changed_files(steps))
-
-    @property
-    def changes(self) -> tuple[FileChange, ...]:
-        """What differs from the user's tree."""
-        return tuple(
-            change
-            for path, change in sorted(self.changed.items())
-            if change.content != self.site.read(path)
-        )
-
-    @property
-    def unindexed(self) -> tuple[str, ...]:
-        """The files that are other than the index knows them."""
-        changed = tuple(change.path for change in self.changes)
-        return (*changed, self.site.added.path) if self.site.added else changed
-
-    def read(self, path: str) -> bytes | None:
-        """Return the content of a file; None when there is no such file."""
-        if path in self.changed:
-            return self.changed[path].content
-        return self.site.read(path)
 
 
 #: Tokens of a usual line with its number, and of what stands above and below them all.

@@ -13,7 +13,7 @@ from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.execute.row import Row
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.site import Room, Site, Workspace, window
+from pytest_brt.repair.site import Room, Site, window
 from pytest_brt.repair.states import ToolName
 from pytest_brt.repair.trial import target_of
 from pytest_brt.types import JudgedTest, Place, Step, Verdict
@@ -214,12 +214,12 @@ def search_code_base(site: Site) -> Tool:
         wanted = wanted_in(action["keywords"])
         if not wanted:
             return refused("'keywords' holds no word: name a few, as in 'parse date'.")
-        space = Workspace.after(site, steps)
+        now = site.after(steps)
         hits = find_definitions(
             wanted,
             site.index,
-            read=lambda path: decode(space.read(path) or b""),
-            changed=space.unindexed,
+            read=lambda path: decode(now.read(path) or b""),
+            changed=tuple(now.changed),
             limit=_MOST,
         )
         if not hits:
