@@ -13,7 +13,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.compare_studies import comparison
 from pytest_brt.evaluate.table import text_of
 from pytest_brt.evaluate.written import read_study
-from pytest_brt.render.dialogue import Told, as_page, as_text, heading
+from pytest_brt.render.dialogue import as_page, as_text, heading
 from pytest_brt.shown import say
 from pytest_brt.store import write_text
 
@@ -45,16 +45,7 @@ def _report(arguments: argparse.Namespace) -> None:
     if names and (folder / "result.json").is_file():
         _compare(folder, *map(Path, names))
         return
-    found = [
-        Told(
-            name=kept.name,
-            issue=kept.title or kept.issue,
-            steps=kept.steps,
-            ending=kept.ending,
-            reason=kept.reason,
-        )
-        for kept in read_trajectories(folder)
-    ]
+    found = read_trajectories(folder)
     if not found:
         raise UsageProblem(
             f"no dialogue in {arguments.folder!r} (name the folder that a run with a model was "

@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.store import Journal
-from pytest_brt.types import Ending, Step, Trajectory
+from pytest_brt.types import Ending, KeptDialogue, Step, Trajectory
 
 #: Folder of trajectories in the folder of a run (`--brt-record`).
 FOLDER = "trajectories"
@@ -29,22 +29,6 @@ class _End:
 
     ending: Ending
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """A trajectory as a folder holds it."""
-
-    #: Id of the issue.
-    issue: str
-    #: As in "agent-03".
-    name: str
-    #: Title of the issue, or "" when that was not kept.
-    title: str
-    steps: tuple[Step, ...]
-    #: None when it was interrupted.
-    ending: Ending | None
-    reason: str
 
 
 class Log:
@@ -118,7 +102,7 @@ class Log:
             ) from error
 
 
-def read_trajectories(folder: Path) -> tuple[Kept, ...]:
+def read_trajectories(folder: Path) -> tuple[KeptDialogue, ...]:
     """Return the trajectories of a run's folder, by name; none when it has none.
 
     Raises:
@@ -127,7 +111,7 @@ def read_trajectories(folder: Path) -> tuple[Kept, ...]:
     return tuple(_read(path) for path in sorted((folder / FOLDER).glob("*.jsonl")))
 
 
-def _read(path: Path) -> Kept:
+def _read(path: Path) -> KeptDialogue:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -148,7 +132,7 @@ def _read(path: Path) -> Kept:
             if number == len(lines):
                 break  # cut off while it was written
             raise StoreProblem(f"{str(path)!r}, line {number}: {error}") from error
-    return Kept(
+    return KeptDialogue(
         issue=start.issue,
         name=start.name,
         title=start.title,

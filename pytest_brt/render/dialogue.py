@@ -4,45 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.types import Attempt, Cost, Ending, JudgedTest, Step
+from pytest_brt.types import Attempt, Cost, JudgedTest, KeptDialogue, Step
 
 #: Lines of an observation that are shown as text, unless all are wanted.
 _LINES = 8
 _TEMPLATE = Path(__file__).parent / "dialogues.html.jinja"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """A dialogue and what it is about."""
-
-    #: As in "agent-03".
-    name: str
-    #: Title of the report, or its id where that is all that is known.
-    issue: str
-    steps: tuple[Step, ...]
-    #: None when it was interrupted.
-    ending: Ending | None
-    reason: str
-
-    @property
-    def ended(self) -> str:
-        """How it ended, in words."""
-        reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.ending or 'interrupted'}{reason}"
-
-    @property
-    def cost(self) -> Cost:
-        """What the model cost."""
-        return sum((step.cost for step in self.steps), Cost())
-
-
-def as_text(told: Told, *, whole: bool = False) -> Iterator[str]:
+def as_text(told: KeptDialogue, *, whole: bool = False) -> Iterator[str]:
     """Yield the lines of a dialogue; `whole` leaves nothing out."""
     count = len(told.steps)
-    yield f"{told.name}: {told.issue}"
+    yield f"{told.name}: {told.title or told.issue}"
     yield f"{count} step{'s' if count != 1 else ''}, ended by: {told.ended}; {cost(told.cost)}"
     for step in told.steps:
         yield ""
@@ -73,7 +47,7 @@ def heading(step: Step) -> str:
     return f"{what} → {came}" if came else what
 
 
-def as_page(dialogues: Sequence[Told]) -> str:
+def as_page(dialogues: Sequence[KeptDialogue]) -> str:
     """Return one HTML page with all of them: no script, and nothing loaded from elsewhere."""
     from pytest_brt.render.html import filled  # jinja2 and pygments take a while to import
 

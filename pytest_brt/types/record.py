@@ -101,6 +101,33 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptDialogue:
+    """A dialogue as the record of a run holds it."""
+
+    #: Id of the report.
+    issue: str
+    #: As in "agent-03".
+    name: str
+    #: Title of the report, or "" when that was not kept.
+    title: str
+    steps: tuple[Step, ...]
+    #: None when it was interrupted.
+    ending: Ending | None
+    reason: str
+
+    @property
+    def ended(self) -> str:
+        """How it ended, in words."""
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.ending or 'interrupted'}{reason}"
+
+    @property
+    def cost(self) -> Cost:
+        """What the model cost."""
+        return sum((step.cost for step in self.steps), Cost())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """What one run of one strategy made of one issue."""
 

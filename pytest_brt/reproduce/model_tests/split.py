@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import io
 import re
-import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,8 +24,6 @@ _RUNNERS = re.compile(r"^(?:(?:pytest|unittest)\.main|test\w*|sys\.exit|exit|qui
 _HIDING = re.compile(r"(?:^|\.)(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b")
 #: Tests of one reply that are looked at.
 MOST = 12
-#: A string literal in single quotes that could as well have double ones.
-_SINGLE = re.compile(r"""^[rbRBuU]{0,2}'(?!'')[^'"\\]*'$""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +240,7 @@ def laid_out(body: Sequence[ast.stmt], source: str, changed: Collection[ast.stmt
     for node in body:
         if before is not None:
             out.append(_between(before, node))
-        out.append(unparsed(node) if id(node) in other else lines_of(node, lines))
+        out.append(ast.unparse(node) if id(node) in other else lines_of(node, lines))
         before = node
     return "".join(out) + "\n"
 
@@ -256,22 +252,6 @@ def tidied(source: str) -> str:
         SyntaxError: it is not Python.
     """
     return laid_out(parse(source).body, source)
-
-
-def unparsed(node: ast.AST) -> str:
-    """Return the text of a statement, strings in double quotes."""
-    text = ast.unparse(node)
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError):
-        return text
-    lines = text.split("\n")
-    for token in reversed(tokens):
-        (row, start), (last, end) = token.start, token.end
-        if token.type == tokenize.STRING and row == last and _SINGLE.match(token.string):
-            line = lines[row - 1]
-            lines[row - 1] = line[:start] + token.string.replace("'", '"') + line[end:]
-    return "\n".join(lines)
 
 
 def _between(before: ast.stmt, node: ast.stmt) -> str:
