@@ -5,10 +5,10 @@ The user's tree is never written, so there is nothing to revert after a fix that
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from pytest_brt.code.source import decode
@@ -75,9 +75,8 @@ class Trials:
         self.failing = tuple(failing)
         self._check = check
         self._jobs = jobs
-        self._lock = threading.Lock()
         self._known: dict[str, Trial] = {}
-        self._before: dict[TestTarget, tuple[TestRun, ...]] = {}
+        self._before = cache(lambda target: engine.run(Row(targets=(target,))).runs)
 
     def key(self, changes: Sequence[FileChange]) -> str:
         """Return what is equal for fixes that make equal trees; "" where only comments change.
@@ -93,8 +92,7 @@ class Trials:
 
     def known(self, key: str) -> Trial | None:
         """Return what a fix of this key did, None when none was tried."""
-        with self._lock:
-            return self._known.get(key)
+        return self._known.get(key)
 
     def before(self, target: TestTarget) -> tuple[TestRun, ...]:
         """Return what a test, or a file of them, does on the unchanged tree; run once.
@@ -102,13 +100,7 @@ class Trials:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        with self._lock:
-            known = self._before.get(target)
-        if known is None:
-            known = self.engine.run(Row(targets=(target,))).runs
-            with self._lock:
-                self._before[target] = known
-        return known
+        return self._before(target)
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
         """Try a fix: the failing tests and, when it passes them, existing ones.
@@ -176,8 +168,7 @@ class Trials:
         return self._keep(replace(trial, checked=True, guarded=self._check(trial.changes)))
 
     def _keep(self, trial: Trial) -> Trial:
-        with self._lock:
-            self._known[trial.key] = trial
+        self._known[trial.key] = trial
         return trial
 
     def _seconds(self) -> float:
