@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import BrtError, UsageProblem
+from pytest_brt.execute.row import TestTarget
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.gate import (
-    ChangedTest,
     Gate,
     Gated,
     GateProof,
@@ -37,7 +37,7 @@ class GateItem(OurItem):
 
     told = (BrtError, NotGreen)
 
-    def __init__(self, *, gate: Gate, test: ChangedTest, **kwargs: Any) -> None:
+    def __init__(self, *, gate: Gate, test: TestTarget, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.gate = gate
         self.test = test
@@ -70,7 +70,7 @@ class GateSession(OurFiles):
         history = History(config.rootpath)
         base, head = (history.revision(name) for name in split_range(options.gate))
         base = history.fork(base, head)
-        files: dict[Path, tuple[ChangedTest, ...]] = {}
+        files: dict[Path, tuple[TestTarget, ...]] = {}
         for test in changed_tests(history, base, head):
             path = config.rootpath / test.path
             if not path.exists():

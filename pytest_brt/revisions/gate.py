@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import Collected, is_test_path
-from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, TestTarget
@@ -30,15 +29,6 @@ class GateProof(StrEnum):
     #: Fails on the base at times only: it says nothing about the change.
     UNSTABLE = "does not always fail without the change"
     FAILS_AFTER = "fails with the change"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedTest:
-    """A test function that the head has, and the base has not or has differently."""
-
-    path: str
-    node: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +57,7 @@ def split_range(text: str) -> tuple[str, str]:
     return base, head or "HEAD"
 
 
-def changed_tests(history: History, base: Revision, head: Revision) -> tuple[ChangedTest, ...]:
+def changed_tests(history: History, base: Revision, head: Revision) -> tuple[TestTarget, ...]:
     """Return the test functions that `head` adds or changes, by file and in their order."""
     found = []
     collected = read_ini(history.root).collected
@@ -81,7 +71,7 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Cha
         # A table, a fixture or a setUp beside the tests may be what was changed.
         everything = change.content is not None and rest_before != rest_after
         found += [
-            ChangedTest(path=change.path, node=test.node, source=text)
+            TestTarget(id=test.name, path=change.path, source=text, node=test.node)
             for test in read_tests(change.path, text, collected=collected)
             if everything or before.get(test.node) != after.get(test.node)
         ]
@@ -132,7 +122,7 @@ class Gate:
         self._head = tuple(now.values())
         self._base = tuple({**now, **undone}.values())
 
-    def look(self, test: ChangedTest) -> Gated:
+    def look(self, test: TestTarget) -> Gated:
         """Run one test on both trees; one that proves something must do so every time.
 
         Raises:
@@ -147,16 +137,13 @@ class Gate:
                 return replace(found, proof=GateProof.UNSTABLE)
         return found
 
-    def _once(self, test: ChangedTest, seed: int) -> Gated:
+    def _once(self, test: TestTarget, seed: int) -> Gated:
         after = self._run(test, self._head, seed)
         before = self._run(test, self._base, seed)
         return Gated(proof=prove(before, after), before=before, after=after)
 
-    def _run(self, test: ChangedTest, changes: tuple[FileChange, ...], seed: int) -> TestRun:
-        target = TestTarget(
-            id=content_id(test.path, test.node), path=test.path, source=test.source, node=test.node
-        )
-        row = Row(changes=changes, targets=(target,), hash_seed=seed)
+    def _run(self, test: TestTarget, changes: tuple[FileChange, ...], seed: int) -> TestRun:
+        row = Row(changes=changes, targets=(test,), hash_seed=seed)
         return self._engine.run(row).runs[0]
 
 

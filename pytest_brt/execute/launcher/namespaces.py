@@ -77,7 +77,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
         _show_as_owned(spec["root"], base, owner)
     covered = [syscalls.open_tree(path) for path in spec["covered"]]
     needed = _needed(spec)
-    NewRoot(frozenset(spec["hidden"])).enter()
+    enter_new_root(frozenset(spec["hidden"]))
     _hide(spec, needed)
     os.makedirs(scratch, exist_ok=True)
     syscalls.set_read_only("/")
@@ -203,97 +203,95 @@ def _loopback_up() -> None:
         fcntl.ioctl(sock, 0x8914, request)  # SIOCSIFFLAGS
 
 
-class NewRoot:
-    """A root of its own: the machine's files, and nothing that leads out by them.
+def enter_new_root(hidden: frozenset[str]) -> None:
+    """Go on with a root of our own: the machine's files, and nothing that leads out by them.
 
     Each folder is shown through an overlay without an upper layer. Its files are the machine's, but
     sockets and pipes in it are not: nobody listens at them, for the kernel tells them by the file
     system that they are reached through. Making a mount read-only does not do that.
+
+    Raises:
+        OSError: the kernel does not have, or allow, what this takes.
     """
+    names = sorted(os.listdir("/"))
+    trees = {"proc": syscalls.open_tree("/proc")}
+    try:
+        trees["sys"] = syscalls.open_tree("/sys", recursive=False)
+    except OSError:  # what is mounted within may not be taken away there
+        trees["sys"] = syscalls.open_tree("/sys")
+    devices = {name: syscalls.open_tree(f"/dev/{name}") for name in DEVICES}
+    mounts = _mounts()
+    _tmpfs(_PLACE)
+    os.mkdir(f"{_PLACE}/root")
+    os.mkdir(f"{_PLACE}/empty")
+    _tmpfs(f"{_PLACE}/root")
+    for name in names:
+        if name not in _KERNEL:
+            _mirror(name, hidden, [path for path in mounts if path.startswith(f"/{name}/")])
+    for name, tree in trees.items():
+        os.mkdir(f"{_PLACE}/root/{name}")
+        _attach(tree, f"{_PLACE}/root/{name}")
+    _make_devices(f"{_PLACE}/root/dev", devices)
+    syscalls.enter_root(f"{_PLACE}/root")
 
-    def __init__(self, hidden: frozenset[str]) -> None:
-        self.hidden = hidden
 
-    def enter(self) -> None:
-        """Go on with the new root.
+def _mirror(name: str, hidden: frozenset[str], within: list[str]) -> None:
+    """Show one entry of the old root in the new one, with the mounts within it."""
+    old, new = f"/{name}", f"{_PLACE}/root/{name}"
+    if os.path.islink(old):
+        os.symlink(os.readlink(old), new)
+    elif os.path.isdir(old):
+        os.mkdir(new)
+        if old not in hidden and old != _PLACE and _has_content(old):
+            _overlay(old, new, within)
+    elif os.path.isfile(old):
+        Path(new).touch()
+        _attach(syscalls.open_tree(old), new)
 
-        Raises:
-            OSError: the kernel does not have, or allow, what this takes.
-        """
-        names = sorted(os.listdir("/"))
-        trees = {"proc": syscalls.open_tree("/proc")}
-        try:
-            trees["sys"] = syscalls.open_tree("/sys", recursive=False)
-        except OSError:  # what is mounted within may not be taken away there
-            trees["sys"] = syscalls.open_tree("/sys")
-        devices = {name: syscalls.open_tree(f"/dev/{name}") for name in DEVICES}
-        mounts = _mounts()
-        self._tmpfs(_PLACE)
-        os.mkdir(f"{_PLACE}/root")
-        os.mkdir(f"{_PLACE}/empty")
-        self._tmpfs(f"{_PLACE}/root")
-        for name in names:
-            if name not in _KERNEL:
-                self._mirror(name, [path for path in mounts if path.startswith(f"/{name}/")])
-        for name, tree in trees.items():
-            os.mkdir(f"{_PLACE}/root/{name}")
-            self._attach(tree, f"{_PLACE}/root/{name}")
-        self._make_devices(f"{_PLACE}/root/dev", devices)
-        syscalls.enter_root(f"{_PLACE}/root")
 
-    def _mirror(self, name: str, within: list[str]) -> None:
-        """Show one entry of the old root in the new one, with the mounts within it."""
-        old, new = f"/{name}", f"{_PLACE}/root/{name}"
-        if os.path.islink(old):
-            os.symlink(os.readlink(old), new)
-        elif os.path.isdir(old):
-            os.mkdir(new)
-            if old not in self.hidden and old != _PLACE and _has_content(old):
-                self._overlay(old, new, within)
-        elif os.path.isfile(old):
-            Path(new).touch()
-            self._attach(syscalls.open_tree(old), new)
+def _overlay(old: str, new: str, within: list[str]) -> None:
+    """Show a folder through an overlay; as it is where the kernel refuses that.
 
-    def _overlay(self, old: str, new: str, within: list[str]) -> None:
-        """Show a folder through an overlay; as it is where the kernel refuses that.
+    It does so for a folder with mounts of the outer namespace in it.
+    """
+    flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
+    try:
+        data = f"lowerdir={old}:{_PLACE}/empty"
+        syscalls.mount("overlay", new, "overlay", flags, data)
+    except OSError:
+        _attach(syscalls.open_tree(old), new)
+        return
+    for path in within:
+        target = f"{_PLACE}/root{path}"
+        if os.path.lexists(target) and not os.path.islink(target):
+            _attach(syscalls.open_tree(path, recursive=False), target)
 
-        It does so for a folder with mounts of the outer namespace in it.
-        """
-        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
-        try:
-            data = f"lowerdir={old}:{_PLACE}/empty"
-            syscalls.mount("overlay", new, "overlay", flags, data)
-        except OSError:
-            self._attach(syscalls.open_tree(old), new)
-            return
-        for path in within:
-            target = f"{_PLACE}/root{path}"
-            if os.path.lexists(target) and not os.path.islink(target):
-                self._attach(syscalls.open_tree(path, recursive=False), target)
 
-    def _make_devices(self, folder: str, devices: dict[str, int]) -> None:
-        """Make a folder of harmless devices, with terminals of its own."""
-        os.mkdir(folder)
-        self._tmpfs(folder)
-        for name, tree in devices.items():
-            Path(folder, name).touch()
-            self._attach(tree, f"{folder}/{name}")
-        for name in ("pts", "shm"):
-            os.mkdir(f"{folder}/{name}")
-        data = "newinstance,ptmxmode=0666,mode=620"
-        syscalls.mount("devpts", f"{folder}/pts", "devpts", syscalls.MS_NOSUID, data)
-        os.symlink("pts/ptmx", f"{folder}/ptmx")
-        os.symlink("/proc/self/fd", f"{folder}/fd")
-        for number, name in enumerate(("stdin", "stdout", "stderr")):
-            os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
+def _make_devices(folder: str, devices: dict[str, int]) -> None:
+    """Make a folder of harmless devices, with terminals of its own."""
+    os.mkdir(folder)
+    _tmpfs(folder)
+    for name, tree in devices.items():
+        Path(folder, name).touch()
+        _attach(tree, f"{folder}/{name}")
+    for name in ("pts", "shm"):
+        os.mkdir(f"{folder}/{name}")
+    data = "newinstance,ptmxmode=0666,mode=620"
+    syscalls.mount("devpts", f"{folder}/pts", "devpts", syscalls.MS_NOSUID, data)
+    os.symlink("pts/ptmx", f"{folder}/ptmx")
+    os.symlink("/proc/self/fd", f"{folder}/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
 
-    def _tmpfs(self, path: str) -> None:
-        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
-        syscalls.mount("tmpfs", path, "tmpfs", flags, "mode=755,size=4m")
 
-    def _attach(self, tree: int, target: str) -> None:
-        syscalls.move_mount(tree, target)
-        os.close(tree)
+def _tmpfs(path: str) -> None:
+    flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
+    syscalls.mount("tmpfs", path, "tmpfs", flags, "mode=755,size=4m")
+
+
+def _attach(tree: int, target: str) -> None:
+    syscalls.move_mount(tree, target)
+    os.close(tree)
 
 
 def _has_content(folder: str) -> bool:
