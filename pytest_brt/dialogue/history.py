@@ -116,7 +116,6 @@ def _short(steps: Sequence[Step]) -> str:
 
 
 def _line(step: Step) -> str:
-    """Return a step in one line: what was asked for, why, and what came of it."""
     asked = " ".join([step.action, *(value for _, value in step.arguments)])
     came = str(step.verdict) if step.verdict else "refused" if step.problem else ""
     thought = textwrap.shorten(step.thought, 120, placeholder="…")

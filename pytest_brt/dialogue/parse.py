@@ -161,7 +161,6 @@ def _arguments(
 
 
 def _renamed(values: dict[str, str], spec: ActionSpec, mended: list[str]) -> dict[str, str]:
-    """Return the values under the names of the parameters."""
     names = [parameter.name for parameter in spec.parameters]
     given = {name: values[name] for name in names if name in values}
     strangers = [name for name in values if name not in names]

@@ -131,7 +131,6 @@ def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
 
 
 def _done(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield the steps that were carried out."""
     known = set(ToolName)
     return (step for step in steps if step.action in known and not step.problem)
 

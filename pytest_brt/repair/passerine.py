@@ -185,7 +185,6 @@ def _edit(bench: RepairBench, seed: int, budget: Budget) -> Tool:
 
 
 def _what_to_run(bench: RepairBench, changes: tuple[FileChange, ...]) -> str:
-    """Return which tests are to be run after a change."""
     given = (bench.brt.test.path,) if bench.brt else ()
     paths = tuple(dict.fromkeys((*given, *bench.site.tests_near(changes))))[:_TESTS]
     return f"Run the tests: {', then '.join(paths)}." if paths else "Run the tests."

@@ -157,7 +157,6 @@ def _last(step: Step, entry: Remembered) -> str:
 
 
 def _budget(memory: Memory, left: int) -> str:
-    """Return how to use what is left."""
     if memory.plausible:
         return ""
     wanted = max(0, _FIXES - memory.tried)

@@ -199,7 +199,6 @@ def localise(
 
 
 def _near(guard: Guard, places: Sequence[Place]) -> Sequence[ExistingTest]:
-    """Return the existing tests near some places."""
     names = tuple(sorted(f"{place.path}::{place.function}" for place in places))
     return guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
 

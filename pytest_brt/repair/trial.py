@@ -145,7 +145,6 @@ class Trials:
         return sum(trust[test] for test in green if test in trust) >= SHARE * total
 
     def _tested(self, changes: tuple[FileChange, ...]) -> Trial:
-        """Run the failing tests on a fix."""
         key = self.key(changes)
         known = self.known(key)
         if known is not None:

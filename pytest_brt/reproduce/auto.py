@@ -126,7 +126,6 @@ class _Auto:
         return self._attempt()
 
     def _attempt(self) -> Attempt:
-        """Return what was found until now."""
         doubted = {test for test, said in self.opinions.items() if said.right is False}
         return Attempt(
             issue=self.issue.id,
@@ -269,7 +268,6 @@ class _Auto:
         self._take("invert", invert(self.issue, 0, bench, self.project, told=hints))
 
     def _agent(self, hints: Hints, bench: Workbench) -> None:
-        """Let the agent run until a run finds something, a few times at most."""
         found = Found(hints=hints, best=self._best(), refused=self._refused())
         bench = replace(bench, steps=bench.steps or _STEPS)
         for number in range(_RUNS):
@@ -304,6 +302,5 @@ class _Auto:
 
 
 def _claim(item: JudgedTest) -> str:
-    """Return the first line of a test that claims something."""
     lines = (item.test.source or item.test.name).split("\n")
     return next((line.strip() for line in lines if _CLAIM.match(line)), item.test.name)

@@ -115,7 +115,6 @@ def _shown(lines: tuple[str, ...], path: str, found: Sequence[Definition], room:
 
 
 def _defined(site: Site, path: str) -> list[Definition]:
-    """Return the functions, methods and classes of a file."""
     known = site.index.definitions_in(path)
     return [one for one in known if one.kind is not DefinitionKind.VARIABLE]
 

@@ -138,7 +138,6 @@ def _outcome(
 
 
 def _told(site: Site, trial: Trial) -> str:
-    """Return what the tests did with a fix."""
     text = "Nothing here tests the bug itself."
     if trial.runs:
         before = [run for judged in site.failing for run in judged.judgement.runs[:1]]
@@ -158,7 +157,6 @@ def _told(site: Site, trial: Trial) -> str:
 
 
 def _won(trial: Trial) -> str:
-    """Return what speaks for a fix that is kept."""
     if not trial.runs:
         return "breaks no existing test"
     if not trial.failed:

@@ -116,7 +116,6 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
 
 
 def _read(steps: Sequence[Step]) -> str:
-    """Return what the last looks at the project showed."""
     looks = [step for step in steps if step.action in _LOOKS and not step.problem][-_READ:]
     shown = [f"{step.arguments[0][1]}\n{step.observation}" for step in looks]
     return "\n\n".join(shorten(text, _SEEN) for text in shown)

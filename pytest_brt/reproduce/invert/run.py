@@ -282,5 +282,4 @@ class _Inversion:
 
 
 def _is_stuck(told: Sequence[str]) -> bool:
-    """Say whether the same came of it several times in a row."""
     return len(told) >= _IDENTICAL and len(set(told[-_IDENTICAL:])) == 1

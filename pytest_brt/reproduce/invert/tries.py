@@ -133,7 +133,6 @@ def _imports(test: CandidateTest, packages: Sequence[str]) -> bool:
 
 
 def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> str:
-    """Say what happened, for the model and the reader."""
     if not runs:
         return "It did not run."
     run = runs[0]

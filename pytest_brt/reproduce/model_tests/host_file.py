@@ -133,7 +133,6 @@ def _wanted(source: str, own: frozenset[str]) -> list[str]:
 
 
 def _insert(source: str, text: str) -> str:
-    """Put a definition below the imports of a module."""
     lines = source.split("\n")
     after = 0
     for node in parse(source).body:

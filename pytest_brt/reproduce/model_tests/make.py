@@ -203,7 +203,6 @@ def _plain(code: str) -> str:
 
 
 def _unprompted(code: str) -> str:
-    """Take the prompts and the output out of an interactive session."""
     lines = code.split("\n")
     if not any(line.startswith((">>>", "In [")) for line in lines):
         return code

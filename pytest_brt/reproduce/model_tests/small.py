@@ -99,7 +99,6 @@ def _has(node: ast.stmt, line: int) -> bool:
 
 
 def _is_claim(node: ast.AST) -> bool:
-    """Say whether a statement is an assertion, or whether an expression is one."""
     node = node.value if isinstance(node, ast.Expr) else node
     called = isinstance(node, ast.Call) and _CLAIM.search(ast.unparse(node.func))
     return isinstance(node, ast.Assert) or bool(called)

@@ -144,7 +144,6 @@ def _single(
 
 
 def _plain(test: _Function) -> _Function:
-    """Return the test without the marks that would hide its failure."""
     kept = [mark for mark in test.decorator_list if not _HIDING.search(ast.unparse(mark))]
     if len(kept) == len(test.decorator_list):
         return test

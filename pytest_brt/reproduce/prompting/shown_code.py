@@ -290,7 +290,6 @@ def _chosen(
 
 
 def _length(parts: Iterable[Sequence[str]]) -> int:
-    """Return how many characters some lines have."""
     return sum(len(line) + 1 for lines in parts for line in lines)
 
 
