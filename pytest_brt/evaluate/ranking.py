@@ -39,7 +39,6 @@ def rank(job: Job, kit: StudyKit, scratch: Path) -> Ranked:
         strategies={},
         given=lambda: job.tests,
         rank=rank_by_epr,
-        accept=lambda *_: None,
         guard=settings.guard,
     )
     with (

@@ -30,9 +30,7 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
     plan = Plan(
         cases=(case,),
         strategies={name: _asked(kit.strategies[name], settings) for name in settings.strategies},
-        given=None,
         rank=rank_by_epr,
-        accept=lambda *_: None,
         budget=settings.budget,
     )
     with (

@@ -136,7 +136,6 @@ def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> P
     return Plan(
         cases=cases,
         strategies=chosen_strategies(options, gather(config, "pytest_brt_strategies", STRATEGIES)),
-        given=None,
         rank=rank,
         accept=_accept(config),
         guard=options.guard,

@@ -49,10 +49,10 @@ class Plan:
     cases: tuple[Case, ...]
     #: In the order in which they are tried.
     strategies: Mapping[str, Strategy]
-    #: Finds and judges the tests that were given; called once, when first needed.
-    given: Callable[[], tuple[JudgedTest, ...]] | None
     rank: Ranker
-    accept: Accept
+    #: Finds and judges the tests that were given; called once, when first needed.
+    given: Callable[[], tuple[JudgedTest, ...]] | None = None
+    accept: Accept = lambda *_: None
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.
