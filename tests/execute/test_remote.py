@@ -147,15 +147,13 @@ def cluster() -> Iterator[tuple[str, list[int]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kill", [False, True])
-def test_a_real_cluster_of_two_workers(
-    project: pytest.Pytester, cluster: tuple[str, list[int]], kill: bool
+def test_a_real_cluster_of_which_one_worker_is_killed(
+    project: pytest.Pytester, cluster: tuple[str, list[int]]
 ) -> None:
     address, workers = cluster
     assert len(workers) == 2
-    if kill:
-        os.kill(workers[0], signal.SIGKILL)
-        time.sleep(1)
+    os.kill(workers[0], signal.SIGKILL)
+    time.sleep(1)
     options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no")
     reports = []
     for number, executor in enumerate(("threads", f"dask:{address}")):

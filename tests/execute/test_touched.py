@@ -124,7 +124,7 @@ def test_other_code_than_the_patched_makes_a_cell_invalid(engine: Engine) -> Non
 def test_bytecode_of_the_same_size_and_second_is_never_taken(engine: Engine) -> None:
     """What deceives Python's own check, and pytest's before 9.2, many times over."""
     asks = "from pkg.core import divide\ndef test_a(): assert divide(1, 1) == {}\n"
-    for number in range(1, 9):
+    for number in range(1, 5):
         source = f"def divide(a, b):\n    return {number}\n"
         change = FileChange(path="pkg/core.py", content=source.encode())
         right = run_one(engine, asks.format(number), changes=(change,))
