@@ -50,11 +50,11 @@ def react(bench: RepairBench, index: int = 0) -> Trajectory:
     if test is not None and test.source is not None:
         given = FileChange(path=test.path, content=test.source.encode())
         bench = replace(bench, site=(site := replace(site, changed={given.path: given})))
-    budget = bench.budget(STEPS)
+    budget = Budget(steps=bench.steps or STEPS, deadline=bench.deadline)
     sampling = Sampling(
         temperature=0.2,
         top_p=0.95,
-        seed=bench.seed_of(index),
+        seed=bench.seed,
         max_tokens=min(_REPLY, site.model.context // 4),
     )
     most = room(site.model, sampling)

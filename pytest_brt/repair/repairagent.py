@@ -50,11 +50,11 @@ def repair(bench: RepairBench, index: int = 0) -> Trajectory:
 def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
     """Return the loop of one repair; runs after the first are drawn more freely."""
     site = bench.site
-    budget = bench.budget(STEPS)
+    budget = Budget(steps=bench.steps or STEPS, deadline=bench.deadline)
     sampling = Sampling(
         temperature=0.6 if index else 0.0,
         top_p=0.95,
-        seed=bench.seed_of(index),
+        seed=bench.seed,
         max_tokens=min(_REPLY, site.model.context // 6),
     )
     most = room(site.model, sampling)

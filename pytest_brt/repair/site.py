@@ -15,7 +15,6 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import leads_out
 from pytest_brt.dialogue.action import Tool, changed_files
 from pytest_brt.dialogue.history import largest, short_line
-from pytest_brt.dialogue.loop import Budget
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.dialogue.trajectory import Log
@@ -26,9 +25,6 @@ from pytest_brt.repair.states import Without
 from pytest_brt.repair.trial import Trials, shared
 from pytest_brt.store import Journal
 from pytest_brt.types import FileChange, Issue, JudgedTest, Place, Step
-
-#: Seeds of runs of one strategy are so far apart.
-_APART = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +113,7 @@ class RepairBench:
     without: frozenset[Without] = frozenset()
     #: Whether a bug is repaired without any failing test too: existing tests alone judge then.
     blind: bool = False
+    #: The first seed of the run; each has its own.
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts.
     deadline: float = math.inf
@@ -126,14 +123,6 @@ class RepairBench:
     #: Further tools of the repair agent, by name; allowed where information is collected.
     tools: Mapping[str, Tool] = field(default_factory=dict)
     say: Callable[[str], None] = lambda _: None
-
-    def budget(self, usual: int) -> Budget:
-        """Return the limits of a run that takes `usual` steps where the user says nothing."""
-        return Budget(steps=self.steps or usual, deadline=self.deadline)
-
-    def seed_of(self, index: int) -> int:
-        """Return the first seed of run number `index`."""
-        return self.seed + _APART * index
 
     def log(self, strategy: str, index: int) -> Log:
         """Return where the steps of a run go."""
