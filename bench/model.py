@@ -194,7 +194,7 @@ def first_token(weights: Weights) -> float:
         for at in range(0, len(ids), 512):
             engine.context.decode([(ids[at : at + 512], at, 0, at + 512 >= len(ids))])
         bare.append(time.monotonic() - start)
-        engine.context.remove(0)
+        weights.lib.llama_memory_seq_rm(engine.context.memory, 0, -1, -1)
         start = time.monotonic()
         ask(engine, replace(prompt, sampling=Sampling(max_tokens=1)))
         ours.append(time.monotonic() - start)
@@ -220,9 +220,8 @@ def bare_loop(engine: Batcher, ids: array[int]) -> float:
         )
         tokens = [sample(picker.chain, inner, row) for row, picker in enumerate(pickers)]
     seconds = time.process_time() - start
-    for lane, picker in zip(lanes, pickers, strict=True):
+    for lane in lanes:
         engine.sequences.drop(lane)
-        picker.close()
     return seconds
 
 

@@ -19,9 +19,8 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.conversation import Conversations, Rendered
 from pytest_brt.model.lane import Lane
-from pytest_brt.model.llama import NO_ROOM, Context
+from pytest_brt.model.llama import NO_ROOM, Context, Sequence, Sequences, common
 from pytest_brt.model.picker import Candidates, Picker
-from pytest_brt.model.sequences import Sequence, Sequences, common
 
 #: Takes the number of a sample and its answer as soon as that has ended, or -1 and why the prompt
 #: as a whole failed.
@@ -124,8 +123,7 @@ class Batcher:
         gbnf = prompt.grammar.gbnf if prompt.grammar else ""
         picker = Picker(self.weights, self.candidates, prompt.sampling, seed, gbnf)
         given = self.weights.tokenize(prompt.prefill) if gbnf else []
-        if not all(picker.force(token) for token in given):
-            picker.close()
+        if not all(map(picker.accept, given)):
             raise ModelProblem(f"the grammar does not allow the prefill {prompt.prefill!r}")
         return Lane(
             number=number,
@@ -154,8 +152,8 @@ class Batcher:
         if status == NO_ROOM and self.sequences.evict():
             return
         if status:
-            said = self.weights.log.take() or "no reason given"
-            for job in {id(turn.job): turn.job for turn in turns}.values():
+            said = self.weights.log.take()
+            for job in dict.fromkeys(turn.job for turn in turns):
                 self._fail(job, f"llama.cpp cannot evaluate the prompt ({status}): {said}")
             return
         row = -1
@@ -166,7 +164,7 @@ class Batcher:
             if turn.lane is None:
                 self._has_read(turn, row)
             else:
-                self._go_on(turn.job, turn.lane, turn, row)
+                self._go_on(turn, turn.lane, row)
 
     # -- beginning -------------------------------------------------------------------------
 
@@ -258,27 +256,27 @@ class Batcher:
             self.reading = None
             self._start(job, row)
 
-    def _go_on(self, job: BatchJob, lane: Lane, turn: _Turn, row: int) -> None:
+    def _go_on(self, turn: _Turn, lane: Lane, row: int) -> None:
         if not turn.last:
             del lane.pending[: len(turn.tokens)]
             return
         lane.take(lane.picker.pick(self.context, row, free=lane.thought is not None))
         if lane.finish is None:
             return
-        self.seated.remove((job, lane))
+        self.seated.remove((turn.job, lane))
         lane.sequence = None
-        if len(job.lanes) == 1:  # for the conversation to go on
+        if len(turn.job.lanes) == 1:  # for the conversation to go on
             self.sequences.keep(turn.sequence)
         else:
             self.sequences.drop(turn.sequence)
-        self._deliver(job, lane)
+        self._deliver(turn.job, lane)
 
     # -- ending ----------------------------------------------------------------------------
 
     def _jobs(self) -> list[BatchJob]:
         lanes = (job for job, _ in (*self.seated, *self.waiting))
         reading = [self.reading] if self.reading else []
-        return list({id(job): job for job in (*reading, *lanes, *self.queue)}.values())
+        return list(dict.fromkeys((*reading, *lanes, *self.queue)))
 
     def _deliver(self, job: BatchJob, lane: Lane) -> None:
         """Hand the answer over if it has ended."""
@@ -290,7 +288,6 @@ class Batcher:
             seconds=time.monotonic() - job.started,
         )
         self.conversations.learn(job.prompt.messages, done.text, job.ids + array("i", lane.ids))
-        lane.picker.close()
         job.deliver(lane.number, done)
 
     def _cut(self, job: BatchJob) -> None:
@@ -303,9 +300,6 @@ class Batcher:
 
     def _fail(self, job: BatchJob, problem: str) -> None:
         self._remove(job)
-        for lane in job.lanes:
-            if lane.finish is None:
-                lane.picker.close()
         job.deliver(-1, ModelProblem(problem))
 
     def _remove(self, job: BatchJob) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
-from pytest_brt.model.llama import Weights
+from pytest_brt.model.llama import Sequence, Weights
 from pytest_brt.model.picker import Picker
 from pytest_brt.model.reply import split_thinking
-from pytest_brt.model.sequences import Sequence as Tokens
 
 #: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
 _LOOP_TAIL = 192
@@ -48,7 +46,7 @@ class Lane:
     thought: Thought | None
     #: Tokens of `prompt.prefill`, forced at the start of an answer that follows thinking.
     prefill: tuple[int, ...] = ()
-    sequence: Tokens | None = None
+    sequence: Sequence | None = None
     #: Chosen, but not evaluated yet.
     pending: list[int] = field(default_factory=list)
     #: Every token after the prompt, forced ones too.
@@ -169,9 +167,9 @@ class Lane:
         )
 
 
-def repeats(ids: Sequence[int]) -> bool:
+def repeats(ids: list[int]) -> bool:
     """Return whether `ids` end in one short stretch over and over."""
     if len(ids) < _LOOP_TAIL:
         return False
-    tail = list(ids[-_LOOP_TAIL:])
+    tail = ids[-_LOOP_TAIL:]
     return any(tail[period:] == tail[:-period] for period in range(1, _LOOP_PERIOD + 1))

@@ -1,4 +1,4 @@
-"""The part of llama.cpp that is used: weights, and the memory that tokens are evaluated into.
+"""The part of llama.cpp that is used: weights, and sequences of tokens in their memory.
 
 Only functions of the public C API, as llama-cpp-python mirrors them, are called. Runs in the worker
 process only: a wrong argument here ends the process, not an exception.
@@ -9,8 +9,11 @@ from __future__ import annotations
 import ctypes
 import importlib
 import re
+from array import array
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -69,10 +72,10 @@ class LlamaLog:
         lib.llama_log_set(collect, ctypes.c_void_p(0))
 
     def take(self) -> str:
-        """Return what was said since the last call, on one line."""
+        """Return what was said since the last call, on one line, or that nothing was."""
         text = "; ".join(line for line in self.lines if line)
         self.lines.clear()
-        return text[-400:]
+        return text[-400:] or "no reason given"
 
 
 class Weights:
@@ -97,10 +100,9 @@ class Weights:
             params.load_mode = lib.LLAMA_LOAD_MODE_NONE
         self.model = lib.llama_model_load_from_file(path.encode(), params)
         if not self.model:
-            reason = self.log.take() or "no reason given"
             raise ModelProblem(
-                f"llama.cpp cannot load {path!r}: {reason} (a newer llama-cpp-python may know "
-                "this architecture; 'pytest-brt models verify' finds damage)"
+                f"llama.cpp cannot load {path!r}: {self.log.take()} (a newer llama-cpp-python may "
+                "know this architecture; 'pytest-brt models verify' finds damage)"
             )
         self.vocab = lib.llama_model_get_vocab(self.model)
         self.size = int(lib.llama_vocab_n_tokens(self.vocab))
@@ -194,8 +196,7 @@ class Context:
         if not self.context:
             raise ModelProblem(
                 f"llama.cpp cannot make a context of {plan.cells} tokens: "
-                f"{weights.log.take() or 'no reason given'} "
-                f"(a smaller one: --brt-context {plan.cells // 2})"
+                f"{weights.log.take()} (a smaller one: --brt-context {plan.cells // 2})"
             )
         self.cells = int(lib.llama_n_ctx(self.context))
         self.memory = lib.llama_get_memory(self.context)
@@ -210,8 +211,7 @@ class Context:
         if not loaded or self.lib.llama_set_adapters_lora(self.context, adapters, 1, scale):
             raise ModelProblem(
                 f"the LoRA adapter {path!r} does not fit {self.weights.path!r}: "
-                f"{self.weights.log.take() or 'no reason given'} (it must be made for this base "
-                "model)"
+                f"{self.weights.log.take()} (it must be made for this base model)"
             )
 
     def _make_batch(self, size: int) -> None:
@@ -229,7 +229,7 @@ class Context:
             setattr(batch, name, ctypes.cast(values.ctypes.data, kind))
         self._batch = batch
 
-    def decode(self, entries: Sequence[tuple[Sequence[int], int, int, bool]]) -> int:
+    def decode(self, entries: Iterable[tuple[list[int], int, int, bool]]) -> int:
         """Evaluate stretches of tokens: (tokens, position of the first, sequence, logits wanted).
 
         Logits are made for the last token of a stretch. Returns llama.cpp's status: 0 done,
@@ -252,17 +252,106 @@ class Context:
         pointer = self.lib.llama_get_logits_ith(self.context, row)
         return np.ctypeslib.as_array(pointer, (self.weights.size,))
 
-    def copy(self, source: int, target: int, length: int) -> None:
-        """Let sequence `target` begin with the first `length` tokens of `source`."""
-        end = -1 if self.weights.recurrent else length
-        self.lib.llama_memory_seq_cp(self.memory, source, target, -1, end)
-
-    def remove(self, sequence: int) -> None:
-        """Forget a sequence."""
-        self.lib.llama_memory_seq_rm(self.memory, sequence, -1, -1)
-
     def close(self) -> None:
         """Free the memory; nothing of this object may be used after it."""
         if self.context:
             self.lib.llama_free(self.context)
             self.context = None
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """Tokens that are evaluated, under one of llama.cpp's sequence numbers."""
+
+    number: int
+    ids: array[int] = field(default_factory=lambda: array("i"))
+
+
+def common(left: array[int], right: array[int]) -> int:
+    """Return how many tokens two sequences begin with in common."""
+    most = min(len(left), len(right))
+    if left[:most] == right[:most]:
+        return most
+    return int(np.argmax(np.array(left[:most]) != np.array(right[:most])))
+
+
+class Sequences:
+    """All sequences of a context: what they hold, and which go when room is needed."""
+
+    def __init__(self, context: Context) -> None:
+        self.lib, self.memory = context.lib, context.memory
+        self.recurrent = context.weights.recurrent
+        self.free = list(reversed(range(context.plan.sequences)))
+        #: Finished prefixes that the next prompt may begin with, oldest use first.
+        self.kept: list[Sequence] = []
+
+    def begin(self, ids: array[int]) -> Sequence:
+        """Return a new sequence with as much of `ids` as is known, but for the last of them.
+
+        Raises:
+            LookupError: every sequence number is taken.
+        """
+        kept, length = self._best(ids)
+        return self._new() if kept is None else self.fork(kept, length)
+
+    def fork(self, source: Sequence, length: int) -> Sequence:
+        """Return a new sequence that begins with the first `length` tokens of `source`.
+
+        Raises:
+            LookupError: every sequence number is taken.
+        """
+        fork = self._new(source)
+        end = -1 if self.recurrent else length
+        self.lib.llama_memory_seq_cp(self.memory, source.number, fork.number, -1, end)
+        fork.ids = source.ids[:length]
+        if source in self.kept:  # used just now
+            self.kept.remove(source)
+            self.kept.append(source)
+        return fork
+
+    def keep(self, sequence: Sequence) -> None:
+        """Keep `sequence` for prompts to come, in place of those that it only continues."""
+        if not self.recurrent:
+            for other in list(self.kept):
+                if common(other.ids, sequence.ids) == len(other.ids):
+                    self.drop(other)
+        self.kept.append(sequence)
+
+    def keep_copy(self, sequence: Sequence) -> None:
+        """Keep what `sequence` holds now, unless that is kept or there is no number for it."""
+        if all(kept.ids != sequence.ids for kept in self.kept):
+            with suppress(LookupError):
+                self.kept.append(self.fork(sequence, len(sequence.ids)))
+
+    def drop(self, sequence: Sequence) -> None:
+        """Forget `sequence`; its number and the cells that nobody shares are free again."""
+        if sequence in self.kept:
+            self.kept.remove(sequence)
+        self.lib.llama_memory_seq_rm(self.memory, sequence.number, -1, -1)
+        self.free.append(sequence.number)
+
+    def evict(self, spared: Sequence | None = None) -> bool:
+        """Drop the kept sequence that was not used for longest; False when there is none."""
+        for kept in self.kept:
+            if kept is not spared:
+                self.drop(kept)
+                return True
+        return False
+
+    def _new(self, spared: Sequence | None = None) -> Sequence:
+        if not self.free and not self.evict(spared):
+            raise LookupError("no free sequence")
+        return Sequence(self.free.pop())
+
+    def _best(self, ids: array[int]) -> tuple[Sequence | None, int]:
+        """Return the kept sequence that `ids` shares most with, and how many tokens of it.
+
+        The last token is always evaluated, to know what comes after it. A recurrent state cannot
+        be rewound: it is used as a whole.
+        """
+        found, most = None, 0
+        for one in self.kept:
+            length = min(common(one.ids, ids), len(ids) - 1)
+            if length >= max(most, 1) and not (self.recurrent and length < len(one.ids)):
+                found, most = one, length
+        return found, most

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import weakref
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def make_grammar(weights: Weights, gbnf: str) -> Any:
         raise ModelProblem("the grammar holds a NUL character (spell it \\x00)")
     sampler = weights.lib.llama_sampler_init_grammar(weights.vocab, gbnf.encode(), b"root")
     if not sampler:
-        reason = weights.log.take() or "no reason given"
+        reason = weights.log.take()
         raise ModelProblem(f"llama.cpp cannot parse the grammar: {reason} in {gbnf[:80]!r}")
     return sampler
 
@@ -105,7 +106,10 @@ class Picker:
         self.weights = weights
         self.shared = shared
         self.grammar = make_grammar(weights, gbnf) if gbnf else None
+        if gbnf:
+            weakref.finalize(self, lib.llama_sampler_free, self.grammar)
         self.chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
+        weakref.finalize(self, lib.llama_sampler_free, self.chain)
         #: Samplers that narrow the choice, and the one that makes it; the chain owns them.
         self.narrow: list[Any] = []
         if sampling.temperature <= 0:
@@ -128,27 +132,16 @@ class Picker:
     def pick(self, context: Context, row: int, *, free: bool = False) -> int:
         """Return the next token after entry `row` of the last batch; `free` skips the grammar."""
         token = int(self.lib.llama_sampler_sample(self.chain, context.context, row))
-        if self.grammar is None or free or self._accept(token):
+        if self.grammar is None or free or self.accept(token):
             return token
         return self._pick_again(context.logits(row))
-
-    def force(self, token: int) -> bool:
-        """Let the grammar take a token that was not picked; False when it forbids it."""
-        return self.grammar is None or self._accept(token)
-
-    def close(self) -> None:
-        """Free the samplers; the picker may not be used after it."""
-        for sampler in (self.chain, self.grammar):
-            if sampler is not None:
-                self.lib.llama_sampler_free(sampler)
-        self.chain = self.grammar = None
 
     def _apply(self, sampler: Any) -> None:
         self.lib.llama_sampler_apply(sampler, ctypes.byref(self.shared.array))
         self.shared.settle()
 
-    def _accept(self, token: int) -> bool:
-        """Take `token` if the grammar allows it."""
+    def accept(self, token: int) -> bool:
+        """Let the grammar take `token`; False when it forbids it."""
         if self.shared.markup[token]:
             return False
         self._one[0] = (token, 0.0, 0.0)
@@ -171,10 +164,10 @@ class Picker:
         again and again until a token is allowed, and asks the grammar about a few tokens
         instead of the whole vocabulary. Only when none of them is allowed, among all.
         """
-        for steps in ((self._narrow, self._mask), (self._mask, self._narrow)):
+        for first, then in ((self._narrow, self._mask), (self._mask, self._narrow)):
             self.shared.fill(logits)
-            for step in steps:
-                step()
+            first()
+            then()
             if self.shared.array.size:
                 self._apply(self.final)
                 token = int(self.shared.rows["id"][self.shared.array.selected])

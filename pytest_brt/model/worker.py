@@ -48,7 +48,8 @@ class ModelWorker:
             return
         self.say(Answer(id=0, ready=True, gpu=self.engine.weights.gpu))
         while True:
-            self.take(wait=not self.engine.busy)
+            while not (self.engine.busy and self.inbox.empty()):
+                self.obey(self.inbox.get())
             self.engine.step()
 
     def read(self) -> None:
@@ -56,12 +57,6 @@ class ModelWorker:
         for line in self.orders:
             self.inbox.put(from_json(line, Order))
         os._exit(0)
-
-    def take(self, *, wait: bool) -> None:
-        """Do what has been ordered since the last round; `wait` for something to do."""
-        while wait or not self.inbox.empty():
-            self.obey(self.inbox.get())
-            wait = False
 
     def obey(self, order: Order) -> None:
         """Carry one order out, or answer why not; the engine delivers samples in later steps."""
@@ -86,14 +81,10 @@ class ModelWorker:
 
     def load(self, start: Start) -> Batcher:
         """Load the model, and make a context for it."""
-        settings = start.settings
-        weights = Weights(start.path, gpu_layers=settings.gpu_layers, rearrange=start.rearrange)
-        template = Template(
-            start.template,
-            where=start.path,
-            bos=weights.name(weights.bos),
-            eos=weights.name(weights.eos),
-        )
+        settings, path = start.settings, start.path
+        weights = Weights(path, gpu_layers=settings.gpu_layers, rearrange=start.rearrange)
+        bos, eos = weights.name(weights.bos), weights.name(weights.eos)
+        template = Template(start.template, where=path, bos=bos, eos=eos)
         cache = settings.cache_type
         context = Context(weights, start.plan, cache_type=cache, adapter=start.adapter)
         return Batcher(context, Conversations(weights, template))

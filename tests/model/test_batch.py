@@ -56,8 +56,6 @@ def make(weights: Path) -> Iterator[Make]:
 
     yield engine
     for made in reversed(opened):
-        for lane in (lane for job in made._jobs() for lane in job.lanes):
-            lane.picker.close()
         made.context.close()
         made.weights.close()
 
@@ -358,7 +356,6 @@ def test_thoughts_that_nobody_asked_for_are_ended_at_once(make: Make, tmp_path: 
     assert close == "<think>\n</think>\n\n"
     lane.take(ord("y"))
     assert (bytes(lane.answer), bytes(lane.thinking)) == (b"y", b"")
-    lane.picker.close()
 
 
 def test_an_answer_that_only_begins_like_thoughts_is_whole(make: Make) -> None:
@@ -367,7 +364,6 @@ def test_an_answer_that_only_begins_like_thoughts_is_whole(make: Make) -> None:
     for token in engine.weights.tokenize("<thing> </think> is"):
         lane.take(token)
     assert bytes(lane.answer) == b"<thing> </think> is"
-    lane.picker.close()
 
 
 def test_a_thoughtful_conversation_keeps_its_ids(make: Make) -> None:
