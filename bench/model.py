@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from shapes import CHATML, SHAPES, write_mamba, write_shape
+from shapes import CHATML, SHAPES, free, unload, write_mamba, write_shape
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.batch import Batcher
@@ -198,7 +198,7 @@ def first_token(weights: Weights) -> float:
         start = time.monotonic()
         ask(engine, replace(prompt, sampling=Sampling(max_tokens=1)))
         ours.append(time.monotonic() - start)
-        engine.context.close()
+        free(engine.context)
     return min(ours) / min(bare)
 
 
@@ -251,7 +251,7 @@ def conversation_of(weights: Weights) -> float:
         ]
     # The last token of an answer that was cut would be evaluated with the next prompt.
     length = done.prompt_tokens + done.tokens - (done.finish is Finish.LENGTH)
-    engine.context.close()
+    free(engine.context)
     return (engine.evaluated - before) / length
 
 
@@ -275,7 +275,7 @@ def rereading(folder: Path) -> dict[str, float]:
     """Return what a hybrid evaluates again in a conversation; its speed says nothing."""
     weights = Weights(str(weights_of("mamba", folder)), gpu_layers=0)
     result = {"reeval_hybrid": conversation_of(weights)}
-    weights.close()
+    unload(weights)
     print(f"mamba: {result}")
     return result
 
@@ -310,7 +310,7 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     # In a new context, for which the prompt is new as well.
     fresh = engine_of(weights)
     ours, done = cpu(lambda: ask(fresh, limited))
-    fresh.context.close()
+    free(fresh.context)
     count = sum(d.tokens for d in done)
     result["parallel_grammar"] = theirs / made * count / ours
     print(f"{name} JSON: {theirs:.2f} s for {made} tokens; batch {ours:.2f} s for {count}")
@@ -321,8 +321,8 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     result["overhead"] = overhead_of(engine, prompt)
     result["reeval"] = conversation_of(weights)
     print(f"{name}: {result}")
-    engine.context.close()
-    weights.close()
+    free(engine.context)
+    unload(weights)
     llama.close()
     return result
 

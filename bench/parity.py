@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from shapes import CHATML
+from shapes import CHATML, free, unload
 
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Batcher
@@ -51,8 +51,8 @@ def ours(path: Path, grammar: Grammar | None, samples: int) -> tuple[list[int], 
         engine.step()
     found = [list(lane.ids) for lane in job.lanes]
     ids = array("i", job.ids).tolist()
-    engine.context.close()
-    weights.close()
+    free(engine.context)
+    unload(weights)
     return ids, found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # the writer is the tests'
 
+from tests.llama import free, unload
 from tests.tiny import (
     CHATML,
     Q4_0,
@@ -23,7 +24,9 @@ from tests.tiny import (
     write_mamba,
 )
 
-__all__ = ["CHATML", "SHAPES", "words", "write_llama", "write_mamba", "write_shape"]
+__all__ = [
+    "CHATML", "SHAPES", "free", "unload", "words", "write_llama", "write_mamba", "write_shape",
+]  # fmt: skip
 
 #: name → layers, width, inner width, heads, key/value heads
 SHAPES = {

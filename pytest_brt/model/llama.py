@@ -1,7 +1,8 @@
 """The part of llama.cpp that is used: weights, and sequences of tokens in their memory.
 
 Only functions of the public C API, as llama-cpp-python mirrors them, are called. Runs in the worker
-process only: a wrong argument here ends the process, not an exception.
+process only: a wrong argument here ends the process, not an exception; and its end is what frees
+the memory.
 """
 
 from __future__ import annotations
@@ -155,13 +156,6 @@ class Weights:
         """Return the text of a special token, or "" when there is none."""
         return self.piece(token).decode("utf-8", "replace") if token >= 0 else ""
 
-    def close(self) -> None:
-        """Free the model; neither it nor anything made from it may be used after this."""
-        if self.model:
-            self.lib.llama_model_free(self.model)
-            self.model = None
-            self.lib.llama_log_set(self.lib.llama_log_callback(0), ctypes.c_void_p(0))
-
 
 class Context:
     """The memory that sequences of tokens are evaluated into."""
@@ -251,12 +245,6 @@ class Context:
         """Return the logits of entry `row` of the last batch; valid until the next `decode`."""
         pointer = self.lib.llama_get_logits_ith(self.context, row)
         return np.ctypeslib.as_array(pointer, (self.weights.size,))
-
-    def close(self) -> None:
-        """Free the memory; nothing of this object may be used after it."""
-        if self.context:
-            self.lib.llama_free(self.context)
-            self.context = None
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ from pytest_brt.model.grammar import block_grammar, grammar_for
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
 from tests import tiny
-from tests.llama import needs_llama
+from tests.llama import free, needs_llama, unload
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
 from tests.model.actions import Finish as End
 from tests.model.headers import read_reply
@@ -56,8 +56,8 @@ def make(weights: Path) -> Iterator[Make]:
 
     yield engine
     for made in reversed(opened):
-        made.context.close()
-        made.weights.close()
+        free(made.context)
+        unload(made.weights)
 
 
 def ask(engine: Batcher, *prompts: Prompt) -> list[tuple[Completion, ...]]:
