@@ -40,11 +40,10 @@ from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.llama import Context, Weights
-from pytest_brt.model.llama_server import find_server
+from pytest_brt.model.llama_server import PrivateModel, find_server
 from pytest_brt.model.memory import MemoryPlan, cores
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.picker import Candidates, Picker
-from pytest_brt.model.private import PrivateModel
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10
 REAL = ("smollm2", "gemma3")

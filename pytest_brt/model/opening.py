@@ -15,9 +15,8 @@ from pytest_brt.model.catalogue import find_model, model_files, models_folder, r
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.llama_server import PACKAGE, find_server
+from pytest_brt.model.llama_server import PACKAGE, PrivateModel, find_server
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
-from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.model.server import ServerModel
 from pytest_brt.model.wire import Start
@@ -109,7 +108,7 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
     program = "" if server == PACKAGE else server
     start = replace(start, template=text if template else "", program=program)
     notes = (f"engine: a private llama-server (auto: {why})",) if auto else ()
-    return PrivateModel(start, settings, notes)
+    return PrivateModel(start, notes)
 
 
 def _why_not_ours(settings: Settings, server: str) -> str:

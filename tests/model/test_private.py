@@ -21,10 +21,9 @@ from pytest_brt.model import llama_server, opening
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.llama_server import arguments
+from pytest_brt.model.llama_server import PrivateModel, arguments
 from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.opening import open_file
-from pytest_brt.model.private import PrivateModel
 from pytest_brt.model.wire import Start
 from tests import real, tiny
 from tests.conftest import CLAMP_ISSUE, SOURCE, TESTS
