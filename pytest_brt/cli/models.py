@@ -20,7 +20,6 @@ from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settin
 from pytest_brt.model.chat import Begins, Template
 from pytest_brt.model.doctor import Check, CheckState, examine
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
-from pytest_brt.model.header import Header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
 from pytest_brt.model.opening import open_file
 from pytest_brt.shown import say
@@ -83,7 +82,10 @@ def _list(arguments: argparse.Namespace) -> None:
         say("\nof other programs (read where they are: --brt-model gguf:NAME):")
     for found in others:
         say(f"  {found.name}: {_facts(found.path)}; {found.owner}")
-    _print_catalogue()
+    say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
+    for entry in catalogue.read_catalogue():
+        facts = f"{entry.parameters}; {entry.size}; {entry.licence}; thinks: {entry.thinks}"
+        say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}")
 
 
 def _facts(file: Path) -> str:
@@ -92,13 +94,6 @@ def _facts(file: Path) -> str:
     except BrtError as problem:
         return str(problem)
     return f"{header.architecture}, {header.quantisation}, {_size(header.size)}"
-
-
-def _print_catalogue() -> None:
-    say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
-    for entry in catalogue.read_catalogue():
-        facts = f"{entry.parameters}; {entry.size}; {entry.licence}; thinks: {entry.thinks}"
-        say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}")
 
 
 def _add(arguments: argparse.Namespace) -> None:
@@ -166,16 +161,11 @@ def _info(arguments: argparse.Namespace) -> None:
         return
     say(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time,")
     say(f"              {_size(setup.needed)} in all, {setup.threads} threads")
-    say(f"speed         {_speed(header)}")
+    read = bandwidth()  # each token reads the weights that are active once
+    most = f"at most {read / header.active_bytes:.1f} tokens/s for one answer"
+    say(f"speed         {most}: memory is read at {read / 1e9:.0f} GB/s")
     for note in setup.notes:
         say(f"              {note}")
-
-
-def _speed(header: Header) -> str:
-    """Say how fast one answer is at most: each token reads the weights that are active once."""
-    read = bandwidth()
-    most = read / header.active_bytes
-    return f"at most {most:.1f} tokens/s for one answer: memory is read at {read / 1e9:.0f} GB/s"
 
 
 def _template(source: str) -> str:

@@ -1,23 +1,23 @@
 """The places where the bug may be, from all that is known: the report, stacks, and what tests run.
 
 Three signs are added, each in 0..1, so that a place which two of them agree on comes first: how
-much the report points at it (`suspects`), how near it is to where the failing tests end, and the
-Ochiai score of its most suspicious line (`spectrum`).
+much the report points at it (`suspects`), how near it is to where the failing tests end, and how
+suspicious the tests that run it make its worst line: Ochiai's score of the spectrum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from math import isinf
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isinf, sqrt
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.spectrum import Coverage, SuspectLine, lines_of, rank_lines
-from pytest_brt.localise.suspects import find_suspects
+from pytest_brt.localise.suspects import Key, find_suspects
 from pytest_brt.types import Issue, Place, TestRun, Verdict
 
 #: Words of folders and files, below the topmost package, that hold code which only helps tests:
@@ -31,6 +31,84 @@ _DECAY = 0.75
 _LEAST = 0.01
 #: Lines of a place that are named.
 _LINES = 8
+#: Lines that one test ran, by file.
+Coverage = Mapping[str, frozenset[int]]
+
+
+def lines_of(run: TestRun) -> dict[str, frozenset[int]]:
+    """Return the lines that a test ran of the files that were watched.
+
+    >>> from pytest_brt.types import Verdict
+    >>> run = TestRun(test="t", node="", verdict=Verdict.PASS, reason="", ran=(("a.py", "14"),))
+    >>> sorted(lines_of(run)["a.py"])
+    [2, 4]
+    """
+    bits = {path: int(lines, 16) for path, lines in run.ran}
+    return {
+        path: frozenset(line for line in range(lines.bit_length()) if lines >> line & 1)
+        for path, lines in bits.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspectLine:
+    """A line, how many tests run it, and how many there are.
+
+    In its scores `e_f` and `e_p` are the failing and passing tests that run the line, `n_f` and
+    `n_p` those that do not.
+    """
+
+    path: str
+    line: int
+    failing: int
+    passing: int
+    all_failing: int
+    all_passing: int
+
+    @property
+    def ochiai(self) -> float:
+        """e_f / √((e_f + n_f)(e_f + e_p)), in 0..1 (Abreu et al. 2006)."""
+        below = sqrt(self.all_failing * (self.failing + self.passing))
+        return self.failing / below if below else 0.0
+
+    @property
+    def dstar(self) -> float:
+        """e_f² / (e_p + n_f), infinite for a line that exactly the failing tests run.
+
+        (Wong et al. 2014, who recommend the power of 2.)
+        """
+        if not self.failing:
+            return 0.0
+        below = self.passing + (self.all_failing - self.failing)
+        return self.failing**2 / below if below else inf
+
+    @property
+    def tarantula(self) -> float:
+        """(e_f/F) / (e_f/F + e_p/P), in 0..1 (Jones and Harrold 2005)."""
+        failing = self.failing / self.all_failing if self.all_failing else 0.0
+        passing = self.passing / self.all_passing if self.all_passing else 0.0
+        return failing / (failing + passing) if failing else 0.0
+
+
+def rank_lines(failing: Sequence[Coverage], passing: Sequence[Coverage]) -> tuple[SuspectLine, ...]:
+    """Return the lines that failing tests run, by Ochiai's score, ties by place."""
+    in_failing, in_passing = _count(failing), _count(passing)
+    found = [
+        SuspectLine(
+            path=path,
+            line=line,
+            failing=count,
+            passing=in_passing[path, line],
+            all_failing=len(failing),
+            all_passing=len(passing),
+        )
+        for (path, line), count in in_failing.items()
+    ]
+    return tuple(sorted(found, key=lambda item: (-item.ochiai, item.path, item.line)))
+
+
+def _count(tests: Sequence[Coverage]) -> Counter[tuple[str, int]]:
+    return Counter((path, n) for test in tests for path, lines in test.items() for n in lines)
 
 
 def find_places(
@@ -103,18 +181,15 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
     return tuple(found)
 
 
-_Key = tuple[str, str]
-
-
-def _of_report(issue: Issue, index: Index) -> dict[_Key, Place]:
+def _of_report(issue: Issue, index: Index) -> dict[Key, Place]:
     suspects = find_suspects(issue, index, limit=50)
     top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
     return {(p.path, p.function): replace(p, score=p.score / top) for p in suspects}
 
 
-def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:
+def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
     """Return the functions on the stacks of failing tests, the deepest scoring most."""
-    found: dict[_Key, Place] = {}
+    found: dict[Key, Place] = {}
     for run in failing:
         frames = run.raised.frames if run.raised else ()
         ours = [frame for frame in frames if frame.project and not is_test_path(frame.path)]
@@ -133,9 +208,9 @@ def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[_Key, Place]:
 
 def _of_spectrum(
     bad: Sequence[Coverage], good: Sequence[Coverage], index: Index
-) -> dict[_Key, Place]:
+) -> dict[Key, Place]:
     """Return the functions that failing tests run, by their most suspicious line."""
-    found: dict[_Key, Place] = {}
+    found: dict[Key, Place] = {}
     for suspect in rank_lines(bad, good):
         around = index.definition_at(suspect.path, suspect.line)
         # What stands outside of functions ran when the module was imported.

@@ -135,13 +135,8 @@ def find_suspects(
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
-    Args:
-        issue: the report.
-        index: the project.
-        found: what has to do with the report's words, if that was looked for already.
-        ran: functions of the product that the report's code ran.
-        paths: only in these files; in all of the product where none is named.
-        limit: how many places at most.
+    `found` has to do with the report's words, if that was looked for already; `ran` are functions
+    of the product that the report's code ran. Only `paths` are looked at, where any are named.
     """
     found = relevance(query_of(issue), index) if found is None else found
     best = max(found.passages.values(), default=1.0)

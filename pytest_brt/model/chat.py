@@ -62,11 +62,6 @@ class Rendering:
     #: None for a model that knows no thoughts.
     marks: Marks | None = None
 
-    @property
-    def text(self) -> str:
-        """All of it as one text."""
-        return "".join(segment.text for segment in self.segments)
-
     def also(self, markup: str, begins: Begins) -> Rendering:
         """Return the rendering with `markup` after it."""
         more = (*self.segments, Segment(text=markup))

@@ -33,7 +33,7 @@ class Meter:
     """Adds up what several models cost; safe to use from many threads."""
 
     def __init__(self, above: Meter | None = None) -> None:
-        """Count from nothing; `above` is told everything too."""
+        """Count from nothing; `above` is told too whether models answer."""
         #: What was spent until now.
         self.cost = Cost()
         self._lock = threading.Lock()
@@ -63,8 +63,6 @@ class Meter:
         """Add what one call cost."""
         with self._lock:
             self.cost += cost
-        if self._above is not None:
-            self._above.add(cost)
 
 
 class MeteredModel:

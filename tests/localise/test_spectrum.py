@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.localise.spectrum import SuspectLine, rank_lines
+from pytest_brt.localise.places import SuspectLine, rank_lines
 
 
 def line(failing: int, passing: int, all_failing: int = 2, all_passing: int = 4) -> SuspectLine:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Message, Role
-from pytest_brt.model.chat import Begins, Template
+from pytest_brt.model.chat import Begins, Rendering, Template
 from tests.tiny import CHATML
 
 S, U, A = Role.SYSTEM, Role.USER, Role.ASSISTANT
@@ -42,9 +42,13 @@ def talk(*turns: tuple[Role, str]) -> tuple[Message, ...]:
     return tuple(Message(role=role, text=text) for role, text in turns)
 
 
+def whole(rendering: Rendering) -> str:
+    return "".join(segment.text for segment in rendering.segments)
+
+
 def flat(template: str, *turns: tuple[Role, str], thinking: bool = False) -> str:
     made = Template(template, where="m.gguf", bos="<s>")
-    return made.render(talk(*turns), thinking=512 if thinking else 0).text
+    return whole(made.render(talk(*turns), thinking=512 if thinking else 0))
 
 
 def test_the_usual_case() -> None:
@@ -153,11 +157,11 @@ def test_what_was_said_may_be_marked_for_training() -> None:
 def test_channels() -> None:
     template = Template(HARMONY, where="m")
     rendering = template.render(talk((U, "q")), thinking=5)
-    assert rendering.text.endswith("assistant<|channel|>analysis<|message|>")
+    assert whole(rendering).endswith("assistant<|channel|>analysis<|message|>")
     assert rendering.marks is not None
     assert rendering.marks.close.endswith("<|channel|>final<|message|>")
     assert flat(HARMONY, (U, "q")).endswith("assistant<|channel|>final<|message|>")
-    assert "2026-01-01" in rendering.text  # one date for ever, or no prefix is ever reused
+    assert "2026-01-01" in whole(rendering)  # one date for ever, or no prefix is ever reused
 
 
 @pytest.mark.parametrize(
