@@ -47,17 +47,13 @@ def cores() -> int:
     usable = (
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
-    found = len({_siblings(number) for number in usable})
+    # The threads of one core, as in "0,64".
+    siblings = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    found = len({(_lines(siblings.format(n)) or [str(n)])[0] for n in usable})
     quota, _, period = (_lines("/sys/fs/cgroup/cpu.max") or [""])[0].partition(" ")
     if quota.isdigit() and period.isdigit():
         found = min(found, -(-int(quota) // int(period)))
     return max(1, found)
-
-
-def _siblings(number: int) -> str:
-    """Return the threads of the core that the thread `number` is one of, as in "0,64"."""
-    lines = _lines(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
-    return lines[0] if lines else str(number)
 
 
 def _lines(path: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import weakref
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -40,33 +41,25 @@ class Candidates:
         """Hold every token with its logit."""
         self.table["id"] = self.ids
         self.table["logit"] = logits
-        self._reset(len(self.table), False)
+        self.array.sorted = False
+        self._hold(len(self.table))
 
-    def _reset(self, size: int, ordered: bool) -> None:
-        self.array.data = self._pointer
-        self.array.size = size
-        self.array.selected = -1
-        self.array.sorted = ordered
-
-    def keep(self, rows: Any) -> None:
-        """Keep the candidates that `rows` selects, in their order."""
-        kept = self.table[: self.array.size][rows]
+    def keep(self, wanted: Any) -> None:
+        """Keep the candidates that `wanted` selects, in their order."""
+        kept = self.rows[wanted]
         self.table[: len(kept)] = kept
-        self._reset(len(kept), bool(self.array.sorted))
+        self._hold(len(kept))
 
-    def settle(self) -> None:
-        """Copy the candidates back when a sampler has moved them to memory of its own."""
-        size, chosen = int(self.array.size), int(self.array.selected)
-        address = ctypes.cast(self.array.data, ctypes.c_void_p).value
-        if address is not None and address != self.table.ctypes.data:
-            ctypes.memmove(self.table.ctypes.data, address, size * _CANDIDATE.itemsize)
-        self._reset(size, bool(self.array.sorted))
-        self.array.selected = chosen
+    def _hold(self, size: int) -> None:
+        """Hold what the table begins with."""
+        self.array.data, self.array.size, self.array.selected = self._pointer, size, -1
 
     @property
     def rows(self) -> Any:
-        """The candidates as a table of id, logit and p."""
-        return self.table[: self.array.size]
+        """The candidates as a table of id, logit and p; a sampler may have moved them."""
+        held = ctypes.c_char * (self.array.size * _CANDIDATE.itemsize)
+        address = ctypes.addressof(self.array.data.contents)
+        return np.frombuffer(held.from_address(address), _CANDIDATE)
 
 
 def make_grammar(weights: Weights, gbnf: str) -> Any:
@@ -124,10 +117,6 @@ class Picker:
             self.final = lib.llama_sampler_init_dist(seed & 0xFFFFFFFF)
         for sampler in (*self.narrow, self.final):
             lib.llama_sampler_chain_add(self.chain, sampler)
-        # One candidate, to ask the grammar about a single token.
-        self._one = np.zeros(1, _CANDIDATE)
-        self._single = lib.llama_token_data_array()
-        self._single_data = ctypes.cast(self._one.ctypes.data, lib.llama_token_data_p)
 
     def pick(self, context: Context, row: int, *, free: bool = False) -> int:
         """Return the next token after entry `row` of the last batch; `free` skips the grammar."""
@@ -138,17 +127,15 @@ class Picker:
 
     def _apply(self, sampler: Any) -> None:
         self.lib.llama_sampler_apply(sampler, ctypes.byref(self.shared.array))
-        self.shared.settle()
 
     def accept(self, token: int) -> bool:
         """Let the grammar take `token`; False when it forbids it."""
         if self.shared.markup[token]:
             return False
-        self._one[0] = (token, 0.0, 0.0)
-        single = self._single
-        single.data, single.size, single.selected, single.sorted = self._single_data, 1, -1, False
+        one = self.lib.llama_token_data(token, 0.0, 0.0)
+        single = self.lib.llama_token_data_array(ctypes.pointer(one), 1, -1, False)
         self.lib.llama_sampler_apply(self.grammar, ctypes.byref(single))
-        if not np.isfinite(self._one["logit"][0]):
+        if not isfinite(one.logit):
             return False
         self._take(token)
         return True
