@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import Block, BlockKind
 
 _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
@@ -135,17 +135,13 @@ def _read_session(lines: list[str], position: int, blocks: list[Block]) -> int:
 
 def _read_traceback(lines: list[str], position: int, blocks: list[Block]) -> int:
     end = position + 1
-    while end < len(lines):
+    while end < len(lines) and not _FENCE.match(lines[end]):
         line = lines[end]
         end += 1
-        if _FENCE.match(line):
-            end -= 1
-            break
         following = next((other for other in lines[end : end + 3] if other.strip()), "")
-        if _TRACE_END.match(line.strip()) and "Traceback (" not in line:
-            chained = following.startswith(("During handling", "The above exception"))
-            if not chained:
-                break
+        chained = following.startswith(("During handling", "The above exception"))
+        if _TRACE_END.match(line.strip()) and "Traceback (" not in line and not chained:
+            break
     body = "\n".join(lines[position:end]).strip("\n")
     blocks.append(Block(kind=BlockKind.TRACEBACK, text=body, line=position + 1))
     return end
@@ -154,13 +150,10 @@ def _read_traceback(lines: list[str], position: int, blocks: list[Block]) -> int
 def _starts_indented(lines: list[str], position: int, prose: list[str]) -> bool:
     """Say whether an indented code block starts here, and not a list item's second line."""
     line = lines[position]
-    if not line.startswith(("    ", "\t")) or not line.strip():
+    if not line.startswith(("    ", "\t")) or not line.strip() or _LIST.match(line):
         return False
-    above = next((other for other in reversed(prose) if other.strip()), "")
-    adjacent = bool(prose) and bool(prose[-1].strip())
-    if _LIST.match(line):
-        return False
-    return not adjacent or above.rstrip().endswith(":")
+    above = prose[-1].rstrip() if prose else ""
+    return not above or above.endswith(":")
 
 
 def _indented_end(lines: list[str], position: int) -> int:
@@ -267,21 +260,16 @@ def _guess(text: str, before: str) -> BlockKind:
 
 def code_strength(text: str) -> int:
     """Say how surely `text` is Python: 2 surely, 1 an expression to run, 0 not or a bare value."""
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
-    if not tree.body:
-        return 0
+    body = parse_or_empty(text).body
     strength = 0
-    for statement in tree.body:
+    for statement in body:
         if not isinstance(statement, ast.Expr):
             if isinstance(statement, ast.AnnAssign) and statement.value is None:
                 continue  # "word: word" in plain text
             return 2
         if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(statement)):
             strength = max(strength, 1)
-    return strength if strength == 0 or len(tree.body) == 1 else 2
+    return strength if strength == 0 or len(body) == 1 else 2
 
 
 def _opens_traceback(line: str) -> bool:

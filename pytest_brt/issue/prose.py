@@ -19,7 +19,7 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx)\.$", re.IGNOR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Code between backticks in a sentence."""
+    """A piece of code in a sentence, mostly between backticks."""
 
     text: str
     #: Where it stands within the sentence, the ticks included.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 #: PyPy's has four; five and more are a banner, as pytest draws them.
 _PROMPT = re.compile(r"^[ \t]*>>>(?:>(?= [^>]))?(?!>)(?P<rest>.*)$")
@@ -88,26 +89,21 @@ def read_shell(text: str) -> tuple[Exchange, ...]:
     'a.py'
     """
     lines = text.split("\n")
-    prompts = [_SHELL.match(line) for line in lines]
-    if not any(prompts):
+    prompts = {at: match for at, line in enumerate(lines) if (match := _SHELL.match(line))}
+    if not prompts:
         return tuple(
             Exchange(source=line.strip(), output="", line=number)
             for number, line in enumerate(lines)
             if line.strip()
         )
     found: list[Exchange] = []
-    source, output, start = "", [""], 0
-    for number, (line, prompt) in enumerate(zip(lines, prompts, strict=True)):
-        if prompt:
-            if source:
-                found.append(
-                    Exchange(source=source, output="\n".join(output).strip("\n"), line=start)
-                )
-            source, output, start = (prompt["rest"] or "").strip(), [], number
-        elif source.endswith("\\"):
-            source = f"{source[:-1].rstrip()} {line.strip()}"
-        else:
-            output.append(line)
-    if source:
-        found.append(Exchange(source=source, output="\n".join(output).strip("\n"), line=start))
+    for start, end in pairwise([*prompts, len(lines)]):
+        source = (prompts[start]["rest"] or "").strip()
+        output = start + 1
+        while source.endswith("\\") and output < end:
+            source = f"{source[:-1].rstrip()} {lines[output].strip()}"
+            output += 1
+        if source:
+            text = "\n".join(lines[output:end]).strip("\n")
+            found.append(Exchange(source=source, output=text, line=start))
     return tuple(found)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from pytest_brt.issue.prose import Sentence, sentence
+from pytest_brt.issue.prose import Sentence, Span, sentence
 from pytest_brt.reading.lexicon import (
     ADVERBS,
     hidden_quotes,
@@ -20,7 +20,6 @@ from pytest_brt.reading.lexicon import (
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import (
     EXCEPTION,
-    Code,
     code_in,
     is_literal,
     is_runnable,
@@ -61,7 +60,7 @@ def claims(
     return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
 
 
-def _lone_value(given: Sentence, codes: list[Code], section: ClaimRole) -> list[Claim]:
+def _lone_value(given: Sentence, codes: list[Span], section: ClaimRole) -> list[Claim]:
     """A section named "Expected" or "Actual" that holds nothing but a value."""
     text = given.text.strip().rstrip(".")
     if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
@@ -72,7 +71,7 @@ def _lone_value(given: Sentence, codes: list[Code], section: ClaimRole) -> list[
     return []
 
 
-def _label_claims(given: Sentence, codes: list[Code], hidden: str) -> list[Claim]:
+def _label_claims(given: Sentence, codes: list[Span], hidden: str) -> list[Claim]:
     found = []
     for match in _LABEL.finditer(hidden):
         label = match["label"].lower()
@@ -142,23 +141,21 @@ _INSTEAD = re.compile(
 
 
 def _verb_claims(
-    sentence: Sentence, codes: list[Code], hidden: str, known: Collection[str]
+    sentence: Sentence, codes: list[Span], hidden: str, known: Collection[str]
 ) -> list[Claim]:
     """Return what the verbs of a sentence say of its code, and of the variables `known`.
 
     `hidden` is its text with the code and the quotations hidden.
     """
-    found = [
-        claim
-        for match in _VERB.finditer(hidden)
-        for claim in _claims_of(sentence, codes, hidden, match, known)
-    ]
-    return found + [
-        claim for match in _EXPECTS.finditer(hidden) for claim in _expected(sentence, codes, match)
-    ]
+    found: list[Claim] = []
+    for match in _VERB.finditer(hidden):
+        found += _claims_of(sentence, codes, hidden, match, known)
+    for match in _EXPECTS.finditer(hidden):
+        found += _expected(sentence, codes, match)
+    return found
 
 
-def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> list[Claim]:
+def _expected(sentence: Sentence, codes: list[Span], match: re.Match[str]) -> list[Claim]:
     """Return what "expect" with a value says; only of values that stand for themselves."""
     text, end = object_at(sentence.text, codes, match.end())
     if not text or not is_literal(text):
@@ -166,12 +163,12 @@ def _expected(sentence: Sentence, codes: list[Code], match: re.Match[str]) -> li
     role = ClaimRole.OBSERVED if match["not"] else ClaimRole.EXPECTED
     calls = [code for code in codes if is_runnable(code.text)]
     before = [code.text for code in calls if code.end <= match.start() + 1]
-    after = [code.text for code in calls] if len(calls) == 1 else []
-    subject = next(iter([*reversed(before), *after]), "")
+    alone = [code.text for code in calls] if len(calls) == 1 else []
+    subject = (before or alone or [""])[-1]
     return _values(value_claim(subject, text, role, sentence), sentence, codes, end)
 
 
-def _values(claim: Claim, sentence: Sentence, codes: list[Code], end: int) -> list[Claim]:
+def _values(claim: Claim, sentence: Sentence, codes: list[Span], end: int) -> list[Claim]:
     """Return a claim about a value, and the one about what is named "instead of" it."""
     found = _of_one(claim, sentence.text, codes, end)
     other = _instead(sentence.text, codes, end)
@@ -180,7 +177,7 @@ def _values(claim: Claim, sentence: Sentence, codes: list[Code], end: int) -> li
     return found
 
 
-def _of_one(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]:
+def _of_one(claim: Claim, text: str, codes: list[Span], end: int) -> list[Claim]:
     """Return a claim about a value, [] where it is one of several: "`10` and `5`", "the first"."""
     more = _AND_MORE.match(text, end)
     other = object_at(text, codes, more.end())[0] if more else ""
@@ -190,7 +187,7 @@ def _of_one(claim: Claim, text: str, codes: list[Code], end: int) -> list[Claim]
 
 def _claims_of(
     sentence: Sentence,
-    codes: list[Code],
+    codes: list[Span],
     hidden: str,
     match: re.Match[str],
     known: Collection[str],
@@ -228,7 +225,7 @@ def _is_type(text: str, subject: str, before: str) -> bool:
     return text in _BUILTIN_TYPES or bool(re.search(r"\ban?\s*$", before))
 
 
-def _instead(text: str, codes: list[Code], end: int) -> str:
+def _instead(text: str, codes: list[Span], end: int) -> str:
     """Return what follows "instead of" right after `end`, "" when nothing does."""
     rest = text[end:].lstrip(" `,")
     match = _INSTEAD.match(rest)

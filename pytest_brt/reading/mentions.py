@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 
-from pytest_brt.issue.prose import Sentence
+from pytest_brt.issue.prose import Sentence, Span
 from pytest_brt.reading.mend import parses
 from pytest_brt.syntax import parse
 
@@ -36,28 +36,17 @@ _ENGLISH = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A piece of code in a sentence."""
-
-    text: str
-    #: Where it stands in the sentence.
-    start: int
-    end: int
-
-
-def code_in(sentence: Sentence) -> list[Code]:
+def code_in(sentence: Sentence) -> list[Span]:
     """Return the code in a sentence: between backticks, and calls in plain text."""
-    codes = [Code(_unquote(span.text), span.start, span.end) for span in sentence.spans]
+    codes = [replace(span, text=_unquote(span.text)) for span in sentence.spans]
     text = sentence.text
-    taken = [(code.start, code.end) for code in codes]
     for match in [*_PLAIN_CALL.finditer(text), *_PLAIN_POWER.finditer(text)]:
-        if any(start <= match.start() < end for start, end in taken):
+        start = match.start()
+        if any(code.start <= start < code.end for code in codes):
             continue
-        end = _expression_end(text, match.start(), match.end())
+        end = _expression_end(text, start, match.end())
         if end:
-            codes.append(Code(text[match.start() : end], match.start(), end))
-            taken.append((match.start(), end))
+            codes.append(Span(text=text[start:end], start=start, end=end))
     return sorted(codes, key=lambda code: code.start)
 
 
@@ -101,14 +90,14 @@ def is_literal(text: str) -> bool:
     return True
 
 
-def masked(text: str, codes: list[Code]) -> str:
+def masked(text: str, codes: list[Span]) -> str:
     """Return `text` with each code hidden behind as many signs that no word has."""
     for code in codes:
         text = text[: code.start] + "\u00a7" * (code.end - code.start) + text[code.end :]
     return text
 
 
-def object_at(text: str, codes: list[Code], start: int) -> tuple[str, int]:
+def object_at(text: str, codes: list[Span], start: int) -> tuple[str, int]:
     """Return the code, literal or exception right after `start`, and where it ends."""
     for code in codes:
         if start - 1 <= code.start <= start + 2:
@@ -125,8 +114,7 @@ def object_at(text: str, codes: list[Code], start: int) -> tuple[str, int]:
     piece = piece.strip().rstrip(".:")
     if not piece or len(piece) > 80 or piece.lower() in _ENGLISH:
         return "", start
-    single = " " not in piece
-    if (single or is_literal(piece)) and parses(piece):
+    if (" " not in piece or is_literal(piece)) and parses(piece):
         return piece, start + len(piece)
     return "", start
 
