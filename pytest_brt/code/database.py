@@ -43,7 +43,7 @@ _LEXEME = re.compile(
 def read_passages(
     path: str, text: str, definitions: Sequence[Definition], splitter: Splitter
 ) -> Iterator[tuple[int, Mapping[str, frozenset[str]]]]:
-    """Yield the passages of the file `path`, whose text and definitions are given.
+    """Yield the passages of the file `path` with this `text`, whose `definitions` are in order.
 
     Each is told by the place of its definition among those of the file, -1 for what is left of
     the module, and by its terms in each field.
@@ -66,12 +66,10 @@ def read_passages(
 
 def _lines_of(lines: Sequence[str], definitions: Sequence[Definition]) -> dict[int, list[str]]:
     owners = [-1] * len(lines)
-    # Outer definitions come first, so that the inner ones take their lines from them.
-    order = sorted(range(len(definitions)), key=lambda n: _span(definitions[n]))
     end = 0
     found: dict[int, list[str]] = {-1: []}
-    for number in order:
-        one = definitions[number]
+    # Outer definitions come first, so that the inner ones take their lines from them.
+    for number, one in enumerate(definitions):
         if one.kind is DefinitionKind.VARIABLE or one.line <= end:
             continue  # the latter is inside of a function
         if one.kind is not DefinitionKind.CLASS:
@@ -82,10 +80,6 @@ def _lines_of(lines: Sequence[str], definitions: Sequence[Definition]) -> dict[i
     for owner, line in zip(owners, lines, strict=True):
         found[owner].append(line)
     return found
-
-
-def _span(definition: Definition) -> tuple[int, int]:
-    return definition.line, -definition.end_line
 
 
 def _words_in(text: str) -> dict[str, set[str]]:
@@ -211,17 +205,10 @@ def refresh(connection: sqlite3.Connection, root: Path) -> dict[str, FileStamp]:
     stamps = scan_tree(root)
     if not _differences(connection, stamps):
         return stamps
-    connection.execute("begin immediate")
-    try:
+    with connection, _collector_off():
+        connection.execute("begin immediate")
         # Another process may have done the work while this one waited for the lock.
-        changed = _differences(connection, stamps)
-        with _collector_off():
-            _update(connection, root, stamps, changed)
-        connection.execute("commit")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("rollback")
-        raise
+        _update(connection, root, stamps, _differences(connection, stamps))
     return stamps
 
 
@@ -258,12 +245,8 @@ def _update(
         row = connection.execute("select id, digest from files where path = ?", (path,)).fetchone()
         stamp = stamps.get(path)
         data = _read(root / path) if stamp else None
-        if stamp is None or data is None:
-            if row:
-                _forget(connection, row[0])
-            continue
-        digest = hashlib.sha256(data).digest()
-        if row and row[1] == digest:
+        digest = hashlib.sha256(data or b"").digest()
+        if stamp and data is not None and row and row[1] == digest:
             connection.execute(
                 "update files set size = ?, mtime_ns = ? where id = ?",
                 (stamp.size, stamp.mtime_ns, row[0]),
@@ -271,7 +254,8 @@ def _update(
             continue
         if row:
             _forget(connection, row[0])
-        _insert(connection, path, stamp, digest, decode(data), splitter)
+        if stamp and data is not None:
+            _insert(connection, path, stamp, digest, decode(data), splitter)
 
 
 def _read(path: Path) -> bytes | None:

@@ -222,11 +222,10 @@ def _public(tree: ast.Module) -> frozenset[str] | None:
     """Return what ``__all__`` lists, None when that cannot be read off."""
     names: list[str] | None = None
     for node in tree.body:
-        if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr):
-            continue
-        if isinstance(node, ast.Expr):
-            if isinstance(node.value, ast.Call) and ast.unparse(node).startswith("__all__."):
-                return None
+        is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if is_call and ast.unparse(node).startswith("__all__."):
+            return None
+        if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             continue
         if "__all__" not in bound_targets(node):
             continue

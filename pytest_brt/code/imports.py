@@ -29,27 +29,10 @@ class NameProblem:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
-    """A module with the imports that it needs."""
-
-    source: str
-    #: The import statements that were added.
-    added: tuple[str, ...]
-    #: Undefined names that are fixtures of the place where the test goes.
-    fixtures: tuple[str, ...]
-    #: Undefined names that nothing was found for.
-    problems: tuple[NameProblem, ...]
-
-
 def resolve(
-    source: str,
-    index: Index,
-    *,
-    near: str = "",
-    fixtures: Collection[str] = (),
-) -> Resolution:
-    """Return `source` with imports for its undefined names.
+    source: str, index: Index, *, near: str = "", fixtures: Collection[str] = ()
+) -> tuple[str, tuple[NameProblem, ...]]:
+    """Return `source` with imports for its undefined names, and those nothing was found for.
 
     A name is, in this order: a package of the project, what that package exports, the one
     top-level definition of that name, what the test file `near` imports, a fixture, what the
@@ -59,7 +42,6 @@ def resolve(
         SyntaxError: `source` is not Python.
     """
     added: list[str] = []
-    given: list[str] = []
     problems: list[NameProblem] = []
     imports = [node for node in ast.walk(parse(source)) if isinstance(node, ast.ImportFrom)]
     has_star = any(node.names[0].name == "*" for node in imports)
@@ -67,16 +49,9 @@ def resolve(
         statement = find_import(missing.name, index, near=near, fixtures=fixtures)
         if statement:
             added.append(statement)
-        elif missing.name in fixtures:
-            given.append(missing.name)
-        elif not has_star:
+        elif missing.name not in fixtures and not has_star:
             problems.append(_unknown(missing, index))
-    return Resolution(
-        source=add_imports(source, added),
-        added=tuple(added),
-        fixtures=tuple(given),
-        problems=tuple(problems),
-    )
+    return add_imports(source, added), tuple(problems)
 
 
 def find_import(name: str, index: Index, *, near: str = "", fixtures: Collection[str] = ()) -> str:
@@ -126,13 +101,10 @@ def _is_exported(name: str, package: str, index: Index) -> bool:
         return False
     if index.layout.path_of(f"{package}.{name}"):
         return True
-    foreign = [
-        item
-        for item in index.imports_of(name)
-        if item.module.partition(".")[0] not in index.packages
-    ]
-    defined = any(d.top and not is_test_path(d.path) for d in index.definitions(name))
-    return defined or not foreign
+    if any(d.top and not is_test_path(d.path) for d in index.definitions(name)):
+        return True
+    modules = (item.module.partition(".")[0] for item in index.imports_of(name))
+    return all(module in index.packages for module in modules)
 
 
 def _unknown(missing: UndefinedName, index: Index) -> NameProblem:

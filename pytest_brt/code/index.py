@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pytest_brt.code.database import connect, refresh
 from pytest_brt.code.file_facts import (
@@ -118,7 +118,7 @@ class Index:
         }
         return {path: code_tokens(text) for path, text in texts.items() if takes_tests(text)}
 
-    def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(query, values).fetchall()
 
@@ -172,21 +172,21 @@ class Index:
         rows = self._rows(
             "select distinct name from definitions where abs(length(name) - ?) < 4", len(name)
         )
-        names = sorted(str(row[0]) for row in rows)
+        names = sorted(name for (name,) in rows)
         near = process.extract(name, names, limit=limit, score_cutoff=75)
         return tuple(match for match, _, _ in near if match != name)
 
-    def _definition(self, row: tuple[object, ...]) -> Definition:
+    def _definition(self, row: tuple[Any, ...]) -> Definition:
         path, name, qualname, kind, line, end_line, signature = row
         return Definition(
-            path=str(path),
-            module=self.layout.module_of(str(path)),
-            name=str(name),
-            qualname=str(qualname),
-            kind=DefinitionKind(str(kind)),
-            line=_int(line),
-            end_line=_int(end_line),
-            signature=str(signature),
+            path=path,
+            module=self.layout.module_of(path),
+            name=name,
+            qualname=qualname,
+            kind=DefinitionKind(kind),
+            line=line,
+            end_line=end_line,
+            signature=signature,
         )
 
     # -- modules, imports, exports --------------------------------------------------------
@@ -219,11 +219,11 @@ class Index:
         )
         return tuple(
             Import(
-                path=str(path),
-                module=absolute_module(str(module), str(path), self.layout),
-                name=str(name),
-                bound=str(bound),
-                line=_int(line),
+                path=path,
+                module=absolute_module(module, path, self.layout),
+                name=name,
+                bound=bound,
+                line=line,
                 top=bool(top),
             )
             for path, module, name, bound, line, top in rows
@@ -241,7 +241,7 @@ class Index:
         return FileFacts(
             definitions=self.definitions_in(path),
             imports=self.imports_in(path),
-            public=None if public is None else frozenset(str(public).split()),
+            public=None if public is None else frozenset(public.split()),
             dynamic=bool(dynamic),
         )
 
@@ -256,14 +256,10 @@ class Index:
             " left join definitions on definitions.id = passages.definition"
         )
         return {
-            _int(number): Passage(
-                path=str(path),
-                function=str(qualname or ""),
-                line=_int(line or 1),
-                end_line=_int(end_line or 0),
-                size=_int(size),
+            number: Passage(
+                path=path, function=qualname or "", line=line or 1, end_line=last or 0, size=size
             )
-            for number, path, qualname, line, end_line, size in rows
+            for number, path, qualname, line, last, size in rows
         }
 
     def passage_at(self, path: str, line: int) -> int | None:
@@ -276,14 +272,13 @@ class Index:
             path,
             line,
         )
-        return _int(rows[0][0]) if rows else None
+        return next((number for (number,) in rows), None)
 
     def spread(self, term: str) -> Mapping[int, tuple[str, ...]]:
         """Return the numbers of the passages that have `term`, with the fields it stands in."""
         found: dict[int, tuple[str, ...]] = {}
         for number, field in self._rows("select doc, col from spread where term = ?", term):
-            at = _int(number)
-            found[at] = (*found.get(at, ()), str(field))
+            found[number] = (*found.get(number, ()), field)
         return found
 
     def files_with(self, word: str) -> tuple[str, ...]:
@@ -325,8 +320,3 @@ def _nearness(definition: Definition) -> tuple[bool, int, int, str, int]:
         module,
         definition.line,
     )
-
-
-def _int(value: object) -> int:
-    assert isinstance(value, int)
-    return value

@@ -236,18 +236,11 @@ class TreePaths:
 
     def find(self, path: str) -> str | None:
         """Return the project's file that `path` is, by the longest common ending, else None."""
-        parts = _clean(path)
-        if not parts or parts[-1] not in self._by_name:
-            return None
-        parts, installed = _below_library(parts)
-        if not parts:
-            return None
-        best: tuple[int, int, str] | None = None
-        for candidate in self._by_name.get(parts[-1], ()):
-            common = self._common(parts, candidate, exact=installed)
-            if common and (best is None or (common, -len(candidate)) > best[:2]):
-                best = (common, -len(candidate), candidate)
-        return best[2] if best else None
+        parts, installed = _below_library(_clean(path))
+        alike = self._by_name.get(parts[-1], ()) if parts else ()
+        common = {one: self._common(parts, one, exact=installed) for one in alike}
+        best = max(common, key=lambda one: (common[one], -len(one)), default="")
+        return best if common.get(best) else None
 
     def _common(self, parts: tuple[str, ...], candidate: str, *, exact: bool) -> int:
         """Return how many last components agree, 0 when too few to be the same file."""

@@ -1,22 +1,23 @@
 """Puts a test that stands alone into an existing test file, with what it needs around it.
 
-Nothing that is in the file changes: what is put in can be taken out again and leaves the
-original, byte for byte. Placing the same test twice changes nothing the second time.
+The test module is taken apart into what is placed separately. Nothing that is in the file changes:
+what is put in can be taken out again and leaves the original, byte for byte. Placing the same test
+twice changes nothing the second time.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
 from libcst import matchers
 
 from pytest_brt.code.file_facts import import_statement, read_facts
-from pytest_brt.code.pieces import Piece, Pieces, statements_of, take_apart
 from pytest_brt.code.rewrite import (
     BLANK,
+    Definition,
     NeededImport,
     Statement,
     add_needed_imports,
@@ -26,7 +27,7 @@ from pytest_brt.code.rewrite import (
     prepend,
     to_unittest,
 )
-from pytest_brt.code.scope import bound_names
+from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.source import (
     Edit,
     Placement,
@@ -35,10 +36,110 @@ from pytest_brt.code.source import (
     parse_source,
     read_module,
     read_source,
+    read_test,
 )
 from pytest_brt.code.style import HostClass, asserts_by_method, best_class, host_classes
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import parse
+
+#: A statement that is nothing but a text: at the top of a module, its docstring.
+_TEXT = matchers.SimpleStatementLine(
+    body=[matchers.Expr(value=matchers.SimpleString() | matchers.ConcatenatedString())]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One top-level statement of the module, imports left out."""
+
+    #: With the comments right above.
+    node: Statement
+    #: Its code, ending with a line end.
+    text: str
+    #: What it defines as a function or class, else "".
+    name: str
+    #: A test function or a class of tests.
+    test: bool
+    #: Every name that is read or bound in it.
+    names: frozenset[str]
+
+
+def take_apart(source: str, newline: str) -> tuple[list[NeededImport], list[Piece]]:
+    """Return the parts of the test module `source`, with the line ends of the file to be.
+
+    These are the imports that something in it uses, star imports as the names that they must
+    bring, and everything else, in order.
+
+    Raises:
+        EditProblem: it is not Python, has no test, or marks the module as a whole.
+    """
+    module, tests = read_test(source)
+    text = module.text.replace("\r\n", "\n").replace("\n", newline)
+    pieces = list(_pieces(statements_of(replace(module, text=text)), tests))
+    if any("pytestmark" in piece.names for piece in pieces):
+        raise EditProblem("the new test sets pytestmark, which would mark its neighbours as well")
+    used = frozenset().union(*(piece.names for piece in pieces))
+    return list(dict.fromkeys(item for item in _imports(text) if item[2] in used)), pieces
+
+
+def statements_of(source: SourceText) -> list[Statement]:
+    """Return the top-level statements of `source`, each with the comments right above it."""
+    module = read_module(source)
+    above = {0: module.header}
+    return [
+        node.with_changes(leading_lines=_comments([*above.get(at, ()), *node.leading_lines]))
+        for at, node in enumerate(module.body)
+    ]
+
+
+def _comments(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """Return the comments at the end of `lines`, but for one on the encoding."""
+    kept: list[cst.EmptyLine] = []
+    for line in reversed(lines):
+        if line.comment is None or "coding" in line.comment.value:
+            break
+        kept.insert(0, line)
+    return kept
+
+
+def _pieces(body: Sequence[Statement], tests: Sequence[str]) -> Iterator[Piece]:
+    for at, statement in enumerate(body):
+        node = _without_imports(statement)
+        if node is None or (at == 0 and matchers.matches(node, _TEXT)):
+            continue
+        name = node.name.value if isinstance(node, Definition) else ""
+        text = cst.Module([]).code_for_node(node)
+        names = frozenset(_names(parse(text)))
+        yield Piece(node=node, text=text, name=name, test=name in tests, names=names)
+
+
+def _without_imports(node: Statement) -> Statement | None:
+    """Return the statements of a line without the imports among them, None when no other is."""
+    if not isinstance(node, cst.SimpleStatementLine):
+        return node
+    kept = [part for part in node.body if not isinstance(part, cst.Import | cst.ImportFrom)]
+    if len(kept) == len(node.body):
+        return node
+    if not kept:
+        return None
+    last = kept[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+    return node.with_changes(body=[*kept[:-1], last])
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id
+        elif isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield inner.name
+
+
+def _imports(text: str) -> Iterator[NeededImport]:
+    for item in read_facts(text).imports:
+        if item.top and item.name == "*":
+            yield from ((item.module, name.name, name.name) for name in undefined_names(text))
+        elif item.top and item.module != "__future__":
+            yield (item.module, item.name, item.bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +147,16 @@ class Needs:
     """The surroundings of a test, divided up."""
 
     #: Imports for the top of the file.
-    imports: tuple[NeededImport, ...]
+    imports: list[NeededImport]
     #: Helpers for the top level of the file.
-    top: tuple[Piece, ...]
+    top: list[Piece]
     #: Code for the body of each test, in order.
-    local: tuple[str, ...]
+    local: list[str]
 
 
-def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
+def plan_needs(
+    imports: Sequence[NeededImport], pieces: Sequence[Piece], text: str, tree: ast.Module
+) -> Needs:
     """Return where imports, helpers and statements of a test module go in the file `text`.
 
     To the top what is free there, or there already with the same meaning; into the test what
@@ -61,11 +164,12 @@ def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
     """
     taken = bound_names(text)
     present = {(i.module, i.name, i.bound) for i in read_facts(text).imports if i.top}
-    clashing = [i for i in pieces.imports if i[2] in taken and i not in present]
+    lacking = [i for i in imports if i not in present]
+    clashing = [i for i in lacking if i[2] in taken]
     moved = {item[2] for item in clashing}
     local = [import_statement(*item) + "\n" for item in clashing]
     top: list[Piece] = []
-    for piece in pieces.pieces:
+    for piece in pieces:
         if piece.test:
             continue
         if not piece.name:
@@ -80,16 +184,11 @@ def plan_needs(pieces: Pieces, text: str, tree: ast.Module) -> Needs:
             moved.add(piece.name)
         else:
             top.append(piece)
-    imports = tuple(i for i in pieces.imports if i not in clashing and i not in present)
-    return Needs(imports=imports, top=tuple(top), local=tuple(local))
-
-
-def is_same(known: str, code: str) -> bool:
-    """Return whether `known` is the test `code`, its name and marks of waiting aside."""
-    return _bare(known) == _bare(code)
+    return Needs(imports=[i for i in lacking if i not in clashing], top=top, local=local)
 
 
 def _bare(code: str) -> tuple[str, ...]:
+    """Return what makes a test the same as another: its name and marks of waiting do not."""
     (node,) = parse(code).body
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     decorators = [d for d in node.decorator_list if "mark.xfail" not in ast.unparse(d)]
@@ -116,14 +215,14 @@ def place(source: str, path: str, host: bytes) -> Placement:
     target = read_source(path, host)
     tree = parse_source(target)
     module = read_module(target)
-    pieces = take_apart(source, target.newline)
+    imports, pieces = take_apart(source, target.newline)
     classes = host_classes(target.text.replace("\r\n", "\n"))
-    plan = plan_needs(pieces, target.text, tree)
+    plan = plan_needs(imports, pieces, target.text, tree)
     taken = bound_names(target.text) | {piece.name for piece in plan.top}
     nodes = []
     for piece in plan.top:
         module = _append(module, piece.node)
-    for piece in pieces.tests:
+    for piece in (piece for piece in pieces if piece.test):
         holder = _holder(piece, classes)
         code = _written(piece, plan, holder, by_method=asserts_by_method(target.text))
         module, name = _put(module, code, holder, taken)
@@ -149,9 +248,7 @@ def _holder(piece: Piece, classes: Sequence[HostClass]) -> HostClass | None:
     return None if needs_pytest or piece.node.asynchronous else holder
 
 
-def _written(
-    piece: Piece, plan: Needs, holder: HostClass | None, *, by_method: bool
-) -> cst.FunctionDef | cst.ClassDef:
+def _written(piece: Piece, plan: Needs, holder: HostClass | None, *, by_method: bool) -> Definition:
     node = piece.node
     if isinstance(node, cst.ClassDef):
         if plan.local:
@@ -161,12 +258,8 @@ def _written(
             )
         return node
     assert isinstance(node, cst.FunctionDef)
-    local = [
-        statement
-        for code in plan.local
-        for statement in statements_of(SourceText(path="", text=code, encoding="utf-8"))
-    ]
-    node = prepend(node, local)
+    texts = (SourceText(path="", text=code, encoding="utf-8") for code in plan.local)
+    node = prepend(node, [statement for text in texts for statement in statements_of(text)])
     if holder:
         node = add_self(node)
         if holder.unittest and by_method:
@@ -176,18 +269,18 @@ def _written(
 
 def _put(
     module: cst.Module,
-    node: cst.FunctionDef | cst.ClassDef,
+    node: Definition,
     holder: HostClass | None,
-    taken: frozenset[str] | set[str],
+    taken: Collection[str],
 ) -> tuple[cst.Module, str]:
     around = _class_named(module, holder.name) if holder else None
     body = around.body.body if around else module.body
-    known = [one for one in body if isinstance(one, cst.FunctionDef | cst.ClassDef)]
-    code = module.code_for_node(node)
+    known = [one for one in body if isinstance(one, Definition)]
+    new = _bare(module.code_for_node(node))
     for one in known:
-        if is_same(module.code_for_node(one), code):
+        if _bare(module.code_for_node(one)) == new:
             return module, one.name.value
-    names = {one.name.value for one in known} | (taken if around is None else set())
+    names = {*(one.name.value for one in known), *(() if around else taken)}
     wanted = node.name.value
     if holder and any(camel_case(t) == t and "_" not in t and t != "test" for t in holder.tests):
         wanted = camel_case(wanted)
@@ -225,14 +318,11 @@ def _append(module: cst.Module, node: Statement) -> cst.Module:
         body.insert(at, _below(node, [], 2 if at else 0))
         return module.with_changes(body=body)
     above = list(module.footer) if body else []
-    is_first = not body and not module.header
-    body.append(_below(node, above, 0 if is_first else 2))
+    body.append(_below(node, above, 2 if body or module.header else 0))
     return module.with_changes(body=body, footer=[], has_trailing_newline=True)
 
 
-def _append_in_class(
-    module: cst.Module, holder: cst.ClassDef, node: cst.FunctionDef | cst.ClassDef
-) -> cst.Module:
+def _append_in_class(module: cst.Module, holder: cst.ClassDef, node: Definition) -> cst.Module:
     """Return `module` with the method `node` at the end of its class `holder`."""
     block = holder.body
     assert isinstance(block, cst.IndentedBlock)

@@ -270,25 +270,20 @@ def _with(
     body: Sequence[cst.BaseStatement], names: Sequence[str], change: _Change
 ) -> Sequence[cst.BaseStatement] | None:
     """Return `body` with the test `names` changed, itself if that is the same; None without."""
-    for at in range(len(body) - 1, -1, -1):
+    first, *inner = names
+    for at in reversed(range(len(body))):
         one = body[at]
-        new: cst.BaseStatement
-        if isinstance(one, cst.FunctionDef) and [one.name.value] == list(names):
+        if not isinstance(one, Definition) or one.name.value != first:
+            continue
+        new: cst.BaseStatement = one
+        if isinstance(one, cst.FunctionDef) and not inner:
             new = change(one)
-        elif isinstance(one, cst.ClassDef) and one.name.value == names[0] and names[1:]:
-            block = one.body
-            inner = (
-                _with(block.body, names[1:], change)
-                if isinstance(block, cst.IndentedBlock)
-                else None
-            )
-            if inner is None:
+        elif isinstance(one, cst.ClassDef) and isinstance(one.body, cst.IndentedBlock) and inner:
+            changed = _with(one.body.body, inner, change)
+            if changed is None:
                 continue
-            new = (
-                one
-                if inner is block.body
-                else one.with_changes(body=block.with_changes(body=inner))
-            )
+            if changed is not one.body.body:
+                new = one.with_changes(body=one.body.with_changes(body=changed))
         else:
             continue
         return body if new is one else [*body[:at], new, *body[at + 1 :]]

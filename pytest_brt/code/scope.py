@@ -57,29 +57,28 @@ def bound_names(source: str) -> frozenset[str]:
 
 def _bound_globally(table: symtable.SymbolTable) -> set[str]:
     """Return what module `table` binds, by itself or by a ``global`` statement further in."""
-    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
-    for inner in _descendants(table):
-        bound.update(
-            s.get_name()
-            for s in inner.get_symbols()
-            if s.is_declared_global() and (s.is_assigned() or s.is_imported())
-        )
-    return bound
+    return {
+        s.get_name()
+        for scope in _scopes(table)
+        for s in scope.get_symbols()
+        if (scope is table or s.is_declared_global()) and (s.is_assigned() or s.is_imported())
+    }
 
 
-def _descendants(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """Yield `table` and all that are inside of it."""
+    yield table
     for child in table.get_children():
-        yield child
-        yield from _descendants(child)
+        yield from _scopes(child)
 
 
 def _global_uses(table: symtable.SymbolTable) -> set[str]:
-    used = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
-    for inner in _descendants(table):
-        used.update(
-            s.get_name() for s in inner.get_symbols() if s.is_referenced() and s.is_global()
-        )
-    return used
+    return {
+        s.get_name()
+        for scope in _scopes(table)
+        for s in scope.get_symbols()
+        if s.is_referenced() and (scope is table or s.is_global())
+    }
 
 
 def _first_uses(tree: ast.Module) -> dict[str, int]:

@@ -113,15 +113,8 @@ def read_module(source: SourceText) -> cst.Module:
 
 def is_insertion(before: str, after: str) -> bool:
     """Return whether `after` is `before` with text put in, and nothing taken out or changed."""
-    start = 0
-    stop = min(len(before), len(after))
-    while start < stop and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < stop - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    rest = iter(after[start : len(after) - end])
-    return all(letter in rest for letter in before[start : len(before) - end])
+    rest = iter(after)
+    return all(letter in rest for letter in before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +152,8 @@ class Edit:
 
 
 def _lines(data: bytes) -> list[str]:
-    text = data.decode("utf-8", "surrogateescape")
-    return [line + "\n" for line in text.split("\n")[:-1]] + (
-        [text.rpartition("\n")[2]] if not text.endswith("\n") and text else []
-    )
+    """Return the lines as git counts them: only a newline ends one."""
+    return list(io.StringIO(data.decode("utf-8", "surrogateescape")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,8 @@ def play(issue: Issue, engine: Engine) -> CommandRuns:
     if not given and (reported.quotes or reported.named):
         commands, files = _for_files(known, files, engine)
     if commands:
-        files = _completed(files, reported, issue.text, engine.subject)
+        paths = [file.path for file in reported.files]
+        files = tuple(completed(file, issue.text, paths, engine.subject) for file in files)
     played = (
         _run(known[command.name], command, files, reported, engine, given=given)
         for command in commands[:_MOST]
@@ -187,27 +188,16 @@ def _observe(
     return status, f"{out}\n{err}" if err else out, written
 
 
-def _completed(
-    files: tuple[File, ...], reported: ReportedFiles, text: str, subject: Subject
-) -> tuple[File, ...]:
-    paths = [file.path for file in reported.files]
-    return tuple(
-        completed(file, text, paths, subject, empty=file.path not in paths) for file in files
-    )
-
-
-def completed(
-    file: File, text: str, paths: Collection[str], subject: Subject, *, empty: bool = False
-) -> File:
+def completed(file: File, text: str, paths: Collection[str], subject: Subject) -> File:
     """Return `file` with the settings it lacks, from the example most like the report's `text`.
 
     A report gives the two settings that matter; the tool needs the others, too, such as the list
     of its plugins. The project's tests hold settings files of the same name that work. Of other
-    examples the usual setting is taken that names a folder of the report's `paths`. Settings of
-    which the report shows nothing are completed with `empty` only.
+    examples the usual setting is taken that names a folder of the report's `paths`. A file of no
+    settings is completed only where the report does not show it, and a tool needs it.
     """
     own = _settings(file.content) if file.path.endswith(".py") else None
-    if own is None or not (own or empty):
+    if own is None or not (own or file.path not in paths):
         return file
     examples = _examples(subject, file.path.rpartition("/")[2])
     frequency = Counter(word for example in examples for word in _words(example))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 
 from pytest_brt.code.scope import Names, names_of
 from pytest_brt.execute.engine import Engine, Observed, Program
@@ -51,9 +52,11 @@ def watch(script: Script, engine: Engine) -> Replayed:
     every = [names_of(step.source) for step in steps]
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
     resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps))
-    unbound = [_unbound(every, index) for index in range(len(steps))]
-    resolver.resolve(frozenset().union(*unbound) if unbound else frozenset())
-    prelude = resolver.imports_for(frozenset().union(*unbound) if unbound else ())
+    bound = accumulate((names.bound for names in every), frozenset.union, initial=frozenset[str]())
+    unbound = [names.used - before for names, before in zip(every, bound, strict=False)]
+    loose = frozenset[str]().union(*unbound)
+    resolver.resolve(loose)
+    prelude = resolver.imports_for(loose)
     skip = {i for i, step in enumerate(steps) if every[i].stars or _is_alone(step.source)}
     done: dict[int, Observed] = {}
     ended: dict[int, str] = {}
@@ -83,13 +86,6 @@ def watch(script: Script, engine: Engine) -> Replayed:
             for i, step in enumerate(steps)
         ),
     )
-
-
-def _unbound(every: list[Names], index: int) -> frozenset[str]:
-    bound: set[str] = set()
-    for names in every[:index]:
-        bound |= names.bound
-    return frozenset(every[index].used - bound)
 
 
 def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:

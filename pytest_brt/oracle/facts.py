@@ -59,14 +59,14 @@ def read_facts(issue: Issue) -> Facts:
             lines += block.text.split("\n")
     if not issue.blocks:
         lines += issue.text.split("\n")
-    crash = [line for line in lines if _speaks_of_crash(line)]
+    crash = any(_CRASH.search(line) and not _wants_crash(line) for line in lines)
     ends = list(_endings(issue))
     missing = any(_wants_crash(line) for line in lines) and not ends
     script = read_script(issue)
     wrong, raised = complained(script.steps)
     return Facts(
         text=issue.text,
-        crash=bool(crash or ends) and not missing,
+        crash=(crash or bool(ends)) and not missing,
         context="\n".join([*(line for line in lines if _CRASH.search(line)), *ends]),
         # A bare word of a sentence is no value that could be told from others.
         wrong=tuple(value for value in wrong if not value.isidentifier() or value in _VALUES),
@@ -74,10 +74,6 @@ def read_facts(issue: Issue) -> Facts:
         wanted=values_of(script.steps, (ClaimRole.EXPECTED,)),
         raised=raised,
     )
-
-
-def _speaks_of_crash(line: str) -> bool:
-    return bool(_CRASH.search(line)) and not _wants_crash(line)
 
 
 def _wants_crash(line: str) -> bool:

@@ -187,23 +187,18 @@ def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: F
     if is_misuse(raised):
         return f"error in the test itself: {first_line(raised)}"
     claimed = simple(raised.type) in CLAIMS
+    line = failing_line(test, run)
+    about_python = bool(line) and is_about_python(test.source or "", line)
     if not claimed and _is_shown(raised, facts):
         # Of a call that does not fit, Python complains before any line of the project runs.
-        return "" if run.used_project or _calls_project(test, run) else _NOTHING_RAN
+        return "" if run.used_project or (line and not about_python) else _NOTHING_RAN
     if run.used_project is False:
         return _NOTHING_RAN
-    line = failing_line(test, run)
     if claimed:
-        about_python = line and is_about_python(test.source or "", line)
         return "its claim is not about anything that the project returns" if about_python else ""
     if run.used_project is None or run.reason.startswith(API_MISMATCH):
         return ""  # in a process of its own; or the project lacks what it asks for, which is rated
     return f"fails in the test itself, not in the project: {simple(raised.type)}"
-
-
-def _calls_project(test: CandidateTest, run: TestRun) -> bool:
-    line = failing_line(test, run)
-    return bool(line) and not is_about_python(test.source or "", line)
 
 
 def _pins(test: CandidateTest, raised: Raised, facts: Facts) -> str:

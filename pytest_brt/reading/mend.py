@@ -50,18 +50,16 @@ def statements(text: str) -> tuple[Statement, ...]:
     What cannot be repaired is left out, one line at a time, so that any text is accepted.
     """
     text = textwrap.dedent(re.sub(r"\r\n?", "\n", text))  # as Python counts lines
-    lines = text.split("\n")[:_MOST_LINES]
-    text = "\n".join(lines)
+    text = "\n".join(text.split("\n")[:_MOST_LINES])
     if not parses(text):
         text = text.translate(_SMART)
-        lines = text.split("\n")
-    pieces = _whole(text) if parses(text) and not _POINTER.search(text) else None
-    if pieces is None:
-        pieces = _piecemeal(lines)
+    lines = text.split("\n")
+    is_whole = parses(text) and not _POINTER.search(text)
+    pieces = _whole(text) if is_whole else _piecemeal(lines)
     return tuple(_with_comments(piece, lines) for piece in pieces)
 
 
-def _whole(text: str) -> list[Statement] | None:
+def _whole(text: str) -> list[Statement]:
     tree = parse(text)
     lines = text.split("\n")
     pieces = []

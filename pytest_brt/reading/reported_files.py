@@ -188,26 +188,22 @@ class _Reader:
         first, _, rest = block.text.partition("\n")
         marked = _FIRST_LINE.match(first)
         role = self._place.announced[0]
+        judged = role in (ClaimRole.OBSERVED, ClaimRole.EXPECTED)
         name = marked["name"] if marked else self._named
         text = rest if marked else block.text
         self._named = ""
         if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
             self._quotes.append(Quote(text=block.text, role=role))
-        elif (
-            name
-            and role in (ClaimRole.OBSERVED, ClaimRole.EXPECTED)
-            and name not in self._files
-            and (marked and block.kind is not BlockKind.PYTHON)
-        ):
+        elif marked and judged and name not in self._files and block.kind is not BlockKind.PYTHON:
             self._quotes.append(Quote(text=text.strip("\n"), role=role, path=name))
         elif name:
             self._files[name] = text.strip("\n") + "\n"
-        elif block.kind in (BlockKind.PYTHON, BlockKind.FILE) and block.language != "diff":
-            result = role in (ClaimRole.OBSERVED, ClaimRole.EXPECTED) and (
-                self._files or self._unnamed
-            )
-            if not result:
-                self._unnamed.append(block)
+        elif (
+            block.kind in (BlockKind.PYTHON, BlockKind.FILE)
+            and block.language != "diff"
+            and not (judged and (self._files or self._unnamed))
+        ):
+            self._unnamed.append(block)
 
     def _name_unnamed(self) -> None:
         """Name the files that the report shows without one: as commands and outputs do."""
@@ -263,11 +259,8 @@ def _is_tree(text: str) -> bool:
 
 def _tree_paths(text: str) -> list[str]:
     """Return the files of a drawn tree; a folder is a name that others are below."""
-    rows: list[tuple[int, str]] = []
-    for line in text.split("\n"):
-        match = _TREE_LINE.match(line)
-        if match:
-            rows.append((len(match["indent"]), match["name"]))
+    drawn = filter(None, map(_TREE_LINE.match, text.split("\n")))
+    rows = [(len(match["indent"]), match["name"]) for match in drawn]
     paths: list[str] = []
     stack: list[tuple[int, str]] = []
     for number, (depth, name) in enumerate(rows):

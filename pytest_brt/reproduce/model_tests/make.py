@@ -60,12 +60,12 @@ def settle(single: Single, index: Index, *, test_root: str, host: str = "") -> S
         # The test was written for this file: what its names mean there comes first.
         source = with_names_of(host, source, index)
     source = with_usual_imports(source, index, near=host)
-    done = resolve(source, index, near=host, fixtures=fixtures)
-    problems = (*check_imports(done.source, index), *done.problems)
+    source, unknown = resolve(source, index, near=host, fixtures=fixtures)
+    problems = (*check_imports(source, index), *unknown)
     suite = "" if test_root == "." else test_root.strip("/")
     folder = host.rpartition("/")[0] if host else suite
     return Settled(
-        single=Single(name=single.name, source=tidied(done.source)),
+        single=Single(name=single.name, source=tidied(source)),
         host=host,
         folder=folder,
         problems=tuple({problem.name: problem for problem in problems}.values()),

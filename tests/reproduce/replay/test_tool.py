@@ -128,8 +128,8 @@ def test_settings_are_completed_after_the_project_s_tests(tmp_path: Path) -> Non
     assert "paths = ['_files']" in with_folder.content
     assert completed(file, "nothing alike", [], subject) == file
     nothing = File(path="conf.py", content="")
-    assert completed(nothing, "the widget is wrong", [], subject) == nothing
-    assert "widget" in completed(nothing, "the widget is wrong", [], subject, empty=True).content
+    assert completed(nothing, "the widget is wrong", [nothing.path], subject) == nothing
+    assert "widget" in completed(nothing, "the widget is wrong", [], subject).content
 
 
 @given(st.text(alphabet=st.sampled_from("`$# \n.-|/ab:tol[]=\"'\\"), max_size=120))
