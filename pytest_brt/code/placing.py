@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import libcst as cst
 from libcst import matchers
@@ -94,12 +95,8 @@ def statements_of(source: SourceText) -> list[Statement]:
 
 def _comments(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     """Return the comments at the end of `lines`, but for one on the encoding."""
-    kept: list[cst.EmptyLine] = []
-    for line in reversed(lines):
-        if line.comment is None or "coding" in line.comment.value:
-            break
-        kept.insert(0, line)
-    return kept
+    kept = takewhile(lambda one: one.comment and "coding" not in one.comment.value, reversed(lines))
+    return [*kept][::-1]
 
 
 def _pieces(body: Sequence[Statement], tests: Sequence[str]) -> Iterator[Piece]:

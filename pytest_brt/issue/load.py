@@ -62,15 +62,14 @@ def read_issue(text: str, source: str) -> Issue:
     if not _WORD.search(title + body):
         shown = "standard input" if source == "-" else repr(source)
         raise IssueProblem(f"issue is empty: {shown} (it needs the text of a bug report)")
-    blocks = split_blocks(body)
     if not title:
         title = _first_line(body)
     elif _first_line(body) != title:
         body = f"# {title}\n\n{body}"
-        blocks = split_blocks(body)
     # It goes to terminals and into file names: no escape sequences of a stranger's.
     title = "".join(letter if letter.isprintable() else " " for letter in title).strip()
-    return Issue(id=content_id(title, body), title=title, text=body, source=source, blocks=blocks)
+    name, blocks = content_id(title, body), split_blocks(body)
+    return Issue(id=name, title=title, text=body, source=source, blocks=blocks)
 
 
 def _from_json(text: str) -> tuple[str, str | None]:
@@ -80,8 +79,6 @@ def _from_json(text: str) -> tuple[str, str | None]:
     try:
         value = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
-        return "", None
-    if not isinstance(value, dict):
         return "", None
     title, body = value.get("title"), value.get("body")
     if not isinstance(body, str | None) or not isinstance(title, str | None):

@@ -193,18 +193,10 @@ def ran_expression(source: str) -> str:
 
 def printed_argument(source: str) -> str:
     """Return X for `print(X)`, "" for anything else."""
-    node = parse(source).body[-1]
-    if (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id == "print"
-        and len(node.value.args) == 1
-        and not node.value.keywords
-        and not isinstance(node.value.args[0], ast.Starred)
-    ):
-        argument = node.value.args[0]
-        return ast.get_source_segment(source, argument) or ast.unparse(argument)
+    match parse(source).body[-1]:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[argument], keywords=[])):
+            if not isinstance(argument, ast.Starred):
+                return ast.get_source_segment(source, argument) or ast.unparse(argument)
     return ""
 
 

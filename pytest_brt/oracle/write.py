@@ -115,8 +115,8 @@ def _marks(draft: Draft, replayed: Replayed, awaits: bool) -> tuple[list[str], b
     """Return the marks that the project's plugins want, and whether one makes a coroutine run."""
     args = replayed.resolver.engine.subject.pytest_args
     loaded = {value for option, value in pairwise(args) if option == "-p"}
-    runs = [] if draft.index is None else [*_setup(draft, replayed), draft.index]
-    asks = any(_asked_database(replayed.seen[index]) for index in runs)
+    runs = [] if draft.index is None else [*_setup(draft, replayed), replayed.seen[draft.index]]
+    asks = any(map(_asked_database, runs))
     marks = ["pytest.mark.django_db"] if asks and "django" in loaded else []
     has_loop = awaits and "asyncio" in loaded
     return [*marks, *(["pytest.mark.asyncio"] if has_loop else [])], has_loop
@@ -183,9 +183,8 @@ def script(draft: Draft, replayed: Replayed) -> str | None:
 
 def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | None:
     setup = _setup(draft, replayed)
-    lines = [tidy(replayed.seen[index].step.source) for index in setup]
-    imports, local = _hoist(lines)
-    body = [*local, *_silenced(draft, replayed, setup), *draft.body]
+    imports, local = _hoist([tidy(seen.step.source) for seen in setup])
+    body = [*local, *_silenced(draft, setup), *draft.body]
     text = "\n".join(body)
     if not parses(text):
         return None
@@ -199,60 +198,48 @@ def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | N
     return [*draft.imports, *imports, *found], body
 
 
-def _setup(draft: Draft, replayed: Replayed) -> list[int]:
+def _setup(draft: Draft, replayed: Replayed) -> list[Seen]:
     """Return the statements to run first: those the draft depends on that did not fail."""
     if draft.index is None:
         return []
-    usable = [
-        index
-        for index in range(len(replayed.seen))
-        if _is_before(replayed, index, draft.index) and _ran(replayed, index)
-    ]
-    sources = [replayed.seen[index].step.source for index in usable]
-    body = "\n".join(draft.body)
+    about = replayed.seen[draft.index]
+    before = replayed.seen if about.step.inline else replayed.seen[: draft.index]
+    usable = [seen for seen in before if not seen.step.inline and _ran(seen)]
     if draft.whole:
-        return [index for index in usable if not _is_idle(replayed.seen[index].step.source)]
+        return [seen for seen in usable if not _is_idle(seen.step.source)]
+    sources = [seen.step.source for seen in usable]
+    body = "\n".join(draft.body)
     wanted = names_of(body).used if parses(body) else frozenset()
     chosen = {*needed([*sources, body], len(sources), wanted)}
     objects = {n for line in sources if not _is_import(line) for n in names_of(line).bound}
-    for place, index in enumerate(usable):
+    for place, seen in enumerate(usable):
         own = sources[place].partition(".")[0] in objects
         # What a database holds is reached by no name.
-        shares = _asked_database(replayed.seen[index]) and _asked_database(
-            replayed.seen[draft.index]
-        )
-        if shares or (not own and _sets_for_all(replayed, index, draft.index)):
+        shares = _asked_database(seen) and _asked_database(about)
+        if shares or (not own and _sets_for_all(seen, about)):
             chosen |= {place, *needed(sources, place)}
     return [usable[place] for place in sorted(chosen)]
 
 
-def _sets_for_all(replayed: Replayed, index: int, last: int) -> bool:
+def _sets_for_all(seen: Seen, last: Seen) -> bool:
     """Say whether a statement sets something that all later ones of its block go by.
 
     As in ``Parser.set_spaces("")``. No name leads from there to the claim, and on the tree with
     the bug the result may be the same without it.
     """
-    seen = replayed.seen[index]
-    if seen.step.block != replayed.seen[last].step.block or seen.did is None:
+    if seen.step.block != last.step.block or seen.did is None:
         return False
     silent = seen.did.value is not None and seen.did.value.is_none and not seen.did.stdout
     return silent and bool(_SETTING.match(seen.step.source))
 
 
-def _silenced(draft: Draft, replayed: Replayed, setup: list[int]) -> list[str]:
+def _silenced(draft: Draft, setup: list[Seen]) -> list[str]:
     """Return the line that drops what the set-up prints, where the test looks at the output."""
-    printed = (replayed.seen[index].did for index in setup)
-    noisy = any(did is not None and did.stdout for did in printed)
+    noisy = any(seen.did is not None and seen.did.stdout for seen in setup)
     return ["capsys.readouterr()"] if noisy and "capsys" in draft.fixtures else []
 
 
-def _is_before(replayed: Replayed, index: int, last: int) -> bool:
-    step = replayed.seen[index].step
-    return not step.inline and (index < last or replayed.seen[last].step.inline)
-
-
-def _ran(replayed: Replayed, index: int) -> bool:
-    seen = replayed.seen[index]
+def _ran(seen: Seen) -> bool:
     return seen.did is not None and seen.did.raised is None and not seen.names.stars
 
 

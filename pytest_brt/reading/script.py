@@ -135,14 +135,10 @@ def read_prose(reading: Reading, block: Block) -> None:
         last = position == len(every) - 1
         for claim in claims(sentence, reading.bound, reading.place.section):
             _give(reading, claim, sentence, ahead=ahead and (last or not reading.steps))
-        _mention(reading, sentence)
-
-
-def _mention(reading: Reading, sentence: Sentence) -> None:
-    """Code in a sentence is worth running even when nothing clear is said about it."""
-    for code in code_in(sentence):
-        if is_runnable(code.text) and not _is_form(code.text):
-            add_inline(reading, code.text, sentence.line, ())
+        # Code in a sentence is worth running even when nothing clear is said about it.
+        for code in code_in(sentence):
+            if is_runnable(code.text) and not _is_form(code.text):
+                add_inline(reading, code.text, sentence.line, ())
 
 
 def _is_form(source: str) -> bool:

@@ -76,8 +76,6 @@ def _same(one: Raised | None, other: Raised | None) -> bool:
     return bool(one and other and simple(one.type) == simple(other.type))
 
 
-#: What the test must import, and the fixtures it takes.
-IMPORTS, FIXTURES = ("import subprocess", "import sys"), ("tmp_path",)
 _BAD = re.compile(
     r"error|warning|fail|exception|invalid|malformed|unexpected|unable|cannot|missing|unknown",
     re.IGNORECASE,
@@ -141,7 +139,8 @@ def _is_confirmed(issue: Issue, stage: CommandRuns, played: CommandRun) -> bool:
         Quote(text=b.text, role=ClaimRole.SHOWN) for b in issue.blocks if b.kind is BlockKind.PROSE
     ]
     quotes = [*(quote for quote in stage.reported.quotes if not quote.path), *told]
-    return any(_is_shown(quote, played) for quote in quotes) or any(_of_files(stage, played))
+    shown = (fragment for quote in quotes for fragment in _common(quote, played))
+    return any(map(_is_telling, shown)) or any(_of_files(stage, played))
 
 
 def _of_files(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
@@ -274,10 +273,6 @@ def _is_telling(fragment: str) -> bool:
     )
 
 
-def _is_shown(quote: Quote, played: CommandRun) -> bool:
-    return any(_is_telling(fragment) for fragment in _common(quote, played))
-
-
 def _complained(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
     """A line of the output that the complaint speaks of must change."""
     words = {w for text in stage.reported.observed for w in _WORD.findall(text.lower())} - _PLAIN
@@ -319,8 +314,8 @@ def _draft(
         sentence=sentence,
         score=score,
         reasons=(why,),
-        fixtures=FIXTURES,
-        imports=IMPORTS,
+        fixtures=("tmp_path",),
+        imports=("import subprocess", "import sys"),
         about=played.command.name,
     )
 

@@ -25,7 +25,8 @@ MARKED = "it is marked as wrong where it stands"
 def gone(view: ReportRun) -> Iterator[Draft]:
     """A result that the report quotes, and that still comes out, must be gone."""
     for index, seen in enumerate(view.seen):
-        if seen.missing or _is_as_wanted(seen):
+        wanted = seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED)
+        if seen.missing or is_said_to_work(seen) or wanted:
             continue
         for display in displays(seen):
             found = _quotation(view, seen, display)
@@ -52,12 +53,6 @@ def gone(view: ReportRun) -> Iterator[Draft]:
                 about=called(seen.step.source),
             )
             break
-
-
-def _is_as_wanted(seen: Seen) -> bool:
-    """Say whether the report calls the statement one that works, or wants an exception of it."""
-    wanted = seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED)
-    return is_said_to_work(seen) or bool(wanted)
 
 
 def _quotation(
