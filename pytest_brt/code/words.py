@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 #: An identifier, or a word.
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -42,7 +43,7 @@ class Splitter:
     """Makes terms of identifiers; remembers how each is split."""
 
     def __init__(self) -> None:
-        self._known: dict[str, frozenset[str]] = {}
+        self._of = cache(_terms_of_name)
 
     def terms(self, names: Iterable[str]) -> frozenset[str]:
         """Return the terms of some identifiers: each whole, its words, and what underscores part.
@@ -50,16 +51,13 @@ class Splitter:
         >>> sorted(Splitter().terms(["check_forB026"]))
         ['026', 'check', 'check_forb026', 'for', 'forb026']
         """
-        return frozenset().union(*(self._of(name) for name in names))
+        return frozenset().union(*map(self._of, names))
 
-    def _of(self, name: str) -> frozenset[str]:
-        known = self._known.get(name)
-        if known is None:
-            lower = name.lower()
-            words = {lower.strip("_"), *lower.split("_"), *split_identifier(name)}
-            known = frozenset(stem(word) for word in words if len(word) > 1)
-            self._known[name] = known
-        return known
+
+def _terms_of_name(name: str) -> frozenset[str]:
+    lower = name.lower()
+    words = {lower.strip("_"), *lower.split("_"), *split_identifier(name)}
+    return frozenset(stem(word) for word in words if len(word) > 1)
 
 
 def terms_of(*texts: str) -> frozenset[str]:

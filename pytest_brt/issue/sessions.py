@@ -31,7 +31,11 @@ class Exchange:
 
 def is_prompt(line: str) -> bool:
     """Say whether `line` is an input line of a Python or IPython session."""
-    return bool(_PROMPT.match(line) or _IN.match(line))
+    return _prompt(line) is not None
+
+
+def _prompt(line: str) -> re.Match[str] | None:
+    return _PROMPT.match(line) or _IN.match(line)
 
 
 def read_session(text: str) -> tuple[Exchange, ...]:
@@ -40,38 +44,25 @@ def read_session(text: str) -> tuple[Exchange, ...]:
     >>> read_session(">>> 1 + 1\\n2")[0].output
     '2'
     """
+    lines = text.split("\n")
+    prompts = {at: match for at, line in enumerate(lines) if (match := _prompt(line))}
     found: list[Exchange] = []
-    source: list[str] = []
-    output: list[str] = []
-    start = 0
-    typing = False
-
-    def close() -> None:
-        if source:
-            found.append(
-                Exchange(source="\n".join(source).strip("\n"), output=_tidy(output), line=start)
-            )
-
-    for number, line in enumerate(text.split("\n")):
-        prompt = _PROMPT.match(line) or _IN.match(line)
-        if prompt:
-            close()
-            source, output, start, typing = [prompt["rest"].strip()], [], number, True
-            continue
-        if not source:
-            continue
-        more = _IN_CONTINUATION.match(line) or (_CONTINUATION.match(line) if typing else None)
-        if more and typing:
-            groups = more.groupdict()
-            source.append(groups.get("rest") or groups.get("bare") or "")
-            continue
-        out = _OUT.match(line)
-        if out:
-            output.append(out["rest"])
-        elif line.strip() or not typing:
-            output.append(line)
-        typing = typing and not line.strip()
-    close()
+    for start, end in pairwise([*prompts, len(lines)]):
+        source, output, typing = [prompts[start]["rest"].strip()], list[str](), True
+        for line in lines[start + 1 : end]:
+            more = _IN_CONTINUATION.match(line) or _CONTINUATION.match(line)
+            if more and typing:
+                groups = more.groupdict()
+                source.append(groups.get("rest") or groups.get("bare") or "")
+                continue
+            out = _OUT.match(line)
+            if out:
+                output.append(out["rest"])
+            elif line.strip() or not typing:
+                output.append(line)
+            typing = typing and not line.strip()
+        typed = "\n".join(source).strip("\n")
+        found.append(Exchange(source=typed, output=_tidy(output), line=start))
     return tuple(found)
 
 

@@ -54,12 +54,8 @@ def quoted_in(seen: str, text: str) -> Likeness:
     if best is not Likeness.NONE:
         return best
     key = squeezed(seen)
-    if not key:
-        return Likeness.NONE
-    for line in text.split("\n"):
-        if squeezed(line) == key:
-            return Likeness.SQUEEZED
-    if len(key) >= 8 and key in squeezed(text):
+    alone = any(squeezed(line) == key for line in text.split("\n"))
+    if key and (alone or (len(key) >= 8 and key in squeezed(text))):
         return Likeness.SQUEEZED
     return Likeness.NONE
 

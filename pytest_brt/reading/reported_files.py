@@ -19,6 +19,8 @@ from pytest_brt.types import Block, BlockKind, Issue
 NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"
 _PYTHON = re.compile(r"^(?:python[\d.]*|py)\s+-m\s+(?P<rest>.*)$")
 _ENDS_COMMAND = re.compile(r"\s*(?:\||&&|;|>|2>|<)\s")
+#: What `--version` prints after the command's name.
+_VERSION = re.compile(r"v?\d+(?:\.\w+)+,?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,23 +30,6 @@ class Command:
     name: str
     arguments: tuple[str, ...]
     role: ClaimRole
-
-
-def read_command(text: str, role: ClaimRole, names: Collection[str]) -> tuple[bool, Command | None]:
-    """Return whether `text` is one of the project's commands, and what of it is to be run."""
-    module = _PYTHON.match(text.strip())
-    text = _ENDS_COMMAND.split(module["rest"] if module else text.strip())[0]
-    try:
-        words = shlex.split(text, comments=True)
-    except ValueError:
-        return False, None
-    if not words or words[0] not in names or len(text) > 400:
-        return False, None
-    if "--version" in words or "--help" in words or "\n" in text:
-        return True, None
-    if len(words) == 2 and re.fullmatch(r"v?\d+(?:\.\w+)+,?", words[1]):
-        return True, None  # what `--version` printed
-    return True, Command(name=words[0], arguments=tuple(words[1:]), role=role)
 
 
 _FIRST_LINE = re.compile(rf"^\s*(?:#|//|;|\.\.|<!--)\s*(?P<name>{NAME})\s*(?:-->)?:?\s*$")
@@ -179,10 +164,21 @@ class _Reader:
             self._quotes.append(Quote(text=text, role=role))
 
     def _command(self, text: str, role: ClaimRole) -> bool:
-        known, command = read_command(text, role, self._names)
-        if command is not None:
-            self._commands.setdefault((command.name, command.arguments), command)
-        return known
+        """Say whether `text` is one of the project's commands, and keep what is to be run."""
+        module = _PYTHON.match(text.strip())
+        text = _ENDS_COMMAND.split(module["rest"] if module else text.strip())[0]
+        try:
+            words = shlex.split(text, comments=True)
+        except ValueError:
+            return False
+        if not words or words[0] not in self._names or len(text) > 400:
+            return False
+        name, arguments = words[0], tuple(words[1:])
+        printed = len(arguments) == 1 and _VERSION.fullmatch(arguments[0])
+        if not (printed or "--version" in arguments or "--help" in arguments or "\n" in text):
+            command = Command(name=name, arguments=arguments, role=role)
+            self._commands.setdefault((name, arguments), command)
+        return True
 
     def _content(self, block: Block) -> None:
         first, _, rest = block.text.partition("\n")

@@ -34,15 +34,14 @@ def equals(view: ReportRun) -> Iterator[Draft]:
         shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
-        claims = seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED)
-        wanted = [(said, *_wanted_score(said)) for said in claims]
         right = seen.step.said(ClaimKind.VALUE, ClaimRole.CONTRAST)
         if any(quoted_in(display.text, said.text) for said in right for display in shown):
             continue
-        if _is_confirmed(seen, shown):
-            is_text = shown[0].type == "str"
-            wanted = [(one, *_confirmed(one, score, why, is_text)) for one, score, why in wanted]
-        for said, score, reason in wanted:
+        is_confirmed, is_text = _is_confirmed(seen, shown), shown[0].type == "str"
+        for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
+            score, reason = _wanted_score(said)
+            if is_confirmed:
+                score, reason = _confirmed(said, score, reason, is_text)
             draft = _equals(index, seen, shown, said, score, reason)
             if draft is not None:
                 yield draft

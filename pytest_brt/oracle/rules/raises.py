@@ -121,29 +121,20 @@ def no_raise_score(
     failing = (*works, *(s for s in about if not s.exception))
     if failing:
         return 0.45, ("the report says that it fails, without naming how",), failing[0]
-    return _unspoken_score(view, seen, raised, about)
+    return _unspoken_score(view, seen, about)
 
 
 def _unspoken_score(
-    view: ReportRun, seen: Seen, raised: Raised, about: tuple[Claim, ...]
+    view: ReportRun, seen: Seen, about: tuple[Claim, ...]
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
-    if view.script.named and not view.is_named(raised):
+    if view.script.named:
         return 0.15, ("another exception than the report names",), None
-    if _gave_a_value(seen, about):
+    given = [one for one in seen.step.said(ClaimKind.VALUE) if one.role is not ClaimRole.EXPECTED]
+    if not about and any(one.direct for one in given):
+        # A tree that fails where it gave a value fails of something else, as of other versions.
         return 0.0, (), None
     return 0.25, ("the report does not speak of an exception",), None
-
-
-def _gave_a_value(seen: Seen, about: tuple[Claim, ...]) -> bool:
-    """Say whether the report shows what this very statement gave, and so no exception.
-
-    A tree that fails there fails of something else, as of other versions of what it needs.
-    """
-    return not about and any(
-        said.direct and said.role is not ClaimRole.EXPECTED
-        for said in seen.step.said(ClaimKind.VALUE)
-    )
 
 
 def _is_of_the_place(raised: Raised) -> bool:

@@ -55,15 +55,9 @@ def replay(
     """Make failing tests from what `issue` shows, running everything through `engine`.
 
     The attempt holds every test that was considered, best first, and, when none fails for
-    the reported reason, notes on what was looked for, found, and is missing.
-
-    Args:
-        issue: the report.
-        engine: runs what it shows, and the tests.
-        repeat: runs on the buggy tree that must agree.
-        keep: candidates to keep; None for all.
-        index: 0-based number of the run, for the attempt's record.
-        progress: is told what happens, a line at a time.
+    the reported reason, notes on what was looked for, found, and is missing. Of the candidates
+    `keep` are kept, None for all; `repeat` runs on the buggy tree must agree; `index` is the number
+    of the run, from 0, in the attempt's record; `progress` is told what happens, a line at a time.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
