@@ -260,10 +260,9 @@ def _update(
 
 def _read(path: Path) -> bytes | None:
     """Return the content of `path`, None when it has just gone or may not be read."""
-    try:
+    with contextlib.suppress(OSError):
         return path.read_bytes()
-    except OSError:
-        return None
+    return None
 
 
 def _forget(connection: sqlite3.Connection, file: int) -> None:

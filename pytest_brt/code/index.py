@@ -40,10 +40,8 @@ from pytest_brt.errors import StoreProblem
 def open_index(root: Path, cache: Path | None = None) -> Index:
     """Return the index of the tree at `root`, brought up to date.
 
-    Args:
-        root: the project's folder.
-        cache: folder to keep the index in between runs; None keeps it in memory, as does a
-            folder that cannot be written or is on a full disk.
+    The folder `cache` keeps it between runs; None keeps it in memory, as does a folder that cannot
+    be written or is on a full disk.
 
     Raises:
         StoreProblem: `root` is not a folder, or cannot be read.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -171,14 +172,14 @@ class Layout:
 
     def packages(self) -> tuple[str, ...]:
         """Return the names of the product's own top-level packages and modules, largest first."""
-        sizes: dict[str, int] = {}
+        sizes = Counter[str]()
         for path in self.files:
             top, _, rest = self.module_of(path).partition(".")
             is_package = bool(rest) or path.endswith("/__init__.py")
             root = self.root_of(path)
             lone_module = not is_package and root in self.roots[:1] and top not in _SCRIPTS
             if top and is_product(path) and (is_package or lone_module):
-                sizes[top] = sizes.get(top, 0) + 1
+                sizes[top] += 1
         return tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
 
 
@@ -200,12 +201,9 @@ def find_layout(
     The source roots that its configuration has `declared` come first.
     """
     known = frozenset(files)
-    counts: dict[str, int] = {}
     bare = Layout(files=known, roots=())
-    for path in known:
-        if path.endswith("/__init__.py") and not is_test_path(path):
-            root = bare.root_of(path)
-            counts[root] = counts.get(root, 0) + 1
+    inits = (path for path in known if path.endswith("/__init__.py") and not is_test_path(path))
+    counts = Counter(map(bare.root_of, inits))
     usual = [root for root in ("src", "lib") if _has_child(known, root)]
     found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
     # Folders below a usual root without __init__.py are namespace packages, not roots.

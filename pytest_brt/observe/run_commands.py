@@ -102,15 +102,14 @@ def _for_files(
 ) -> tuple[list[Command], tuple[File, ...]]:
     documents = [file.path for file in files if file.path.endswith(".rst")]
     python = [file.path for file in files if file.path.endswith(".py")]
-    if documents:
-        builder = _builder(known, engine)
-        if builder:
-            extra = [] if "conf.py" in python else [File(path="conf.py", content="")]
-            if not any(path == "index.rst" for path in documents):
-                names = "\n".join(f"   {path.removesuffix('.rst')}" for path in documents)
-                extra.append(File(path="index.rst", content=f".. toctree::\n\n{names}\n"))
-            command = Command(name=builder, arguments=(".", "_build"), role=ClaimRole.SHOWN)
-            return [command], (*files, *extra)
+    builder = _builder(known, engine) if documents else ""
+    if builder:
+        extra = [] if "conf.py" in python else [File(path="conf.py", content="")]
+        if "index.rst" not in documents:
+            names = "\n".join(f"   {path.removesuffix('.rst')}" for path in documents)
+            extra.append(File(path="index.rst", content=f".. toctree::\n\n{names}\n"))
+        command = Command(name=builder, arguments=(".", "_build"), role=ClaimRole.SHOWN)
+        return [command], (*files, *extra)
     own = [name for name in known if name in engine.subject.packages]
     if own and python:
         command = Command(name=own[0], arguments=tuple(python), role=ClaimRole.SHOWN)

@@ -137,8 +137,7 @@ def _plain(chunk: str) -> tuple[str, str]:
         remark = _ANNOTATION.search(line)
         if remark and (_POINTER.search(line) or not parses(line)):
             beside, line = remark[0].strip(" <>-=←⇐"), line[: remark.start()]
-        line = re.sub(r"^(\s*)(?:>>>|\.\.\.)\s?", r"\1", line)
-        kept.append(line)
+        kept.append(re.sub(r"^(\s*)(?:>>>|\.\.\.)\s?", r"\1", line))
     return "\n".join(kept), beside or _tail_comment(chunk)
 
 

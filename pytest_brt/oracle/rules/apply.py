@@ -100,14 +100,9 @@ def _rival(draft: Draft, every: Sequence[Draft]) -> str:
     """Say that another value is wanted of the same expression: one of them is misread."""
     if draft.kind is not OracleKind.EQUALS:
         return ""
-    rivals = [
-        other
-        for other in every
-        if other.kind is OracleKind.EQUALS
-        and other.index == draft.index
-        and other.body != draft.body
-    ]
-    return "the report names two different values for it" if rivals else ""
+    same = (one for one in every if one.kind is draft.kind and one.index == draft.index)
+    has_rival = any(other.body != draft.body for other in same)
+    return "the report names two different values for it" if has_rival else ""
 
 
 def _called_right(view: ReportRun, draft: Draft) -> str:
