@@ -53,15 +53,9 @@ def read_passages(
     for number, own in _lines_of(lines, definitions).items():
         qualname = definitions[number].qualname if number >= 0 else ""
         outer, _, name = qualname.rpartition(".")
-        found = _words_in("\n".join(own))
-        yield (
-            number,
-            {
-                "name": splitter.terms([name] if name else []),
-                "scope": splitter.terms([*around, *IDENTIFIER.findall(outer)]),
-                **{field: splitter.terms(names) for field, names in found.items()},
-            },
-        )
+        words = _words_in("\n".join(own))
+        words |= {"name": {name} - {""}, "scope": {*around, *IDENTIFIER.findall(outer)}}
+        yield number, {field: splitter.terms(names) for field, names in words.items()}
 
 
 def _lines_of(lines: Sequence[str], definitions: Sequence[Definition]) -> dict[int, list[str]]:
@@ -302,13 +296,10 @@ def _insert(
         [(file, i.module, i.name, i.bound, i.line, i.top) for i in facts.imports],
     )
     for number, terms in read_passages(path, text, facts.definitions, splitter):
+        size = len(terms["doc"] | terms["string"] | terms["body"])
         added = connection.execute(
             "insert into passages (file, definition, size) values (?, ?, ?)",
-            (
-                file,
-                ids[number] if number >= 0 else None,
-                len(terms["doc"] | terms["string"] | terms["body"]),
-            ),
+            (file, ids[number] if number >= 0 else None, size),
         )
         connection.execute(
             "insert into terms (rowid, name, scope, doc, string, body) values (?, ?, ?, ?, ?, ?)",

@@ -166,9 +166,17 @@ def _indented_end(lines: list[str], position: int) -> int:
 
 
 def _add_code(blocks: list[Block], text: str, line: int, language: str) -> None:
+    """Add a block; code that its traceback follows is a block of its own."""
     before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
-    for kind, part, offset in split_mixed(text, language, before):
-        blocks.append(Block(kind=kind, text=part, line=line + offset, language=language))
+    kind = classify(text, language, before)
+    lines = text.split("\n")
+    start = next((at for at, one in enumerate(lines) if _opens_traceback(one)), 0)
+    head = "\n".join(lines[:start]).rstrip()
+    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and code_strength(head):
+        blocks.append(Block(kind=BlockKind.PYTHON, text=head, line=line, language=language))
+        kind, text = BlockKind.TRACEBACK, "\n".join(lines[start:])
+        line += start
+    blocks.append(Block(kind=kind, text=text, line=line, language=language))
 
 
 def _without_tags(line: str) -> str:
@@ -283,18 +291,3 @@ def _is_traceback(text: str) -> bool:
     if any(raised.frames for raised in found) or _opens_traceback(text):
         return True
     return len([line for line in text.split("\n") if line.strip()]) <= 2
-
-
-def split_mixed(text: str, language: str, before: str) -> list[tuple[BlockKind, str, int]]:
-    """Split a block that holds code followed by its traceback.
-
-    Returns kind, text and 0-based line offset of each part.
-    """
-    kind = classify(text, language, before)
-    lines = text.split("\n")
-    start = next((at for at, line in enumerate(lines) if _opens_traceback(line)), 0)
-    head = "\n".join(lines[:start]).rstrip()
-    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and code_strength(head):
-        tail = "\n".join(lines[start:])
-        return [(BlockKind.PYTHON, head, 0), (BlockKind.TRACEBACK, tail, start)]
-    return [(kind, text, 0)]

@@ -38,7 +38,10 @@ _ENGLISH = frozenset(
 
 def code_in(sentence: Sentence) -> list[Span]:
     """Return the code in a sentence: between backticks, and calls in plain text."""
-    codes = [replace(span, text=_unquote(span.text)) for span in sentence.spans]
+    codes = [
+        replace(span, text=span.text.removeprefix(">>>").strip().rstrip(";"))
+        for span in sentence.spans
+    ]
     text = sentence.text
     for match in [*_PLAIN_CALL.finditer(text), *_PLAIN_POWER.finditer(text)]:
         start = match.start()
@@ -48,10 +51,6 @@ def code_in(sentence: Sentence) -> list[Span]:
         if end:
             codes.append(Span(text=text[start:end], start=start, end=end))
     return sorted(codes, key=lambda code: code.start)
-
-
-def _unquote(code: str) -> str:
-    return code.removeprefix(">>>").strip().rstrip(";")
 
 
 def _expression_end(text: str, start: int, end: int) -> int:

@@ -188,21 +188,15 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
         if did.raised is not None:
             yield from _another(index, seen, expression, did.raised)
             continue
-        sibling = _sibling_exception(view, seen)
+        sibling, prior = _sibling_exception(view, seen), OracleKind.MUST_RAISE.prior
         for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
             named = said.raised.type if said.raised else ""
-            score = OracleKind.MUST_RAISE.prior + (0.05 if named else -0.15)
+            score = prior + (0.05 if named else -0.15)
             kind = named or sibling or "Exception"
             yield _must_raise(index, seen, expression, kind, score, quote(said))
         if sibling and seen.step.is_marked:
-            yield _must_raise(
-                index,
-                seen,
-                expression,
-                sibling,
-                OracleKind.MUST_RAISE.prior + 0.1,
-                " The report marks it as wrong next to a like call that does raise.",
-            )
+            why = " The report marks it as wrong next to a like call that does raise."
+            yield _must_raise(index, seen, expression, sibling, prior + 0.1, why)
 
 
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
