@@ -52,10 +52,17 @@ _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
 
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the two commands take."""
-    (_set_up_review if parser.get_default("typed") == "review" else _set_up_diff)(parser)
-
-
-def _set_up_review(parser: argparse.ArgumentParser) -> None:
+    if parser.get_default("typed") == "diff":
+        parser.description = (
+            "Show how the code differs after one patch and after the other, and which bug "
+            "tests and existing tests did not do the same on both. Nothing is run again. "
+            "Exit code 0: no test tells them apart; 1: some do."
+        )
+        which = "a patch, as the ranking calls it; without .diff"
+        parser.add_argument("one", metavar="A", help=which)
+        parser.add_argument("other", metavar="B", help="another patch")
+        parser.set_defaults(command=_diff)
+        return
     parser.description = (
         "Show each bug test of the last run, and ask whether it is right. Patches are "
         "then ranked by the tests that you accepted, or, where you accepted none, by those that "
@@ -154,17 +161,6 @@ def _edited(judged: JudgedTest) -> JudgedTest:
         judged = replace(judged, test=replace(judged.test, name=names[0]))
     test = replace(judged.test, source=source, id=content_id(judged.test.path, source))
     return replace(judged, test=test, review=Review.ACCEPTED)
-
-
-def _set_up_diff(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Show how the code differs after one patch and after the other, and which bug "
-        "tests and existing tests did not do the same on both. Nothing is run again. "
-        "Exit code 0: no test tells them apart; 1: some do."
-    )
-    parser.add_argument("one", metavar="A", help="a patch, as the ranking calls it; without .diff")
-    parser.add_argument("other", metavar="B", help="another patch")
-    parser.set_defaults(command=_diff)
 
 
 def _diff(arguments: argparse.Namespace) -> int:

@@ -43,7 +43,11 @@ def _report(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.folder)
     names: list[str] = arguments.name
     if names and (folder / "result.json").is_file():
-        _compare(folder, *map(Path, names))
+        if len(names) > 1:
+            what = "two studies are compared at a time (give the folders of two)"
+            raise UsageProblem(f"report: {what}")
+        for table in comparison(read_study(folder), read_study(Path(names[0]))):
+            say("\n".join(text_of(table)))
         return
     found = read_trajectories(folder)
     if not found:
@@ -66,11 +70,3 @@ def _report(arguments: argparse.Namespace) -> None:
         last = heading(told.steps[-1]) if told.steps else "nothing"
         say(f"{told.name}: {len(told.steps)} steps, {told.ended}; last: {last}")
     say(f"one of them: pytest-brt report {arguments.folder} {chosen[0].name}")
-
-
-def _compare(*folders: Path) -> None:
-    if len(folders) > 2:
-        raise UsageProblem("report: two studies are compared at a time (give the folders of two)")
-    tables = comparison(*(read_study(folder) for folder in folders))
-    for table in tables:
-        say("\n".join(text_of(table)))

@@ -125,15 +125,7 @@ class Batcher:
         given = self.weights.tokenize(prompt.prefill) if gbnf else []
         if not all(map(picker.accept, given)):
             raise ModelProblem(f"the grammar does not allow the prefill {prompt.prefill!r}")
-        return Lane(
-            number=number,
-            prompt=prompt,
-            picker=picker,
-            weights=self.weights,
-            turns=self.conversations.turns,
-            thought=rendered.thought,
-            prefill=rendered.prefill,
-        )
+        return Lane(number, prompt, rendered, picker, self.weights, self.conversations.turns)
 
     def step(self) -> None:
         """Do one round: begin what can begin, then evaluate one batch and draw from it."""

@@ -17,11 +17,27 @@ from dataclasses import dataclass
 from pytest_brt.codec import to_json
 from pytest_brt.model.base import Message, Prompt, Role
 from pytest_brt.model.chat import Begins, Segment, Template
-from pytest_brt.model.lane import Thought
 from pytest_brt.model.llama import Weights
 
 #: Conversations whose ids are remembered.
 _KNOWN = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """How thinking begins and ends in this prompt."""
+
+    #: Bytes by which the model begins it, where it decides so itself.
+    open: bytes
+    #: Bytes by which it ends it.
+    close: bytes
+    #: Tokens that end it for the model once its budget is spent.
+    force: tuple[int, ...]
+    #: Tokens put after the model's own `close` when the answer must begin at once.
+    after: tuple[int, ...]
+    budget: int
+    #: Whether it has begun; otherwise the first tokens will tell.
+    begun: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +47,7 @@ class Rendered:
     ids: array[int]
     #: None when the answer begins at once.
     thought: Thought | None
-    #: Tokens of the prefill that follow the thinking; without thinking they are in `ids`.
+    #: Tokens of the prefill, forced after the thinking; without thinking they are in `ids`.
     prefill: tuple[int, ...]
     #: Tokens up to the end of the last message: what a conversation that goes on begins with,
     #: whatever the template puts before an answer.

@@ -53,11 +53,9 @@ class Check:
 
 
 def examine(folder: Path, name: str) -> Iterator[Check]:
-    """Look at everything, one check at a time.
+    """Look at everything, one check at a time; `folder` is the one with the models.
 
-    Args:
-        folder: the one with the models.
-        name: the model to generate with; "" takes a small one with random weights.
+    What is generated with is the model called `name`; "" takes a small one with random weights.
     """
     server, package = find_server(), "llama-cpp-python"
     if server:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
+from pytest_brt.model.conversation import Rendered, Thought
 from pytest_brt.model.llama import Sequence, Weights
 from pytest_brt.model.picker import Picker
 from pytest_brt.model.reply import split_thinking
@@ -15,37 +16,19 @@ _LOOP_PERIOD = 48
 _LOOP_EVERY = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
-    """How thinking begins and ends in this prompt."""
-
-    #: Bytes by which the model begins it, where it decides so itself.
-    open: bytes
-    #: Bytes by which it ends it.
-    close: bytes
-    #: Tokens that end it for the model once its budget is spent.
-    force: tuple[int, ...]
-    #: Tokens put after the model's own `close` when the answer must begin at once.
-    after: tuple[int, ...]
-    budget: int
-    #: Whether it has begun; otherwise the first tokens will tell.
-    begun: bool
-
-
 @dataclass(slots=True, eq=False)
 class Lane:
     """A sample that is being continued."""
 
     number: int
     prompt: Prompt
+    rendered: Rendered
     picker: Picker
     weights: Weights
     #: Control tokens of the chat template: in an answer they begin another turn.
     turns: frozenset[int]
     #: None when it does not think (any more).
-    thought: Thought | None
-    #: Tokens of `prompt.prefill`, forced at the start of an answer that follows thinking.
-    prefill: tuple[int, ...] = ()
+    thought: Thought | None = field(init=False)
     sequence: Sequence | None = None
     #: Chosen, but not evaluated yet.
     pending: list[int] = field(default_factory=list)
@@ -61,6 +44,7 @@ class Lane:
 
     def __post_init__(self) -> None:
         """Begin the answer with what is given of it."""
+        self.thought = self.rendered.thought
         self.answer += self.prompt.prefill.encode("utf-8", "replace")
 
     def take(self, token: int) -> None:
@@ -113,7 +97,7 @@ class Lane:
 
     def _answer_next(self, tokens: list[int]) -> None:
         self.thought = None
-        self.pending = [*tokens, *self.prefill]
+        self.pending = [*tokens, *self.rendered.prefill]
 
     def _say(self, token: int) -> None:
         if token in self.weights.ends or token in self.turns:

@@ -75,13 +75,9 @@ class MeteredModel:
         a little later nobody is asked any more.
         """
         self.model = model
+        self.name = model.name
         self.meter = meter
         self.deadline = deadline
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.model.name
 
     @property
     def context(self) -> int:
