@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,46 +99,26 @@ def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
     )
 
 
-def _libro(issue: Issue, index: int, bench: Workbench) -> Attempt:
+def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
+    """Carry out a strategy that asks a model; what these import takes long."""
+    from pytest_brt.code.index import open_index
+    from pytest_brt.reproduce.agent.run import agent
+    from pytest_brt.reproduce.auto import auto
+    from pytest_brt.reproduce.invert.run import invert
     from pytest_brt.reproduce.libro.run import libro
 
-    with _project(bench) as project:
-        return libro(issue, index, bench, project)
-
-
-def _invert(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.invert.run import invert
-
-    with _project(bench) as project:
-        return invert(issue, index, bench, project)
-
-
-def _agent(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.agent.run import agent
-
-    with _project(bench) as project:
-        return agent(issue, index, bench, project)
-
-
-def _project(bench: Workbench) -> Index:
-    from pytest_brt.code.index import open_index
-
-    return open_index(Path(bench.engine.subject.root), bench.cache)
-
-
-def _auto(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.auto import auto
-
-    with _project(bench) as project:
-        return auto(issue, index, bench, project)
+    ways: Mapping[str, Callable[[Issue, int, Workbench, Index], Attempt]]
+    ways = {"libro": libro, "invert": invert, "agent": agent, "auto": auto}
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+        return ways[name](issue, index, bench, project)
 
 
 #: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of
 #: these. BRT Agent makes as many as in paper 001.
 STRATEGIES: Mapping[str, Strategy] = {
     "replay": Strategy(attempt=_replay),
-    "libro": Strategy(attempt=_libro, asks=True),
-    "invert": Strategy(attempt=_invert, asks=True),
-    "agent": Strategy(attempt=_agent, runs=20, asks=True),
-    "auto": Strategy(attempt=_auto, asks=True),
+    "libro": Strategy(attempt=partial(_asking, "libro"), asks=True),
+    "invert": Strategy(attempt=partial(_asking, "invert"), asks=True),
+    "agent": Strategy(attempt=partial(_asking, "agent"), runs=20, asks=True),
+    "auto": Strategy(attempt=partial(_asking, "auto"), asks=True),
 }
