@@ -23,8 +23,7 @@ from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import rescored
 from pytest_brt.reproduce.model_tests.confidence import with_odds
-from pytest_brt.reproduce.prompting.cuts import report_text
-from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
+from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted, report_text
 from pytest_brt.types import Issue, JudgedTest, OracleKind, Place
 
 #: Lines of the failure that are shown, with the one that says how many are left out.

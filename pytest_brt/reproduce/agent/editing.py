@@ -20,8 +20,13 @@ from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.prompting.cuts import report_text, shorten
-from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted
+from pytest_brt.reproduce.prompting.fit import (
+    PromptTooLong,
+    bug_values,
+    fitted,
+    report_text,
+    shorten,
+)
 from pytest_brt.reproduce.prompting.shown_code import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
 

@@ -19,8 +19,13 @@ from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import gather_hints
-from pytest_brt.reproduce.prompting.cuts import report_text
-from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.fit import (
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    report_text,
+)
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajectory

@@ -25,8 +25,14 @@ from pytest_brt.reproduce.invert.tries import TriedVersion, Tries
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import report_text
-from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.fit import (
+    Brief,
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    report_text,
+)
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench

@@ -21,8 +21,14 @@ from pytest_brt.reproduce.libro.pool import Pool, PooledTest, agreement
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.cuts import report_text
-from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.fit import (
+    Brief,
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    report_text,
+)
 from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, JudgedTest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.prompting.cuts import report_text, shortened_report
+from pytest_brt.reproduce.prompting.fit import report_text, shortened_report
 
 TITLE = "slugify needs a shorter option for dashes"
 
