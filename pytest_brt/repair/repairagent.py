@@ -22,8 +22,7 @@ from pytest_brt.repair.tools.looking import (
     search_code_base,
     similar_calls,
 )
-from pytest_brt.repair.tools.method_body import method_body
-from pytest_brt.repair.tools.write_fix import write_fix
+from pytest_brt.repair.tools.writing import method_body, write_fix
 from pytest_brt.types import Step, Trajectory
 
 #: Most tokens of one observation, where the context has room for it.

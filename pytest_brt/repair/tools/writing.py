@@ -1,17 +1,31 @@
-"""`write_fix`: tries a fix and, when it fails, variants of it; the tree itself is never written.
+"""The tools that write code: `write_fix` tries a fix, `generate_method_body` asks for a function.
 
-Variants are sampled in one batch, and those that make equal trees are tried once.
+When a fix fails, variants of it are sampled in one batch, and those that make equal trees are
+tried once; the tree itself is never written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool, grammar_of
+from pytest_brt.dialogue.action import (
+    Action,
+    ActionSpec,
+    Kind,
+    Outcome,
+    Parameter,
+    Tool,
+    grammar_of,
+    refused,
+)
+from pytest_brt.dialogue.history import Counter, cut
 from pytest_brt.dialogue.parse import Refused, read_action
+from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.errors import FixProblem, ModelProblem
-from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.model.base import Message, Prompt, Sampling
+from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.metered import cost_of
+from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.editing import Mended, mend_fix
@@ -19,7 +33,7 @@ from pytest_brt.repair.fix import Fix, parse_fix, paths_of
 from pytest_brt.repair.known import DISPUTED, PATCH, SOURCE, recall
 from pytest_brt.repair.site import Site, listing
 from pytest_brt.repair.states import ToolName
-from pytest_brt.repair.tools.looking import names_of
+from pytest_brt.repair.tools.looking import methods_called, names_of
 from pytest_brt.repair.trial import Trial
 from pytest_brt.types import Cost, Step, Verdict
 
@@ -209,3 +223,75 @@ def _shown_code(site: Site, fix: Fix) -> str:
         last = min(len(lines), max(place[1] for place in places) + _AROUND, first + 8 * _AROUND)
         shown.append(f"{path}:\n{listing(lines, first, last)}")
     return "\n\n".join(shown)
+
+
+#: Tokens of the file before the method, and of the answer (paper 004).
+_CONTEXT, _ANSWER = 12_000, 4_000
+
+
+def method_body(site: Site, *, seed: int) -> Tool:
+    """Return the tool; `seed` is that of its first query."""
+
+    def run(action: Action, steps: Sequence[Step]) -> Outcome:
+        path, name = action["path"], action["name"]
+        found = methods_called(site, path, name)
+        if not found:
+            return refused(f"{path} has no function {name!r}.")
+        method, lines = found[0], site.lines(path)
+        prompt = _method_prompt(
+            site,
+            path,
+            before="\n".join(lines[: method.line - 1]),
+            method="\n".join(lines[method.line - 1 : method.end_line]),
+            steps=steps,
+            seed=seed + len(steps),
+        )
+        (completion,) = site.model.complete(prompt)
+        blocks, _ = fenced_blocks(completion.text)
+        code = blocks[0] if blocks else completion.text
+        text = (
+            f"A new version of {method.qualname} (now lines {method.line} to {method.end_line} of "
+            f"{path}):\n{fenced(code, 'python')}\nIt is not written: use write_fix to try it."
+        )
+        return Outcome(observation=text, cost=cost_of([completion]))
+
+    spec = ActionSpec(
+        name=ToolName.METHOD_BODY.value,
+        about="Ask for a whole new version of a function.",
+        parameters=(
+            Parameter(name="path", about="a file", kind=Kind.PATH),
+            Parameter(name="name", about="name of a function or method in it"),
+        ),
+    )
+    return Tool(spec=spec, run=run)
+
+
+def _method_prompt(
+    site: Site, path: str, *, before: str, method: str, steps: Sequence[Step], seed: int
+) -> Prompt:
+    """Return the query, cut to what the paper allows and to what fits."""
+    hypothesis = recall(steps).hypothesis
+    answer = min(_ANSWER, site.model.context // 3)
+
+    def ask(before: str, report: str) -> tuple[Message, ...]:
+        return site.prompts.ask(
+            "repair/method",
+            report=report,
+            hypothesis=hypothesis,
+            path=path,
+            before=before,
+            method=method,
+        )
+
+    frame = sum(site.model.count(message.text) for message in ask("", "")) + 64
+    count = Counter(site.model)
+    limit = max(0, min(_CONTEXT, site.model.context - answer - frame))
+    report = cut(site.issue.text, limit // 2, count)
+    # What stands right before the method says most about it.
+    above = cut(before, limit - count(report), count, head=0.0)
+    return Prompt(
+        messages=ask(above, report),
+        sampling=Sampling(temperature=0.2, seed=seed, max_tokens=answer),
+        grammar=block_grammar(lines=300),
+        purpose="method",
+    )
