@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
@@ -60,16 +61,12 @@ def react(bench: RepairBench, index: int = 0) -> Trajectory:
     most = room(site.model, sampling)
     count = Counter(site.model)
     observation = max(128, min(_OBSERVATION, most // 6))
-    tools = _tools(bench, sampling.seed, budget, Room(most=observation, count=count))
+    tools = _tools(bench, budget, Room(most=observation, count=count))
     opening = _opening(bench, [tool.spec for tool in tools.values()])
-
-    def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
-        return conversation(opening, steps, most=most, count=count)
-
     loop = Loop(
         model=site.model,
         tools=tools,
-        messages=messages,
+        messages=partial(conversation, opening, most=most, count=count),
         budget=budget,
         paths=site.paths,
         sampling=sampling,
@@ -115,12 +112,12 @@ def _opening(bench: RepairBench, specs: Sequence[ActionSpec]) -> tuple[Message, 
     )
 
 
-def _tools(bench: RepairBench, seed: int, budget: Budget, holds: Room) -> dict[str, Tool]:
+def _tools(bench: RepairBench, budget: Budget, holds: Room) -> dict[str, Tool]:
     search = search_code_base(bench.site)
     found = (
         _cat(bench.site, holds),
         replace(search, spec=replace(search.spec, name="code_search")),
-        _edit(bench, seed, budget),
+        _edit(bench, budget),
         _test(bench),
         _finish(),
     )
@@ -144,7 +141,7 @@ def _cat(site: Site, holds: Room) -> Tool:
     return Tool(spec=spec, run=run)
 
 
-def _edit(bench: RepairBench, seed: int, budget: Budget) -> Tool:
+def _edit(bench: RepairBench, budget: Budget) -> Tool:
     site = bench.site
     editor = bench.editor or site.model
 
@@ -155,7 +152,7 @@ def _edit(bench: RepairBench, seed: int, budget: Budget) -> Tool:
             return refused(f"{path} is {reason or 'a test'}: only code of the project is changed.")
         now = site.after(steps)
         before = now.lines(path)
-        prompt = edit_prompt(site, editor, path, task, before, seed=seed + len(steps))
+        prompt = edit_prompt(site, editor, path, task, before, seed=bench.seed + len(steps))
         (answer,) = editor.complete(replace(prompt, seconds=budget.seconds()))
         cost = cost_of([answer])
         try:

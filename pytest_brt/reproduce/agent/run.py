@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.action import LONGEST_THOUGHT, describe
@@ -28,7 +29,7 @@ from pytest_brt.reproduce.prompting.fit import (
 )
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Step, Trajectory
+from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Trajectory
 
 #: Tokens of the first prompt; long reports take more.
 _TOKENS = 3_650
@@ -153,15 +154,11 @@ def loop_of(kit: Kit, first: Opening) -> Loop:
     model, bench = kit.bench.model, kit.bench
     count = Counter(model)
     observation = max(60, min(1500, model.context // 8))
-
-    def messages(steps: Sequence[Step]) -> tuple[Message, ...]:
-        most = room(model, kit.sampling)
-        return conversation(first.messages, steps, most=most, count=count, short=first.short)
-
+    most = room(model, kit.sampling)
     return Loop(
         model=model,
         tools=tools_of(kit, observation=observation, count=count),
-        messages=messages,
+        messages=partial(conversation, first.messages, most=most, count=count, short=first.short),
         budget=Budget(steps=bench.steps or STEPS, deadline=bench.deadline),
         paths=paths_of(kit),
         sampling=kit.sampling,
