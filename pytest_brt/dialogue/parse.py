@@ -156,7 +156,7 @@ def _arguments(
         value = given.get(parameter.name, parameter.default)
         if value is None or (not value.strip() and parameter.default is None):
             raise _Wrong(f"{spec.name} needs {parameter.name!r}: {parameter.about}.")
-        arguments[parameter.name] = _value(value.strip(), parameter, spec, paths, mended)
+        arguments[parameter.name] = _value(value.strip(), parameter, paths, mended)
     return arguments
 
 
@@ -180,9 +180,7 @@ def _renamed(values: dict[str, str], spec: ActionSpec, mended: list[str]) -> dic
     return given
 
 
-def _value(
-    value: str, parameter: Parameter, spec: ActionSpec, paths: Paths, mended: list[str]
-) -> str:
+def _value(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> str:
     if parameter.kind is Kind.NUMBER:
         digits = re.search(r"\d+", value)
         if digits is None:
@@ -198,10 +196,10 @@ def _value(
 
 def _path(value: str, parameter: Parameter, paths: Paths, mended: list[str]) -> str:
     meant = paths.find(value, near=parameter.kind is not Kind.NEW_PATH)
-    if meant.path:
-        if meant.path != (value.partition(":")[0] if parameter.kind is Kind.PLACE else value):
-            mended.append(f"path {value!r} read as {meant.path!r}")
-        return meant.path
+    if meant.name:
+        if meant.name != (value.partition(":")[0] if parameter.kind is Kind.PLACE else value):
+            mended.append(f"path {value!r} read as {meant.name!r}")
+        return meant.name
     if parameter.kind is Kind.NEW_PATH and not meant.several:
         path = clean(value)
         if not is_inside(path) or not path.endswith(".py"):

@@ -15,36 +15,45 @@ _SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """What a name can be taken for."""
+class Meant:
+    """What a name or a path can be taken for."""
 
     #: The one that is meant, or "".
-    name: str
+    name: str = ""
     #: Those that it could be, when they are several.
     several: tuple[str, ...] = ()
+    #: Files with a name like it, when there is none that it could be.
+    near: tuple[str, ...] = ()
+
+    def problem(self, asked: str) -> str:
+        """Return what to tell who `asked` for it, as it is quoted, when no file is meant."""
+        if self.several:
+            return f"{asked} could be {' or '.join(self.several)}. Write the whole path."
+        near = f" Files like it: {', '.join(self.near)}." if self.near else ""
+        return f"There is no file {asked}.{near}"
 
 
-def closest(given: str, names: Collection[str]) -> Match:
+def closest(given: str, names: Collection[str]) -> Meant:
     """Return which of `names` is meant by `given`.
 
     The same name, whatever its case and separators; else the only one that is part of it, or
     that it is part of; else the only one at a normalised Levenshtein distance below 0.1.
 
     >>> closest("search", ["cat", "code_search"])
-    Match(name='code_search', several=())
+    Meant(name='code_search', several=(), near=())
     >>> closest("grep", ["cat", "code_search"])
-    Match(name='', several=())
+    Meant(name='', several=(), near=())
     """
     if given in names:
-        return Match(name=given)
+        return Meant(name=given)
     plain = _plain(given)
     for fits in (_same, _part, _near):
         found = tuple(name for name in names if fits(plain, _plain(name)))
         if len(found) == 1:
-            return Match(name=found[0])
+            return Meant(name=found[0])
         if found:
-            return Match(name="", several=found)
-    return Match(name="")
+            return Meant(several=found)
+    return Meant()
 
 
 def _plain(name: str) -> str:
@@ -70,25 +79,6 @@ _LINES = re.compile(r"(:\d+(-\d+)?|::.*|#L\d+.*)$")
 _NEAR = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
-    """What a path can be taken for."""
-
-    #: The file, or "".
-    path: str
-    #: Files that it could be.
-    several: tuple[str, ...] = ()
-    #: Files with a name like it, when there is none that it could be.
-    near: tuple[str, ...] = ()
-
-    def problem(self, asked: str) -> str:
-        """Return what to tell who `asked` for it, as it is quoted, when no file is meant."""
-        if self.several:
-            return f"{asked} could be {' or '.join(self.several)}. Write the whole path."
-        near = f" Files like it: {', '.join(self.near)}." if self.near else ""
-        return f"There is no file {asked}.{near}"
-
-
 @dataclass(frozen=True, slots=True)
 class Paths:
     """The files that a dialogue may speak of."""
@@ -108,27 +98,27 @@ class Paths:
         file may be made (`near` false), the last three are other files, and not taken for it.
 
         >>> Paths(frozenset({"pkg/core.py", "tests/test_core.py"})).find("/repo/pkg/core.py:12")
-        Meant(path='pkg/core.py', several=(), near=())
+        Meant(name='pkg/core.py', several=(), near=())
         """
         given = clean(text)
         if not given:
-            return Meant(path="")
+            return Meant()
         if given in self.files:
-            return Meant(path=given)
+            return Meant(name=given)
         ways = (self._tails, self._modules, self._named) if near else (self._tails,)
         for way in ways:
             found = way(given)
             if len(found) == 1:
-                return Meant(path=found[0])
+                return Meant(name=found[0])
             if found:
-                return Meant(path="", several=tuple(found[:_NEAR]))
+                return Meant(several=tuple(found[:_NEAR]))
         if not near:
-            return Meant(path="")
+            return Meant()
         scored = sorted((Levenshtein.normalized_distance(given, path), path) for path in self.files)
         alike = [path for distance, path in scored if distance < DISTANCE]
         if len(alike) == 1:
-            return Meant(path=alike[0])
-        return Meant(path="", several=tuple(alike), near=tuple(p for _, p in scored[:_NEAR]))
+            return Meant(name=alike[0])
+        return Meant(several=tuple(alike), near=tuple(p for _, p in scored[:_NEAR]))
 
     def _tails(self, given: str) -> list[str]:
         shorter = [path for path in self.files if path.endswith(f"/{given}")]

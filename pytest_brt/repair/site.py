@@ -91,8 +91,8 @@ class Site:
             FixProblem: none is meant by it, or several.
         """
         meant = self.paths.find(path)
-        if meant.path:
-            return meant.path
+        if meant.name:
+            return meant.name
         raise FixProblem(meant.problem(repr(path)))
 
 

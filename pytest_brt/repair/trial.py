@@ -76,7 +76,8 @@ class Trials:
         self._check = check
         self._jobs = jobs
         self._known: dict[str, Trial] = {}
-        self._before = cache(lambda target: engine.run(Row(targets=(target,))).runs)
+        #: What a test, or a file of them, does on the unchanged tree; each is run once.
+        self.before = cache(lambda target: engine.run(Row(targets=(target,))).runs)
 
     def key(self, changes: Sequence[FileChange]) -> str:
         """Return what is equal for fixes that make equal trees; "" where only comments change.
@@ -93,14 +94,6 @@ class Trials:
     def known(self, key: str) -> Trial | None:
         """Return what a fix of this key did, None when none was tried."""
         return self._known.get(key)
-
-    def before(self, target: TestTarget) -> tuple[TestRun, ...]:
-        """Return what a test, or a file of them, does on the unchanged tree; run once.
-
-        Raises:
-            SubjectProblem: the interpreter cannot be started at all.
-        """
-        return self._before(target)
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
         """Try a fix: the failing tests and, when it passes them, existing ones.

@@ -135,14 +135,9 @@ def _among(item: JudgedTest, agree: int, runs: int) -> JudgedTest:
     judgement = item.judgement
     if runs < 2 or not judgement.candidate or judgement.samples > 1:
         return item
-    judged = replace(
-        judgement,
-        confidence=with_agreement(judgement.confidence, agree, runs),
-        reason=f"{judgement.reason}; {agree} of {runs} runs fail alike",
-        agree=agree,
-        samples=runs,
-    )
-    return replace(item, judgement=judged)
+    value = with_agreement(judgement.confidence, agree, runs)
+    judged = rescored(item, value, f"{agree} of {runs} runs fail alike")
+    return replace(judged, judgement=replace(judged.judgement, agree=agree, samples=runs))
 
 
 def _key(item: JudgedTest) -> str:
