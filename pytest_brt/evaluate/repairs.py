@@ -22,9 +22,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import read_issue
 from pytest_brt.patches import apply_patch
-from pytest_brt.repair.known import patches_in
 from pytest_brt.repair.scene import trusted
-from pytest_brt.repair.states import ToolName, Without
+from pytest_brt.repair.states import ToolName, Without, patches_in
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
 from pytest_brt.run.repairs import Repairing, RepairPlan

@@ -26,9 +26,20 @@ from pytest_brt.dialogue.history import Counter, cut
 from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.model.base import Message, Role, Sampling
 from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.known import CODE, DISPUTED, PATCH, Memory, Remembered, recall, state_after
 from pytest_brt.repair.site import RepairBench, Room, Site
-from pytest_brt.repair.states import TABLE, State, ToolName, Without
+from pytest_brt.repair.states import (
+    CODE,
+    DISPUTED,
+    PATCH,
+    TABLE,
+    Memory,
+    Remembered,
+    State,
+    ToolName,
+    Without,
+    recall,
+    state_after,
+)
 from pytest_brt.repair.tools.looking import (
     classes_and_methods,
     extract_method,
@@ -56,7 +67,7 @@ _SEARCHES = frozenset({ToolName.SEARCH, ToolName.SIMILAR_CALLS, ToolName.METHOD_
 
 
 def repair(bench: RepairBench, index: int = 0) -> Trajectory:
-    """Carry out run number `index`; its fixes are in the steps' facts (`memory.patches_in`).
+    """Carry out run number `index`; its fixes are in the steps' facts (`states.patches_in`).
 
     Raises:
         ModelProblem: the model could not be asked even once.

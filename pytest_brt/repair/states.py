@@ -1,13 +1,19 @@
-"""The states of a repair, the tools that each of them has, and where they lead.
+"""The states of a repair, the tools that each has, and what is known after some steps.
 
 The names are those of RepairAgent's paper (004, its state machine). The order in which the tools
-of a state are used is the model's own.
+of a state are used is the model's own. The state, the hypotheses, what was gathered and tried are
+read off the steps each time, so that a repair that was interrupted knows again what it knew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+
+from pytest_brt.model.reply import fenced_blocks
+from pytest_brt.types import Step
 
 
 class State(StrEnum):
@@ -93,3 +99,134 @@ def after(state: State, tool: ToolName) -> State:
     if tool in TABLE[state]:
         return TABLE[state][tool]
     return next(row[tool] for row in TABLE.values() if tool in row)
+
+
+#: Fact of a step: the diff of a fix that was found plausible; there may be several.
+PATCH = "patch"
+#: Fact of a step: the diff of one that passes the failing tests and breaks existing ones.
+DISPUTED = "disputed"
+#: Fact of a step: whether its fix came from "the agent" or is "a variant", in the patches' order.
+SOURCE = "source"
+#: How much an entry is worth to later steps, where it is not 1, what tells where to look; the
+#: least goes first when there is no room.
+_WORTH: dict[str, int] = {
+    "": 0,
+    ToolName.READ_RANGE: 2,
+    ToolName.EXTRACT_TESTS: 2,
+    ToolName.EXTRACT_METHOD: 3,
+    ToolName.METHOD_BODY: 3,
+    ToolName.WRITE_FIX: 4,
+    ToolName.HYPOTHESIS: 5,
+    ToolName.DISCARD: 5,
+}
+#: What code is worth that was read.
+CODE = 2
+#: What a fix that is kept is worth: a better one is written from it.
+_KEPT = 6
+#: Lines of a fix that later steps are shown, and how many more are not worth a cut.
+_LINES, _FEW = 24, 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """What the bug was held to be."""
+
+    text: str
+    #: Why it was given up; None while it stands.
+    discarded: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """A piece of what was gathered: one step, as later prompts show it."""
+
+    number: int
+    #: As in "3. read_range pkg/a.py 10 40".
+    title: str
+    text: str
+    worth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """All that is known after some steps."""
+
+    state: State
+    #: The oldest first; at most the last one stands.
+    hypotheses: tuple[Hypothesis, ...]
+    entries: tuple[Remembered, ...]
+    #: Fixes that were tried, and those among them that are plausible.
+    tried: int
+    plausible: int
+
+    @property
+    def hypothesis(self) -> str:
+        """What the bug is held to be now, "" where nothing stands."""
+        last = self.hypotheses[-1] if self.hypotheses else None
+        return last.text if last and last.discarded is None else ""
+
+
+def recall(steps: Sequence[Step]) -> Memory:
+    """Return what is known after `steps`."""
+    hypotheses: list[Hypothesis] = []
+    for step in _done(steps):
+        if step.action == ToolName.HYPOTHESIS:
+            hypotheses.append(Hypothesis(text=step.argument("hypothesis")))
+        elif step.action == ToolName.DISCARD and hypotheses:
+            last = hypotheses[-1].text
+            hypotheses[-1] = Hypothesis(text=last, discarded=step.argument("reason"))
+    return Memory(
+        state=state_after(steps),
+        hypotheses=tuple(hypotheses),
+        entries=tuple(entry_of(step) for step in steps),
+        tried=sum(step.action == ToolName.WRITE_FIX for step in _done(steps)),
+        plausible=sum(name == PATCH for step in steps for name, _ in step.facts),
+    )
+
+
+def state_after(steps: Sequence[Step]) -> State:
+    """Return the state that `steps` lead to; what was refused moves nothing."""
+    state = State.UNDERSTAND
+    for step in _done(steps):
+        state = after(state, ToolName(step.action))
+    return state
+
+
+def entry_of(step: Step) -> Remembered:
+    """Return a step as later prompts show it; always the same text for the same step."""
+    asked = " ".join([step.action or "no tool", *(value for _, value in step.arguments if value)])
+    title = f"{step.number}. {textwrap.shorten(asked, 200, placeholder=' …')}"
+    parts = [f"### {title}"]
+    if step.thought:
+        parts.append(f"You thought: {' '.join(step.thought.split())[:300]}")
+    if step.action == ToolName.WRITE_FIX:
+        parts += _code_of(step)
+    parts.append(step.observation)
+    worth = 0 if step.problem and step.action != ToolName.WRITE_FIX else _WORTH.get(step.action, 1)
+    if any(name == PATCH for name, _ in step.facts):
+        worth = _KEPT
+    return Remembered(number=step.number, title=title, text="\n".join(parts), worth=worth)
+
+
+def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
+    """Yield the fixes that `steps` kept, disputed ones too: diff, source, step."""
+    for step in steps:
+        diffs = [value for name, value in step.facts if name in (PATCH, DISPUTED)]
+        sources = [value for name, value in step.facts if name == SOURCE]
+        for diff, source in zip(diffs, sources, strict=True):
+            yield diff, source, step
+
+
+def _done(steps: Sequence[Step]) -> Iterator[Step]:
+    known = set(ToolName)
+    return (step for step in steps if step.action in known and not step.problem)
+
+
+def _code_of(step: Step) -> list[str]:
+    blocks, _ = fenced_blocks(step.reply)
+    lines = [line for block in blocks for line in block.splitlines()]
+    if not lines:
+        return []
+    if len(lines) <= _LINES + _FEW:
+        return ["Its new lines:", *lines]
+    return ["Its new lines:", *lines[:_LINES], f"[… {len(lines) - _LINES} more lines …]"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
-from pytest_brt.repair.known import patches_in, recall
 from pytest_brt.repair.passerine import react, results
 from pytest_brt.repair.patch import found_fix
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench, Site
+from pytest_brt.repair.states import patches_in, recall
 from pytest_brt.types import FoundFix, Patch, Repair, Step
 
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.repair.known import recall, state_after
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench, Site
-from pytest_brt.repair.states import TABLE, State, ToolName
+from pytest_brt.repair.states import TABLE, State, ToolName, recall, state_after
 from pytest_brt.types import Ending
 from tests.conftest import tree_hash
 from tests.repair.scenes import MODULE, Scene, scripted

@@ -11,10 +11,9 @@ import pytest
 from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
-from pytest_brt.repair.known import state_after
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench
-from pytest_brt.repair.states import TABLE, ToolName, Without
+from pytest_brt.repair.states import TABLE, ToolName, Without, state_after
 from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, Trajectory
 from tests import tiny

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.repair.known import state_after
-from pytest_brt.repair.states import TABLE, State, ToolName, after
+from pytest_brt.repair.states import TABLE, State, ToolName, after, state_after
 from pytest_brt.types import Step
 
 

@@ -30,9 +30,8 @@ from pytest_brt.patches import canonical_diff
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.editing import Mended, mend_fix
 from pytest_brt.repair.fix import Fix, parse_fix, paths_of
-from pytest_brt.repair.known import DISPUTED, PATCH, SOURCE, recall
 from pytest_brt.repair.site import Site, listing
-from pytest_brt.repair.states import ToolName
+from pytest_brt.repair.states import DISPUTED, PATCH, SOURCE, ToolName, recall
 from pytest_brt.repair.tools.looking import methods_called, names_of
 from pytest_brt.repair.trial import Trial
 from pytest_brt.types import Cost, Step, Verdict

@@ -20,8 +20,7 @@ from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.asking import PREFILL, STOP, Talk, answer_room, seed_of
-from pytest_brt.reproduce.invert.start import starts
-from pytest_brt.reproduce.invert.tries import TriedVersion, Tries
+from pytest_brt.reproduce.invert.tries import TriedVersion, Tries, starts
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.reproduce.opinion import Opinion, opinion_of
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints

@@ -11,7 +11,7 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.invert.start import PinnedStart, starts
+from pytest_brt.reproduce.invert.tries import PinnedStart, starts
 from pytest_brt.types import Verdict
 from tests.reproduce.replay.project import open_project
 
