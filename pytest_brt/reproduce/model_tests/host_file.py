@@ -42,13 +42,9 @@ def choose_host(source: str, index: Index, *, host: str) -> str:
         return host
     ranked = rank_hosts(source, index.test_tokens)[: _MOST_HOSTS if asked else 1]
     paths = [path for path in (host, *ranked) if path]
-    if not asked:
-        return paths[0] if paths else ""
     paths += [path for path in _defining(asked, index) if path not in paths]
-    for path in paths:
-        if asked <= fixtures_in_scope(path, index):
-            return path
-    return paths[0] if paths else ""
+    fitting = (path for path in paths if asked <= fixtures_in_scope(path, index))
+    return next(fitting, next(iter(paths), ""))
 
 
 def _defining(names: frozenset[str], index: Index) -> list[str]:

@@ -7,7 +7,7 @@ told what a call gives needs to find out only what it should give.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
@@ -121,22 +121,14 @@ def suspecting(
         SubjectProblem: the subject's interpreter cannot be started.
     """
     host = host or nearest_tests(issue, index, suspects)
-    return replace(
+    found = replace(
         hints,
         package=_package(suspects, index),
         suspects=suspects,
         host=host,
-        imports=imports_of(
-            issue,
-            index,
-            seen=hints.seen,
-            suspects=suspects,
-            host=host,
-            tests=show_tests(host, index, MOST_TESTS, hints.worths),
-            engine=engine,
-        ),
         fixtures=fixtures_for(host, index) if host else "",
     )
+    return replace(found, imports=imports_of(found, issue, index, engine))
 
 
 def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[Key]:
@@ -209,35 +201,25 @@ _MOST_PLACES, _MOST_FILES, _MOST = 4, 2, 12
 _WORTH = 0.5
 
 
-def imports_of(
-    issue: Issue,
-    index: Index,
-    *,
-    seen: Iterable[Seen] = (),
-    suspects: Sequence[Place] = (),
-    host: str = "",
-    tests: str = "",
-    engine: Engine | None = None,
-) -> tuple[str, ...]:
-    """Return imports that work: the report's own, of the suspects, of the `tests` that are shown.
+def imports_of(hints: Hints, issue: Issue, index: Index, engine: Engine | None) -> tuple[str, ...]:
+    """Return imports that work: the report's own, of the suspects, of the tests that are shown.
 
-    Those of the tests are looked up in their file, `host`. The `engine` tries them; without it
-    those of the suspects are left out.
+    The `engine` tries them; without it those of the suspects are left out.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
     found = [
         item.step.source
-        for item in seen
+        for item in hints.seen
         if item.step.source.startswith(IMPORTS)
         and item.did is not None
         and item.did.raised is None
         and "\n" not in item.step.source
     ]
     own = any(re.search(rf"\b(?:{'|'.join(index.packages)})\b", text) for text in found)
-    places = _of_places(issue, suspects, index, known=own) if engine else ()
-    for text in _working((*places, *_of_tests(issue, host, tests, index)), engine):
+    places = _of_places(issue, hints.suspects, index, known=own) if engine else ()
+    for text in _working((*places, *_of_tests(hints, issue, index)), engine):
         # One way to each name is enough.
         taken = {
             name for known in found for name in re.findall(r"\w+", known.partition("import")[2])
@@ -289,13 +271,14 @@ def _likely(suspects: Sequence[Place], index: Index) -> Iterator[Definition]:
         yield from (d for d in index.definitions_in(suspect.path) if d.qualname == name)
 
 
-def _of_tests(issue: Issue, host: str, tests: str, index: Index) -> tuple[str, ...]:
+def _of_tests(hints: Hints, issue: Issue, index: Index) -> tuple[str, ...]:
     """Return the imports of the test file that its shown tests use, or that the report names."""
+    tests = show_tests(hints.host, index, MOST_TESTS, hints.worths)
     used = frozenset(re.findall(r"\w+", tests))
     named = frozenset(re.findall(r"\w+", issue.text))
     return tuple(
         item.statement
-        for item in (index.imports_in(host) if host else ())
+        for item in (index.imports_in(hints.host) if hints.host else ())
         if item.top
         and (
             item.bound in used

@@ -12,7 +12,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
-from pytest_brt.reproduce.prompting.context import imports_of
+from pytest_brt.reproduce.prompting.context import Hints, imports_of
 from pytest_brt.types import Place
 from tests.reproduce.replay.project import open_project
 
@@ -38,12 +38,12 @@ def suspect(path: str, function: str, score: float = 1.0) -> Place:
 
 def test_what_is_suspected_can_be_imported(engine: Engine, index: Index) -> None:
     places = (suspect("pkg/core.py", "Box.fill"), suspect("pkg/core.py", "render"))
-    found = imports_of(BARE, index, suspects=places, engine=engine)
+    found = imports_of(Hints(suspects=places), BARE, index, engine)
     assert found == ("from pkg.core import Box", "from pkg.core import render")
 
 
 def test_of_a_file_as_a_whole_it_is_the_module(engine: Engine, index: Index) -> None:
-    found = imports_of(BARE, index, suspects=(suspect("pkg/core.py", ""),), engine=engine)
+    found = imports_of(Hints(suspects=(suspect("pkg/core.py", ""),)), BARE, index, engine)
     assert found == ("import pkg.core",)
 
 
@@ -54,7 +54,7 @@ def test_what_is_unlikely_or_of_other_files_is_noise(engine: Engine, index: Inde
         suspect("pkg/__init__.py", "", 0.9),
         suspect("pkg/__main__.py", "main", 0.9),
     )
-    found = imports_of(BARE, index, suspects=places, engine=engine)
+    found = imports_of(Hints(suspects=places), BARE, index, engine)
     assert found == ("from pkg.core import render",)
 
 
@@ -63,8 +63,9 @@ def test_a_class_that_the_report_can_do_without_is_left_out(engine: Engine, inde
     issue = read_issue(text, "issue.md")
     seen = watch(read_script(issue), engine).seen
     places = (suspect("pkg/core.py", "Box.fill"),)
-    found = imports_of(issue, index, seen=seen, suspects=places, engine=engine)
+    hints = Hints(seen=seen, suspects=places)
+    found = imports_of(hints, issue, index, engine)
     assert found == ("from pkg import double",)
     named = read_issue(text + "\nIt is in the Box.\n", "issue.md")
-    found = imports_of(named, index, seen=seen, suspects=places, engine=engine)
+    found = imports_of(hints, named, index, engine)
     assert found == ("from pkg import double", "from pkg.core import Box")
