@@ -34,7 +34,7 @@ from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 class Settled:
     """A test with its imports, and where it belongs."""
 
-    single: Single
+    source: str
     #: The test file that it would be added to, or "".
     host: str
     #: Folder of the project that it is run in, "" for the project's root.
@@ -43,8 +43,8 @@ class Settled:
     problems: tuple[NameProblem, ...]
 
 
-def settle(single: Single, index: Index, *, test_root: str, host: str = "") -> Settled:
-    """Return `single` with its names resolved.
+def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Settled:
+    """Return a module that has one test with its names resolved.
 
     It goes to the test file `host`, or without one to that which is most like it; to another one
     where only that has the fixtures that the test asks for. What fits into none goes to the
@@ -53,7 +53,7 @@ def settle(single: Single, index: Index, *, test_root: str, host: str = "") -> S
     Raises:
         SyntaxError: the module is not Python.
     """
-    source = _with_known_imports(single.source, index)
+    source = _with_known_imports(source, index)
     host = choose_host(source, index, host=host)
     fixtures = fixtures_in_scope(host, index) if host else PYTEST_FIXTURES
     if host:
@@ -65,7 +65,7 @@ def settle(single: Single, index: Index, *, test_root: str, host: str = "") -> S
     suite = "" if test_root == "." else test_root.strip("/")
     folder = host.rpartition("/")[0] if host else suite
     return Settled(
-        single=Single(name=single.name, source=tidied(source)),
+        source=tidied(source),
         host=host,
         folder=folder,
         problems=tuple({problem.name: problem for problem in problems}.values()),
@@ -145,14 +145,13 @@ class Maker:
         return tuple(found)
 
     def _written(self, single: Single, stem: str, origin: Origin) -> Written:
-        done = settle(single, self.index, test_root=self.test_root, host=self.host)
-        source = done.single.source
-        key = test_key(source)
+        done = settle(single.source, self.index, test_root=self.test_root, host=self.host)
+        key = test_key(done.source)
         name = f"test_{stem}_{key[:6]}.py"
         path = f"{done.folder}/{name}" if done.folder else name
         title = " ".join(self.issue.title.split())
         test = CandidateTest(
-            id=content_id(self.issue.id, path, source),
+            id=content_id(self.issue.id, path, done.source),
             name=single.name,
             issue=self.issue.id,
             origin=origin,
@@ -162,7 +161,7 @@ class Maker:
                 prior=OracleKind.WRITTEN.prior,
             ),
             path=path,
-            source=source,
+            source=done.source,
             host=done.host,
         )
         return Written(test=test, key=key, problems=tuple(p.message for p in done.problems))

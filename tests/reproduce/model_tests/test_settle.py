@@ -14,7 +14,7 @@ from pytest_brt.code.placing import place
 from pytest_brt.errors import EditProblem
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.model_tests.make import Maker, Settled, settle
-from pytest_brt.reproduce.model_tests.split import Single, parses
+from pytest_brt.reproduce.model_tests.split import parses
 from pytest_brt.types import Origin
 from tests.reproduce.model_tests.test_reply import PIECES
 from tests.reproduce.model_tests.test_split import CODE
@@ -48,12 +48,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def settled(source: str, index: Index, host: str = "") -> Settled:
-    return settle(Single(name="test_a", source=source), index, test_root="tests", host=host)
+    return settle(source, index, test_root="tests", host=host)
 
 
 def test_missing_imports_are_added(index: Index) -> None:
     found = settled("def test_a():\n    assert clean('a') == Box() and pytest and first\n", index)
-    imports = found.single.source.split("\n\n\n")[0].split("\n")
+    imports = found.source.split("\n\n\n")[0].split("\n")
     assert set(imports) == {
         "from pkg.text import clean",
         "from pkg.core import Box",
@@ -75,12 +75,12 @@ def test_missing_imports_are_added(index: Index) -> None:
 )
 def test_an_import_that_cannot_work_is_looked_for(line: str, index: Index) -> None:
     found = settled(f"{line}\n\n\ndef test_a():\n    assert clean('a') == ''\n", index)
-    assert found.single.source.startswith("from pkg.text import clean\n\n\ndef test_a")
+    assert found.source.startswith("from pkg.text import clean\n\n\ndef test_a")
 
 
 def test_of_an_import_only_the_wrong_name_is_looked_for(index: Index) -> None:
     found = settled("from pkg.core import Box, clean\n\n\ndef test_a():\n    clean(Box())\n", index)
-    assert found.single.source.split("\n\n\n")[0] == (
+    assert found.source.split("\n\n\n")[0] == (
         "from pkg.text import clean\nfrom pkg.core import Box"
     )
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_found_is_told(index: Index) -> None:
 def test_helpers_and_fixtures_of_the_host_come_along(index: Index) -> None:
     found = settled("def test_a(sample):\n    assert check(sample)\n", index)
     assert (found.host, found.folder) == ("tests/unit/test_text.py", "tests/unit")
-    source = found.single.source
+    source = found.source
     assert found.problems == ()
     # As the file has them, so that they are known for the same when the test goes there.
     for text in ("SAMPLE = 'a b'", "def check(", "@pytest.fixture\ndef sample(", "import pytest"):
@@ -114,11 +114,11 @@ def test_a_host_that_has_the_fixtures_is_taken(index: Index) -> None:
 def test_what_a_name_means_in_the_host_comes_first(index: Index) -> None:
     source = "def test_a():\n    assert clean('a')\n"
     found = settled(source, index, host="tests/within/test_deep.py")
-    assert found.single.source.startswith("from pkg.text import shout as clean\n")
+    assert found.source.startswith("from pkg.text import shout as clean\n")
     source = "def test_a():\n    with pytest.raises(TimeoutError):\n        len(OSError)\n"
     found = settled(source, index, host="tests/within/test_deep.py")
-    assert "from pkg.text import TimeoutError\n" in found.single.source
-    assert "OSError" not in found.single.source.split("\n\n\n")[0]
+    assert "from pkg.text import TimeoutError\n" in found.source
+    assert "OSError" not in found.source.split("\n\n\n")[0]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_a_name_means_in_the_host_comes_first(index: Index) -> None:
 )
 def test_names_that_need_no_project_are_known(code: str, line: str, index: Index) -> None:
     found = settled(f"def test_a():\n    clean({code})\n", index)
-    assert line in found.single.source.split("\n\n\n")[0].split("\n")
+    assert line in found.source.split("\n\n\n")[0].split("\n")
     assert found.problems == ()
 
 
