@@ -79,9 +79,12 @@ def told_runs(
     """
     found = account(runs, before)
     head = _told_one(found, before) if len(runs) == 1 else _counted(found, len(runs), before)
-    if not (found.new or found.old):
+    bad = found.new or found.old
+    if not bad:
         return f"{head}."
-    lines = [f"{head}:", *_shown(found.new or found.old, names)]
+    lines = [f"{head}:", *(_told_run(run, _name(run, names)) for run in bad[:_MOST])]
+    if bad[_MOST:]:
+        lines.append(f"Also fail: {_names(bad[_MOST:], names)}")
     if found.new and found.old:
         lines.append(f"Fail as before: {_names(found.old, names)}")
     return "\n".join(lines)
@@ -115,12 +118,6 @@ def _counted(found: Account, total: int, before: Sequence[TestRun] | None) -> st
         if some
     )
     return f"{total} tests: {', '.join(told)}"
-
-
-def _shown(runs: Sequence[TestRun], names: dict[str, str]) -> list[str]:
-    """Return how the first of some tests fail, and the names of the others."""
-    shown = [_told_run(run, _name(run, names)) for run in runs[:_MOST]]
-    return [*shown, f"Also fail: {_names(runs[_MOST:], names)}"] if runs[_MOST:] else shown
 
 
 def _told_run(run: TestRun, name: str) -> str:

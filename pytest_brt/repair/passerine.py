@@ -18,13 +18,7 @@ from pytest_brt.patches.judges import left_out_reason
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import edit_prompt, read_edit
 from pytest_brt.repair.fix import lines_of
-from pytest_brt.repair.site import (
-    RepairBench,
-    Room,
-    Site,
-    changed_lines,
-    shown_lines,
-)
+from pytest_brt.repair.site import RepairBench, Room, Site, changed_lines, shown_lines
 from pytest_brt.repair.tools.looking import search_code_base, show_lines, source_of, told_places
 from pytest_brt.repair.trial import Trial, target_of
 from pytest_brt.types import FileChange, Step, Trajectory

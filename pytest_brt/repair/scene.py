@@ -182,7 +182,9 @@ def localise(
     notes: tuple[str, ...] = ("no failing test: only the report was looked at",)
     if failing:
         first = find_places(issue, index, failing=runs, limit=_FIRST)
-        watched = _watch(engine, index, failing, _near(guard, first))
+        names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
+        near = guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
+        watched = _watch(engine, index, failing, near)
         notes = ()
         if not any(run.ran for run in watched):
             notes = (f"the tests could not be watched: {watched[0].reason}",)
@@ -196,11 +198,6 @@ def localise(
         notes=notes,
         seconds=time.monotonic() - begin,
     )
-
-
-def _near(guard: Guard, places: Sequence[Place]) -> Sequence[ExistingTest]:
-    names = tuple(sorted(f"{place.path}::{place.function}" for place in places))
-    return guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
 
 
 def _watch(

@@ -144,10 +144,12 @@ class Trials:
             return known
         runs: tuple[TestRun, ...] = ()
         if self.failing:
+            # A fix that never ends is to be noticed soon.
+            usual = [run.seconds for judged in self.failing for run in judged.judgement.runs[:1]]
             row = Row(
                 changes=changes,
                 targets=tuple(target_of(judged) for judged in self.failing),
-                test_seconds=self._seconds(),
+                test_seconds=max(_LEAST_SECONDS, _SLOWER * max(usual, default=0.0)),
             )
             runs = self.engine.run(row).runs
         trial = Trial(changes=changes, key=key, runs=runs, passes=self.passes(runs))
@@ -162,11 +164,6 @@ class Trials:
     def _keep(self, trial: Trial) -> Trial:
         self._known[trial.key] = trial
         return trial
-
-    def _seconds(self) -> float:
-        """Return what one failing test may take: a fix that never ends is to be noticed soon."""
-        usual = [run.seconds for judged in self.failing for run in judged.judgement.runs[:1]]
-        return max(_LEAST_SECONDS, _SLOWER * max(usual, default=0.0))
 
 
 def target_of(judged: JudgedTest) -> TestTarget:

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
-from pytest_brt.model.base import Completion, Finish, Prompt, Role, Sampling
+from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room, seed_of
 from pytest_brt.reproduce.libro.pool import Pool, PooledTest, agreement
@@ -77,14 +77,10 @@ def sampling_prompt(
     longest = answer_room(brief.model, _SAMPLING.max_tokens)
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = bug_values(brief, texts)
+        system, user = prompts.ask("libro", **bug_values(brief, texts))
         examples = prompts.turns("libro/examples") if texts["examples"] else ()
         return Prompt(
-            messages=(
-                prompts.message(Role.SYSTEM, "libro/system", **values),
-                *examples,
-                prompts.message(Role.USER, "libro/user", **values),
-            ),
+            messages=(system, *examples, user),
             sampling=replace(_SAMPLING, seed=seed, max_tokens=longest, stop=STOP),
             samples=samples,
             prefill=PREFILL,
@@ -174,12 +170,7 @@ class Libro:
             test_root=bench.engine.subject.test_root,
             host=self.brief.hints.host if self.form is PromptForm.FILES else bench.host,
         )
-        self.pool = Pool(
-            maker=maker,
-            facts=self.facts,
-            bench=bench,
-            strategy=self.strategy,
-        )
+        self.pool = Pool(maker=maker, facts=self.facts, bench=bench, strategy=self.strategy)
 
     def draw(self, samples: int, *, core: bool = False, form: PromptForm | None = None) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
