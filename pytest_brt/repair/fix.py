@@ -230,7 +230,6 @@ def parse_paper_fix(text: str) -> Fix:
 
 
 def _paper_edits(file: dict[str, Any]) -> Iterator[LineEdit]:
-    """Yield the edits of one file, which are of whatever a model wrote."""
     path, *_ = (str(file[key]) for key in _PATH if key in file)
 
     def edit(kind: EditKind, number: object, lines: tuple[str, ...] = ()) -> LineEdit:

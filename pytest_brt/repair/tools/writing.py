@@ -197,7 +197,6 @@ def _told_variants(site: Site, tried: tuple[Trial, ...]) -> str:
 
 
 def _first_failure(trial: Trial) -> str:
-    """Return in a line why a fix was not kept."""
     broken = trial.guarded.regressions if trial.guarded else ()
     if trial.failed and not trial.passes:
         return trial.failed[0].reason.partition("\n")[0]
@@ -213,7 +212,6 @@ _TEMPERATURE = 0.9
 
 
 def _shown_code(site: Site, fix: Fix) -> str:
-    """Return the lines around those that `fix` changes, with their numbers."""
     shown = []
     for path in paths_of(fix):
         lines = site.lines(path)

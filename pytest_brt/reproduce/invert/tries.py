@@ -167,21 +167,19 @@ class Tries:
             model=self.bench.model.name,
             parent=parent.written.test.id if parent else "",
         )
-        found = self._run(self.maker.make(reply, origin))
-
-        def order(tried: TriedVersion) -> tuple[bool, bool]:
-            return (tried.candidate, tried.passes) if parent else (tried.passes, tried.reported)
-
-        return max(found, key=order) if found else None
-
-    def _run(self, made: Sequence[Written]) -> list[TriedVersion]:
+        made = self.maker.make(reply, origin)
         new = [item for item in made if item.key not in self._known]
         tests = [item.test for item in new]
         bench = self.bench
         runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
         for item in new:
             self._known[item.key] = self._tried(item, runs[item.test.id])
-        return [self._known[item.key] for item in made]
+        found = [self._known[item.key] for item in made]
+
+        def order(tried: TriedVersion) -> tuple[bool, bool]:
+            return (tried.candidate, tried.passes) if parent else (tried.passes, tried.reported)
+
+        return max(found, key=order) if found else None
 
     def _tried(self, item: Written, runs: tuple[TestRun, ...]) -> TriedVersion:
         why_not = refusal(item.test, runs, self.facts)

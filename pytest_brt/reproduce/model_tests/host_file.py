@@ -62,7 +62,6 @@ def _defining(names: frozenset[str], index: Index) -> list[str]:
 
 
 def _fixtures_asked(source: str) -> frozenset[str]:
-    """Return the fixtures that the module asks for and does not have."""
     tree = parse(source)
     own = {node.name for node in tree.body if isinstance(node, _Function)}
     return frozenset(_arguments(tree)) - own - {"self", "cls"}

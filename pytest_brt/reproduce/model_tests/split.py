@@ -153,7 +153,6 @@ def _plain(test: _Function) -> _Function:
 
 
 def _alone(holder: ast.ClassDef, test: _Function) -> ast.ClassDef:
-    """Return the class with `test` as its only test."""
     body: list[ast.stmt] = []
     for node in holder.body:
         if node is test:

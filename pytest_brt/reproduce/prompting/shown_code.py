@@ -54,11 +54,6 @@ class Page:
     #: Functions of which the head alone is shown.
     heads: set[ast.stmt] = field(default_factory=set)
 
-    @classmethod
-    def of(cls, text: str) -> Page:
-        """Return a page that shows nothing yet; raises SyntaxError when `text` is not Python."""
-        return cls(lines=text.split("\n"), tree=parse(text))
-
     def text(self) -> str:
         """Return what is shown, as code."""
         shown = "\n".join(self._block(self.tree.body, is_outer=True))
@@ -67,11 +62,6 @@ class Page:
     def words(self) -> frozenset[str]:
         """Return the words of what is shown."""
         return frozenset(re.findall(r"\w+", self.text()))
-
-    @property
-    def size(self) -> int:
-        """How many characters the module has."""
-        return sum(len(line) + 1 for line in self.lines)
 
     def own(self, node: ast.stmt) -> list[str]:
         """Return the lines of a statement, decorators and the comment right above included."""
@@ -162,7 +152,7 @@ def show_file(path: str, index: Index, most: int, worths: Mapping[str, float]) -
     if is_test_path(path):
         return show_tests(path, index, most, worths)
     page = _page(path, index)
-    if page is None or page.size <= most:
+    if page is None or _length([page.lines]) <= most:
         return "\n".join(page.lines) if page else ""
     show(_ranked(page, worths), page, most, worths)
     return page.text()
@@ -203,13 +193,13 @@ def _ranked(page: Page, worths: Mapping[str, float]) -> list[str]:
 
 def _page(path: str, index: Index) -> Page | None:
     try:
-        return Page.of(index.source(path))
+        text = index.source(path)
+        return Page(lines=text.split("\n"), tree=parse(text))
     except (OSError, SyntaxError):
         return None  # it was deleted since, or is not Python of this version
 
 
 def _bound(node: ast.stmt) -> frozenset[str]:
-    """Return the names that an import or an assignment binds."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return frozenset((alias.asname or alias.name).partition(".")[0] for alias in node.names)
     return frozenset(bound_targets(node))
