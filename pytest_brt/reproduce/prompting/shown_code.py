@@ -54,6 +54,11 @@ class Page:
     #: Functions of which the head alone is shown.
     heads: set[ast.stmt] = field(default_factory=set)
 
+    @classmethod
+    def of(cls, text: str) -> Page:
+        """Return a page that shows nothing yet; raises SyntaxError when `text` is not Python."""
+        return cls(lines=text.split("\n"), tree=parse(text))
+
     def text(self) -> str:
         """Return what is shown, as code."""
         shown = "\n".join(self._block(self.tree.body, is_outer=True))
@@ -193,8 +198,7 @@ def _ranked(page: Page, worths: Mapping[str, float]) -> list[str]:
 
 def _page(path: str, index: Index) -> Page | None:
     try:
-        text = index.source(path)
-        return Page(lines=text.split("\n"), tree=parse(text))
+        return Page.of(index.source(path))
     except (OSError, SyntaxError):
         return None  # it was deleted since, or is not Python of this version
 

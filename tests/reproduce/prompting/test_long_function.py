@@ -53,12 +53,8 @@ def long(
 '''
 
 
-def page_of(text: str) -> Page:
-    return Page(lines=text.split("\n"), tree=ast.parse(text))
-
-
 def shown(word: str, most: int) -> list[str]:
-    page = page_of(FUNCTION)
+    page = Page.of(FUNCTION)
     show(["long"], page, most + 120, dict.fromkeys(terms_of(word), 1.0))
     return page.text().split("\n")
 
@@ -88,7 +84,7 @@ def test_an_elif_that_says_nothing_is_a_gap() -> None:
 
 def test_nothing_is_shown_when_nothing_counts() -> None:
     assert shown("nowhere", 200) == [""]
-    page = page_of("def f(): return " + " + ".join(["needle"] * 99))
+    page = Page.of("def f(): return " + " + ".join(["needle"] * 99))
     show(["f"], page, 300, {"needle": 1.0})
     assert page.text() == ""
 
