@@ -14,7 +14,13 @@ from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.engine import Observation, Observed, Program
 from pytest_brt.execute.events import Event, Places
 from pytest_brt.execute.process import Deadlines, Ended
-from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowDied, RowNotReady, RowOrder
+from pytest_brt.execute.protocol import (
+    CellOrder,
+    EngineSetting,
+    RowNotReady,
+    RowOrder,
+    WorkerGone,
+)
 from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
@@ -23,7 +29,7 @@ from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.verdict import OTHER_CODE
-from pytest_brt.execute.zygote import WorkerGone
+from pytest_brt.execute.views import RowDied
 from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: Workers that a row gets, one after the other.

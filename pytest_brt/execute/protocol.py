@@ -3,45 +3,45 @@
 from __future__ import annotations
 
 import os
+import select
+import socket
+import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-from pytest_brt.execute.events import Event, Places
-from pytest_brt.execute.process import (
-    EVENTS_LIMIT,
-    EVENTS_MOST,
-    Deadlines,
-    Ended,
-    run_script,
-    scrubbed,
-)
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem
+from pytest_brt.execute.events import Event, Places, read_event
+from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.row import Limits
-from pytest_brt.execute.sandbox import FORKABLE, Sandbox
+from pytest_brt.execute.sandbox import Sandbox, tasks_of
 from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
-from pytest_brt.execute.views import Folders, TreeSpoilt, View
-from pytest_brt.execute.zygote import Line, Reply, Worker, WorkerGone
+from pytest_brt.execute.views import Folders, View
 from pytest_brt.types import FileChange
 
-#: Seconds past a test's own deadlines after which its row is held to be dead.
-GRACE = 20.0
 #: Seconds in which a process must end that said it is done.
 ENDING = 10.0
-#: What the process of a row may say of itself.
-ROW_SAYS = frozenset(
-    {"row_ready", "not_importable", "row_error", "returned", "cell_end", "no_process"}
-)
+#: Seconds within which a message must have been taken.
+SEND_SECONDS = 120.0
+#: Set where the user does not: threads of libraries would stand in the way of forking.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class WorkerGone(Exception):
+    """The zygote, or what holds it, ended or fell silent; never seen outside this layer."""
+
+
+class WorkerSilent(WorkerGone):
+    """The zygote lives, but nothing was heard of it in time."""
 
 
 class RowNotReady(WorkerGone):
     """A process could not be started or set up: no code of the project had any part in it."""
-
-
-class RowDied(Exception):
-    """The row's process ended where it should have gone on; the zygote lives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +86,15 @@ class EngineSetting:
         env.setdefault("USER", "nobody")
         env.setdefault("LOGNAME", env["USER"])
         return {**folders.env(), **env}
+
+    def specification(self, view: View, seed: int) -> dict[str, object]:
+        """Return what the launcher of a zygote takes, and the zygote after it."""
+        env = self.environment(view.tree, view.first_folders, seed)
+        for name in ONE_THREAD:
+            env.setdefault(name, "1")
+        return self.sandbox.specification(
+            self.subject, tree=view.tree, writable=view.writable, env=env
+        )
 
     def changed_environment(self, folders: Folders) -> dict[str, str]:
         """Return what the folders of a test change in its environment."""
@@ -146,143 +155,6 @@ class CellOrder:
     keep: bool = False
 
 
-class Conversation:
-    """Talks with a worker, and with the row's process that it forks.
-
-    That process runs code of the project, so nothing of it but what a row may say is listened
-    to; that it is over, the zygote says.
-    """
-
-    def __init__(self, worker: Worker, view: View, setting: EngineSetting) -> None:
-        self.view = view
-        ready = worker.ready
-        able = setting.subject.pytest_version >= FORKABLE
-        #: Rows can be forked: pytest can, and is not the subject itself.
-        self.forkable = able and not ready.in_tree and ready.threads == 1
-        self._worker = worker
-        self._setting = setting
-        self._line: Line
-        self._rlimits: dict[str, int] = {}
-        #: What the zygote said of the end of the row.
-        self._over: Reply | None = None
-
-    def begin(self, order: RowOrder) -> Reply:
-        """Start a row and return what it says first; it is over unless that is "row_ready".
-
-        Raises:
-            RowNotReady: it is to run new interpreters, and cannot.
-            WorkerGone: it said nothing in time.
-        """
-        setting = self._setting
-        self._rlimits = setting.rlimits()
-        self.view.begin_row(order.changes)
-        self._line, self._over = self._worker.fork(), None
-        self._send(
-            {
-                **vars(order),
-                "changes": self._sent(order.changes),
-                "bare": not order.changes,
-                "limits": self._rlimits,
-                "env": setting.changed_environment(self.view.row_folders),
-            }
-        )
-        _, reply = self._follow(test_deadlines(setting.limits).start + GRACE)
-        if reply.event != "row_ready":
-            self.end()
-            if order.kind == "exec":
-                raise RowNotReady(f"said: {reply.text or reply.tail or reply.event}")
-        return reply
-
-    def cell(self, order: CellOrder) -> Ended:
-        """Run one cell to its end.
-
-        Raises:
-            RowDied: the row ended first.
-            RowNotReady: no process could be started for it.
-            WorkerGone: so did the zygote, or nothing was heard in time.
-        """
-        try:
-            events, reply = self._ask(order)
-        except TreeSpoilt as error:
-            self.end()
-            raise RowDied(str(error)) from error
-        if reply.event == "no_process":
-            raise RowNotReady(f"said: {reply.text}")
-        if reply.event != "cell_end":
-            self.end()
-            raise RowDied(reply.text or "it ended")
-        return Ended(
-            events=events,
-            status=reply.status,
-            timed_out=reply.timed_out,
-            tail=reply.tail,
-            seconds=reply.seconds,
-        )
-
-    def end(self) -> None:
-        """Have the row end, and all it left, and wait for the news of it.
-
-        Raises:
-            WorkerGone: that took too long.
-        """
-        self._line.close()
-        if self._over is None:
-            self._over = self._worker.reply(GRACE)
-
-    def _ask(self, order: CellOrder) -> tuple[tuple[Event, ...], Reply]:
-        with self.view.cell(order.files, order.work) as folders:
-            self._send(
-                {
-                    **vars(order),
-                    "files": self._sent(order.files),
-                    "work": self._sent(order.work),
-                    "folders": folders,
-                    "cwd": folders.work if order.in_work else self.view.tree,
-                    "env": self._setting.changed_environment(folders),
-                    "limits": self._rlimits,
-                    "spec": {**(order.spec or {}), "limits": self._rlimits},
-                }
-            )
-            return self._follow(order.deadlines.total + GRACE)
-
-    def _sent(self, files: Sequence[FileChange]) -> Sequence[FileChange]:
-        """Return the files that a process must write itself: in a copy they are there already."""
-        return files if self._setting.sandbox.level == "ns" else ()
-
-    def _send(self, message: Mapping[str, object]) -> None:
-        """Send one request; a row that has ended says so when it is listened to."""
-        try:
-            self._line.send(message)
-        except WorkerGone:
-            return
-
-    def _follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
-        """Return what a test told until the row said something of itself, and that.
-
-        Raises:
-            WorkerGone: that took more than `seconds`, or a process ended.
-        """
-        events: list[Event] = []
-        line = self._line
-        # A row ends a test that tells too much; twice as much comes of a row that does not.
-        most = line.received + 2 * EVENTS_LIMIT
-        last = time.monotonic() + seconds
-        while True:
-            said = line.take()
-            if isinstance(said, Event):
-                events.append(said)
-            elif said is not None:
-                if said.event not in ROW_SAYS:
-                    raise WorkerGone(f"said what is not its own: {said.event!r}")
-                return tuple(events), said
-            elif not line.receive():
-                if self._over is not None:
-                    return tuple(events), self._over
-                self._over = self._worker.await_any(line, last)
-            elif line.received > most or len(events) > 2 * EVENTS_MOST:
-                raise WorkerGone("told more than can be kept")
-
-
 class Alone:
     """Runs each cell as a process of ours, without worker or forks: for systems other than Linux.
 
@@ -307,41 +179,138 @@ class Alone:
             RowDied: the tree cannot be set back.
         """
         setting, tree = self._setting, self.view.tree
-        try:
-            with self.view.cell(order.files, order.work) as folders:
-                return run_script(
-                    [setting.subject.python, *order.flags],
-                    order.script,
-                    {**(order.spec or {}), "limits": setting.rlimits()},
-                    Path(folders.tmp),
-                    env=setting.environment(tree, folders, self._seed),
-                    cwd=folders.work if order.in_work else tree,
-                    deadlines=order.deadlines,
-                )
-        except TreeSpoilt as error:
-            raise RowDied(str(error)) from error
+        with self.view.cell(order.files, order.work) as folders:
+            return run_script(
+                [setting.subject.python, *order.flags],
+                order.script,
+                {**(order.spec or {}), "limits": setting.rlimits()},
+                Path(folders.tmp),
+                env=setting.environment(tree, folders, self._seed),
+                cwd=folders.work if order.in_work else tree,
+                deadlines=order.deadlines,
+            )
 
     def end(self) -> None:
         """Nothing runs between the cells."""
 
 
-#: How rows are run in one place, one after the other.
-Talk = Conversation | Alone
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a zygote or a row says of itself, past what tests tell."""
+
+    event: str
+    text: str = ""
+    status: int = 0
+    tail: str = ""
+    seconds: float = 0.0
+    timed_out: bool = False
+    modules: tuple[str, ...] = ()
+    in_tree: bool = False
+    threads: int = 1
+    shielded: bool = False
 
 
-def tasks_of(uid: int | None) -> int:
-    """Return how many processes and threads a user (None: this one) has now, on Linux.
+class Line:
+    """Our end of one connection."""
 
-    The kernel holds RLIMIT_NPROC against all of them (setrlimit(2)), whoever started them.
-    """
-    wanted = os.getuid() if uid is None else uid
-    count = 0
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
+    def __init__(self) -> None:
+        """Make the pair; `theirs` is for the process that is to be spoken with."""
+        self._socket, self.theirs = socket.socketpair()
+        self._pending = bytearray()
+        #: How far it has been looked through for the end of a line.
+        self._seen = 0
+        #: The other side has closed its end.
+        self.ended = False
+        #: Bytes that have come.
+        self.received = 0
+
+    def fileno(self) -> int:
+        """Return the descriptor, for `select`."""
+        return self._socket.fileno()
+
+    def send(
+        self,
+        message: Mapping[str, object],
+        passed: Self | None = None,
+        *,
+        seconds: float = SEND_SECONDS,
+    ) -> None:
+        """Send one message; with `passed`, the other end of that connection goes along.
+
+        Raises:
+            WorkerGone: nobody is there to take it.
+        """
+        data = to_json(message).encode("utf-8") + b"\n"
         try:
-            if folder.stat().st_uid == wanted:
-                count += sum(1 for _ in (folder / "task").iterdir())
-        except OSError:
-            continue  # it ended meanwhile
-    return count
+            self._socket.settimeout(seconds)
+            if passed is not None:
+                rights = struct.pack("i", passed.theirs.fileno())
+                extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
+                data = data[self._socket.sendmsg([data], extra) :]
+            self._socket.sendall(data)
+            self._socket.settimeout(None)  # what is received is never waited for
+        except OSError as error:
+            raise WorkerGone(f"cannot be asked: {error}") from error
+
+    def receive(self) -> bool:
+        """Take in what there is without waiting; return whether there was anything.
+
+        Raises:
+            WorkerGone: our own end was closed meanwhile.
+        """
+        try:
+            data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if self.fileno() < 0:
+                raise WorkerGone(f"ended: {error}") from error
+            data = b""
+        self.ended = self.ended or not data
+        self.received += len(data)
+        self._pending += data
+        return bool(data)
+
+    def take(self) -> Event | Reply | None:
+        """Return the first message that is there as a whole; None when none is.
+
+        Raises:
+            WorkerGone: it is not one.
+        """
+        end = self._pending.find(b"\n", self._seen)
+        if end < 0:
+            self._seen = len(self._pending)
+            return None
+        self._seen = 0
+        line = bytes(self._pending[:end])
+        del self._pending[: end + 1]
+        if line.startswith(b"e"):
+            return read_event(line[1:])
+        try:
+            return from_json(line[1:], Reply)
+        except StoreProblem as error:
+            raise WorkerGone(f"said what cannot be understood: {line[:80]!r}") from error
+
+    def close(self) -> None:
+        """Close both ends, as far as they are here."""
+        self.theirs.close()
+        self._socket.close()
+
+
+def wait(lines: Iterable[Line], last: float) -> frozenset[int]:
+    """Wait until one of the lines has something to read, or has ended; return which, by `fileno`.
+
+    Raises:
+        WorkerSilent: none had by the time `last` (monotonic).
+        WorkerGone: our own end of one was closed.
+    """
+    poll = select.poll()
+    for line in lines:
+        if line.fileno() < 0:
+            raise WorkerGone("ended")
+        poll.register(line.fileno(), select.POLLIN)
+    left = last - time.monotonic()
+    ready = poll.poll(left * 1000) if left > 0 else []
+    if not ready:
+        raise WorkerSilent("fell silent")
+    return frozenset(number for number, _ in ready)

@@ -12,17 +12,18 @@ from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.protocol import (
     CellOrder,
     EngineSetting,
-    RowDied,
     RowNotReady,
     RowOrder,
-    Talk,
+    WorkerGone,
+    WorkerSilent,
     test_deadlines,
 )
 from pytest_brt.execute.row import Row, TestTarget, worst
+from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
-from pytest_brt.execute.zygote import WorkerGone, WorkerSilent
+from pytest_brt.execute.views import RowDied
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import FileChange, TestRun, Verdict
 
@@ -80,11 +81,11 @@ class RowRun:
                     talk.begin(RowOrder(changes=self.row.changes))
                 try:
                     self._targets(talk, left, fork)
+                    talk.end()
                 except RowDied as death:
+                    talk.end()
                     fork = False
                     self._blame(str(death))
-                    continue
-                talk.end()
 
     def lose(self, error: WorkerGone) -> None:
         """Take note of the end of a worker: the second time it is the running test's doing.

@@ -10,26 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.process import Deadlines
-from pytest_brt.execute.protocol import (
-    Alone,
-    CellOrder,
-    Conversation,
-    EngineSetting,
-    RowDied,
-    RowOrder,
-    Talk,
-)
+from pytest_brt.execute.protocol import Alone, CellOrder, EngineSetting, RowOrder, WorkerGone
 from pytest_brt.execute.scratch import ROOM, end_marked
-from pytest_brt.execute.views import CopiedView, View
-from pytest_brt.execute.zygote import Worker, WorkerGone
+from pytest_brt.execute.views import CopiedView, RowDied, View
+from pytest_brt.execute.zygote import WARM_SECONDS, Worker
 
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
-WARM_SECONDS = 300.0
-#: Set where the user does not: threads of libraries would stand in the way of forking.
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+#: How rows are run in one place, one after the other.
+Talk = Worker | Alone
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,8 +32,6 @@ class Slot:
     view: View
     #: Zygotes by hash seed, the one used last at the end.
     workers: dict[int, Worker] = field(default_factory=dict)
-    #: Zygotes that have been told what to load.
-    loaded: set[int] = field(default_factory=set)
 
 
 class Slots:
@@ -99,7 +88,7 @@ class Slots:
         """
         if not self._sandbox.forks:
             return Alone(slot.view, self.setting, seed)
-        return Conversation(self._worker(slot, seed), slot.view, self.setting)
+        return self._worker(slot, seed)
 
     def _worker(self, slot: Slot, seed: int) -> Worker:
         """Return the slot's zygote for a hash seed, started if need be."""
@@ -109,10 +98,8 @@ class Slots:
                 self.drop(slot, next(iter(slot.workers)))
             worker = self._start(slot, seed)
         self._keep(slot, seed, worker)
-        if self.modules and seed not in slot.loaded:
-            slot.loaded.add(seed)
-            worker.send({"op": "preload", "names": self.modules})
-            worker.reply(WARM_SECONDS)
+        if self.modules and not worker.loaded:
+            worker.preload(self.modules)
         return worker
 
     def _keep(self, slot: Slot, seed: int, worker: Worker) -> None:
@@ -132,33 +119,20 @@ class Slots:
     def _start(self, slot: Slot, seed: int) -> Worker:
         if self._closed:
             raise SubjectProblem("the run is over")
-        view = slot.view
-        env = self.setting.environment(view.tree, view.first_folders, seed)
-        for name in ONE_THREAD:
-            env.setdefault(name, "1")
-        specification = self._sandbox.specification(
-            self._subject, tree=view.tree, writable=view.writable, env=env
-        )
-        memory = self.setting.limits.memory_mb
         try:
-            worker = Worker(specification, slot.log, memory)
+            return Worker(self.setting, slot.view, seed, slot.log)
         except WorkerGone:  # once may be chance, as when memory ran out
             try:
-                worker = Worker(specification, slot.log, memory)
+                return Worker(self.setting, slot.view, seed, slot.log)
             except WorkerGone as error:
                 raise SubjectProblem(
                     f"{self._subject.python!r} ended before it was ready: {error}"
                     " (try --brt-sandbox process, or another --brt-python)"
                 ) from error
-        if not worker.ready.shielded and self._sandbox.level == "ns":
-            worker.close()
-            raise SandboxProblem("no process namespace of its own (try --brt-sandbox landlock)")
-        return worker
 
     def drop(self, slot: Slot, seed: int) -> None:
         """End the slot's zygote for a hash seed."""
         worker = slot.workers.pop(seed, None)
-        slot.loaded.discard(seed)
         if worker is not None:
             worker.close()
             if self._sandbox.level != "ns" and not any(other.workers for other in self.slots):

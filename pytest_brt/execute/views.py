@@ -32,8 +32,8 @@ class Folders:
         return {"HOME": self.home, "TMPDIR": self.tmp, "TEMP": self.tmp, "TMP": self.tmp}
 
 
-class TreeSpoilt(Exception):
-    """A row keeps its tree from being set back; never seen outside this layer."""
+class RowDied(Exception):
+    """A row cannot go on: its process ended, or its tree cannot be set back; the zygote lives."""
 
 
 class View:
@@ -94,7 +94,7 @@ class CopiedView(View):
         """Set the tree back, write the files, and lend folders that vanish afterwards.
 
         Raises:
-            TreeSpoilt: the process of the row stands in the way.
+            RowDied: the process of the row stands in the way.
         """
         name = f"cell-{secrets.token_hex(8)}"
         try:
@@ -105,7 +105,7 @@ class CopiedView(View):
         except (OSError, PatchProblem) as error:
             if isinstance(error, OSError) and error.errno in FULL:
                 raise
-            raise TreeSpoilt(f"the tree cannot be set back: {error}") from error
+            raise RowDied(f"the tree cannot be set back: {error}") from error
         try:
             yield folders
         finally:

@@ -1,191 +1,102 @@
-"""One zygote in its sandbox, seen from the tool: started, asked, and ended; how it is talked to."""
+"""One zygote in its sandbox, seen from the tool: started, asked for rows, and ended."""
 
 from __future__ import annotations
 
 import os
-import select
-import socket
-import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
-from pytest_brt.codec import from_json, to_json
-from pytest_brt.errors import SandboxProblem, StoreProblem
+from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.cgroup import JOINING, make_group, remove_group
-from pytest_brt.execute.events import Event, read_event
-from pytest_brt.execute.process import end_group
+from pytest_brt.execute.events import Event
+from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended, end_group
+from pytest_brt.execute.protocol import (
+    CellOrder,
+    EngineSetting,
+    Line,
+    Reply,
+    RowNotReady,
+    RowOrder,
+    WorkerGone,
+    test_deadlines,
+    wait,
+)
+from pytest_brt.execute.sandbox import FORKABLE
+from pytest_brt.execute.views import RowDied, View
+from pytest_brt.types import FileChange
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
 START_SECONDS = 120.0
+#: Seconds within which it must have loaded what the project needs.
+WARM_SECONDS = 300.0
 #: Seconds that a worker gets to end by itself.
 END_SECONDS = 5.0
-#: Seconds within which a message must have been taken.
-SEND_SECONDS = 120.0
-
-
-class WorkerGone(Exception):
-    """The zygote, or what holds it, ended or fell silent; never seen outside this layer."""
-
-
-class WorkerSilent(WorkerGone):
-    """The zygote lives, but nothing was heard of it in time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a zygote or a row says of itself, past what tests tell."""
-
-    event: str
-    text: str = ""
-    status: int = 0
-    tail: str = ""
-    seconds: float = 0.0
-    timed_out: bool = False
-    modules: tuple[str, ...] = ()
-    in_tree: bool = False
-    threads: int = 1
-    shielded: bool = False
-
-
-class Line:
-    """Our end of one connection."""
-
-    def __init__(self) -> None:
-        """Make the pair; `theirs` is for the process that is to be spoken with."""
-        self._socket, self.theirs = socket.socketpair()
-        self._pending = bytearray()
-        #: How far it has been looked through for the end of a line.
-        self._seen = 0
-        #: The other side has closed its end.
-        self.ended = False
-        #: Bytes that have come.
-        self.received = 0
-
-    def fileno(self) -> int:
-        """Return the descriptor, for `select`."""
-        return self._socket.fileno()
-
-    def send(
-        self,
-        message: Mapping[str, object],
-        passed: Self | None = None,
-        *,
-        seconds: float = SEND_SECONDS,
-    ) -> None:
-        """Send one message; with `passed`, the other end of that connection goes along.
-
-        Raises:
-            WorkerGone: nobody is there to take it.
-        """
-        data = to_json(message).encode("utf-8") + b"\n"
-        try:
-            self._socket.settimeout(seconds)
-            if passed is not None:
-                rights = struct.pack("i", passed.theirs.fileno())
-                extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
-                data = data[self._socket.sendmsg([data], extra) :]
-            self._socket.sendall(data)
-            self._socket.settimeout(None)  # what is received is never waited for
-        except OSError as error:
-            raise WorkerGone(f"cannot be asked: {error}") from error
-
-    def receive(self) -> bool:
-        """Take in what there is without waiting; return whether there was anything.
-
-        Raises:
-            WorkerGone: our own end was closed meanwhile.
-        """
-        try:
-            data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            if self.fileno() < 0:
-                raise WorkerGone(f"ended: {error}") from error
-            data = b""
-        self.ended = self.ended or not data
-        self.received += len(data)
-        self._pending += data
-        return bool(data)
-
-    def take(self) -> Event | Reply | None:
-        """Return the first message that is there as a whole; None when none is.
-
-        Raises:
-            WorkerGone: it is not one.
-        """
-        end = self._pending.find(b"\n", self._seen)
-        if end < 0:
-            self._seen = len(self._pending)
-            return None
-        self._seen = 0
-        line = bytes(self._pending[:end])
-        del self._pending[: end + 1]
-        if line.startswith(b"e"):
-            return read_event(line[1:])
-        try:
-            return from_json(line[1:], Reply)
-        except StoreProblem as error:
-            raise WorkerGone(f"said what cannot be understood: {line[:80]!r}") from error
-
-    def close(self) -> None:
-        """Close both ends, as far as they are here."""
-        self.theirs.close()
-        self._socket.close()
-
-
-def wait(lines: Iterable[Line], last: float) -> frozenset[int]:
-    """Wait until one of the lines has something to read, or has ended; return which, by `fileno`.
-
-    Raises:
-        WorkerSilent: none had by the time `last` (monotonic).
-        WorkerGone: our own end of one was closed.
-    """
-    poll = select.poll()
-    for line in lines:
-        if line.fileno() < 0:
-            raise WorkerGone("ended")
-        poll.register(line.fileno(), select.POLLIN)
-    left = last - time.monotonic()
-    ready = poll.poll(left * 1000) if left > 0 else []
-    if not ready:
-        raise WorkerSilent("fell silent")
-    return frozenset(number for number, _ in ready)
+#: Seconds past a test's own deadlines after which its row is held to be dead.
+GRACE = 20.0
+#: What the process of a row may say of itself.
+ROW_SAYS = frozenset(
+    {"row_ready", "not_importable", "row_error", "returned", "cell_end", "no_process"}
+)
 
 
 class Worker:
-    """A launcher, its sandbox, and the zygote in it."""
+    """A launcher, its sandbox, the zygote in it, and the row that this forks.
 
-    def __init__(
-        self,
-        specification: Mapping[str, object],
-        log: Path,
-        memory_mb: int,
-    ) -> None:
+    The row's process runs code of the project, so nothing of it but what a row may say is listened
+    to; that it is over, the zygote says.
+    """
+
+    def __init__(self, setting: EngineSetting, view: View, seed: int, log: Path) -> None:
         """Start it and wait until it is ready; it writes its own troubles to `log`.
-
-        All that is started there may use `memory_mb` together, where that can be limited.
 
         Raises:
             SandboxProblem: it says that it cannot be.
             WorkerGone: it ended, or did not answer.
         """
+        self.view = view
+        #: The zygote was told what to load.
+        self.loaded = False
+        self._setting = setting
         self._line = Line()
-        self._group = make_group(memory_mb)
-        joining = str(self._group / JOINING) if self._group else ""
         #: The connection of the row that runs, or ran last.
-        self._row: Line | None = None
+        self._row = Line()
+        #: What the zygote said of the end of the row.
+        self._over: Reply | None = None
+        self._rlimits: dict[str, int] = {}
+        # All that is started there may use this together, where that can be limited.
+        self._group = make_group(setting.limits.memory_mb)
+        specification = setting.specification(view, seed)
+        self._start(log)
+        joining = str(self._group / JOINING) if self._group else ""
+        try:
+            self._line.send({**specification, "group": joining})
+            self._line.send(specification)  # the launcher leaves the second one to the zygote
+            ready = self._reply(START_SECONDS)
+        except WorkerGone as error:
+            self.close()
+            text = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise WorkerGone(text[-1] if text else str(error)) from error
+        if ready.event != "ready":
+            self.close()
+            raise SandboxProblem(ready.text)
+        if setting.sandbox.level == "ns" and not ready.shielded:
+            self.close()
+            raise SandboxProblem("no process namespace of its own (try --brt-sandbox landlock)")
+        able = setting.subject.pytest_version >= FORKABLE
+        #: Rows can be forked: pytest can, and is not the subject itself.
+        self.forkable = able and not ready.in_tree and ready.threads == 1
+
+    def _start(self, log: Path) -> None:
         theirs = self._line.theirs
         life_reader, self._life = os.pipe()
         # Landlock comes from a package; else nothing beyond the standard library is needed.
-        flags = ["-P"] if specification["level"] == "landlock" else ["-P", "-S", "-E"]
+        landlock = self._setting.sandbox.level == "landlock"
+        flags = ["-P"] if landlock else ["-P", "-S", "-E"]
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, *flags, str(LAUNCHER), str(theirs.fileno()), str(life_reader)],
@@ -197,50 +108,140 @@ class Worker:
             )
         theirs.close()
         os.close(life_reader)
-        try:
-            self.send({**specification, "group": joining})
-            self.send(specification)  # the launcher leaves the second one to the zygote
-            self.ready = self.reply(START_SECONDS)
-        except WorkerGone as error:
-            self.close()
-            text = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise WorkerGone(text[-1] if text else str(error)) from error
-        if self.ready.event != "ready":
-            self.close()
-            raise SandboxProblem(self.ready.text)
 
-    def send(self, message: Mapping[str, object]) -> None:
-        """Send one request.
+    def preload(self, names: Sequence[str]) -> None:
+        """Have the zygote load libraries that all rows need.
 
         Raises:
-            WorkerGone: nobody is there to take it.
+            WorkerGone: it ended, or did not answer.
         """
-        self._line.send(message)
+        self.loaded = True
+        self._line.send({"op": "preload", "names": names})
+        self._reply(WARM_SECONDS)
 
-    def fork(self) -> Line:
-        """Have a row forked; return its connection.
+    def begin(self, order: RowOrder) -> Reply:
+        """Start a row and return what it says first; it is over unless that is "row_ready".
 
         Raises:
-            WorkerGone: nobody is there to do it.
+            RowNotReady: it is to run new interpreters, and cannot.
+            WorkerGone: it said nothing in time.
         """
-        self._close_row()  # the zygote waits for its end
-        row = self._row = Line()
-        self._line.send({"op": "row"}, row)
-        row.theirs.close()
-        return row
+        setting = self._setting
+        self._rlimits = setting.rlimits()
+        self.view.begin_row(order.changes)
+        self._row.close()  # the zygote waits for its end
+        self._row, self._over = Line(), None
+        self._line.send({"op": "row"}, self._row)
+        self._row.theirs.close()
+        self._send(
+            {
+                **vars(order),
+                "changes": self._sent(order.changes),
+                "bare": not order.changes,
+                "limits": self._rlimits,
+                "env": setting.changed_environment(self.view.row_folders),
+            }
+        )
+        _, reply = self._follow(test_deadlines(setting.limits).start + GRACE)
+        if reply.event != "row_ready":
+            self.end()
+            if order.kind == "exec":
+                raise RowNotReady(f"said: {reply.text or reply.tail or reply.event}")
+        return reply
 
-    def reply(self, seconds: float) -> Reply:
+    def cell(self, order: CellOrder) -> Ended:
+        """Run one cell to its end.
+
+        Raises:
+            RowDied: the row ended first, or can have no more cells.
+            RowNotReady: no process could be started for it.
+            WorkerGone: so did the zygote, or nothing was heard in time.
+        """
+        with self.view.cell(order.files, order.work) as folders:
+            self._send(
+                {
+                    **vars(order),
+                    "files": self._sent(order.files),
+                    "work": self._sent(order.work),
+                    "folders": folders,
+                    "cwd": folders.work if order.in_work else self.view.tree,
+                    "env": self._setting.changed_environment(folders),
+                    "limits": self._rlimits,
+                    "spec": {**(order.spec or {}), "limits": self._rlimits},
+                }
+            )
+            events, reply = self._follow(order.deadlines.total + GRACE)
+        if reply.event == "no_process":
+            raise RowNotReady(f"said: {reply.text}")
+        if reply.event != "cell_end":
+            raise RowDied(reply.text or "it ended")
+        return Ended(
+            events=events,
+            status=reply.status,
+            timed_out=reply.timed_out,
+            tail=reply.tail,
+            seconds=reply.seconds,
+        )
+
+    def end(self) -> None:
+        """Have the row end, and all it left, and wait for the news of it.
+
+        Raises:
+            WorkerGone: that took too long.
+        """
+        self._row.close()
+        if self._over is None:
+            self._over = self._reply(GRACE)
+
+    def _sent(self, files: Sequence[FileChange]) -> Sequence[FileChange]:
+        """Return the files that a process must write itself: in a copy they are there already."""
+        return files if self._setting.sandbox.level == "ns" else ()
+
+    def _send(self, message: Mapping[str, object]) -> None:
+        """Send the row a request; one that has ended says so when it is listened to."""
+        with suppress(WorkerGone):
+            self._row.send(message)
+
+    def _follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
+        """Return what a test told until the row said something of itself, and that.
+
+        Raises:
+            WorkerGone: that took more than `seconds`, or a process ended.
+        """
+        events: list[Event] = []
+        row = self._row
+        # A row ends a test that tells too much; twice as much comes of a row that does not.
+        most = row.received + 2 * EVENTS_LIMIT
+        last = time.monotonic() + seconds
+        while True:
+            said = row.take()
+            if isinstance(said, Event):
+                events.append(said)
+            elif said is not None:
+                if said.event not in ROW_SAYS:
+                    raise WorkerGone(f"said what is not its own: {said.event!r}")
+                return tuple(events), said
+            elif not row.receive():
+                if self._over is not None:
+                    return tuple(events), self._over
+                ready = wait([self._line] if row.ended else [self._line, row], last)
+                if self._line.fileno() in ready:
+                    self._over = self._look()
+            elif row.received > most or len(events) > 2 * EVENTS_MOST:
+                raise WorkerGone("told more than can be kept")
+
+    def _reply(self, seconds: float) -> Reply:
         """Return the next thing that the zygote says.
 
         Raises:
             WorkerGone: it ended, or said nothing for `seconds`.
         """
         last = time.monotonic() + seconds
-        while (said := self.look()) is None:
+        while (said := self._look()) is None:
             wait([self._line], last)
         return said
 
-    def look(self) -> Reply | None:
+    def _look(self) -> Reply | None:
         """Return what the zygote has said, without waiting for it.
 
         Raises:
@@ -255,15 +256,6 @@ class Worker:
             raise WorkerGone(f"said what is not its own: {said.event!r}")
         return said
 
-    def await_any(self, line: Line, last: float) -> Reply | None:
-        """Wait until `line` or the zygote has something to say, and return what the zygote has.
-
-        Raises:
-            WorkerGone: neither had by the time `last`, or the zygote ended.
-        """
-        ready = wait([self._line] if line.ended else [self._line, line], last)
-        return self.look() if self._line.fileno() in ready else None
-
     def close(self) -> None:
         """End the zygote and everything in its sandbox; safe to call twice."""
         # Two threads may do this at the same time: one that runs a row, and one that ends all.
@@ -274,7 +266,7 @@ class Worker:
                 self._line.send({"op": "quit"}, seconds=0.5)
                 self.process.wait(0.5)
         self._line.close()
-        self._close_row()
+        self._row.close()
         if life >= 0:
             os.close(life)
         with suppress(subprocess.TimeoutExpired):
@@ -282,7 +274,3 @@ class Worker:
         end_group(self.process)
         if self._group is not None:
             remove_group(self._group)
-
-    def _close_row(self) -> None:
-        if self._row is not None:
-            self._row.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute import protocol
+from pytest_brt.execute import zygote
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.row import Row, TestTarget
@@ -40,11 +40,11 @@ def _core(text: str) -> tuple[FileChange, ...]:
 def test_a_patch_that_hangs_while_imported_is_a_timeout(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
     limits = replace(engine._slots.setting.limits, start_seconds=2.0)
     setting = replace(engine._slots.setting, limits=limits)
     monkeypatch.setattr(engine._slots, "setting", setting)
-    monkeypatch.setattr(protocol, "GRACE", 1.0)
+    run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
+    monkeypatch.setattr(zygote, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
         for number in range(3)
