@@ -88,20 +88,19 @@ class RemoteEngine:
         self.level = local.level
         self._local = local
         self._cluster = cluster
-        self._sandbox, self._net, self._limits = sandbox, net, limits
-        self._tree = tree_hash(Path(local.subject.root))
+        #: What is sent but for the row.
+        self._shipment = Shipment(
+            subject=self.subject,
+            limits=limits,
+            sandbox=sandbox,
+            net=net,
+            tree=tree_hash(Path(local.subject.root)),
+            row=Row(targets=()),
+        )
 
     def run(self, row: Row) -> RowResult:
         """Run `row` on a worker; one that dies is tried again once, on another if there is one."""
-        shipment = Shipment(
-            subject=self.subject,
-            limits=self._limits,
-            sandbox=self._sandbox,
-            net=self._net,
-            tree=self._tree,
-            row=row,
-        )
-        text = to_json(shipment)
+        text = to_json(replace(self._shipment, row=row))
         notes: tuple[str, ...] = ()
         for _ in range(2):
             try:

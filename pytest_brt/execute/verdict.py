@@ -48,23 +48,24 @@ class Scene:
     #: Modules of the project were changed, and the process must have told what it loaded.
     touched: bool = False
 
+    def outcome(self, verdict: Verdict, reason: str, raised: Raised | None = None) -> TestRun:
+        """Return a run of the target of which no more is known."""
+        return TestRun(
+            test=self.target.id,
+            node=self.target.node,
+            verdict=verdict,
+            reason=_line(reason),
+            raised=raised,
+        )
 
-@dataclass(frozen=True, slots=True)
-class CellOutcome:
-    """A verdict, and why."""
 
-    verdict: Verdict
-    reason: str
-    raised: Raised | None = None
-
-
-def broken(scene: Scene, event: Event, what: str) -> CellOutcome:
+def broken(scene: Scene, event: Event, what: str) -> TestRun:
     """Return the outcome of a test that never got to its body: of `what`, and by which error."""
     if event.raised is None:
-        return CellOutcome(Verdict.BROKEN, f"{what}: {event.text}")
+        return scene.outcome(Verdict.BROKEN, f"{what}: {event.text}")
     raised = scene.places.raised(event.raised)
     prefix = f"{SANDBOX}: {event.raised.denied}: " if is_denial(scene, event.raised) else ""
-    return CellOutcome(Verdict.BROKEN, f"{prefix}{what}: {shortly(raised)}", raised)
+    return scene.outcome(Verdict.BROKEN, f"{prefix}{what}: {shortly(raised)}", raised)
 
 
 def is_denial(scene: Scene, told: ToldException) -> bool:
@@ -86,7 +87,7 @@ _OWN_FAULTS = frozenset(
 )
 
 
-def of_reports(scene: Scene, reports: Sequence[Event]) -> CellOutcome:
+def of_reports(scene: Scene, reports: Sequence[Event]) -> TestRun:
     """Return the verdict that the reports of one item's phases amount to."""
     phases = {
         when: [r for r in reports if r.when == when] for when in ("setup", "call", "teardown")
@@ -96,7 +97,7 @@ def of_reports(scene: Scene, reports: Sequence[Event]) -> CellOutcome:
         odd = report.outcome == "passed" and report.raised is not None
         if odd or report.outcome not in ("passed", "failed", "skipped"):
             why = f"{report.when} reported as {report.outcome!r} though it raised"
-            return CellOutcome(Verdict.TAMPERED, why)
+            return scene.outcome(Verdict.TAMPERED, why)
     for report in (*setup, *calls):
         if report.outcome == "failed":
             if report.when == "call":
@@ -105,37 +106,37 @@ def of_reports(scene: Scene, reports: Sequence[Event]) -> CellOutcome:
     for report in (*setup, *calls):
         if report.outcome == "skipped":
             if report.xfail:
-                return CellOutcome(Verdict.XFAIL, report.wasxfail or "expected to fail")
-            return CellOutcome(Verdict.SKIP, report.skip or "skipped")
+                return scene.outcome(Verdict.XFAIL, report.wasxfail or "expected to fail")
+            return scene.outcome(Verdict.SKIP, report.skip or "skipped")
     for report in teardown:
         if report.outcome == "failed":
             return broken(scene, report, "teardown failed")
     if not calls or reports[0].when != "setup" or [reports[-1]] != teardown:
-        return CellOutcome(Verdict.TAMPERED, "phases are missing or out of order")
+        return scene.outcome(Verdict.TAMPERED, "phases are missing or out of order")
     if calls[-1].xfail:
-        return CellOutcome(Verdict.PASS, "passed, though marked as expected to fail")
-    return CellOutcome(Verdict.PASS, "passed")
+        return scene.outcome(Verdict.PASS, "passed, though marked as expected to fail")
+    return scene.outcome(Verdict.PASS, "passed")
 
 
-def _failure(scene: Scene, report: Event) -> CellOutcome:
+def _failure(scene: Scene, report: Event) -> TestRun:
     """Return the verdict of a test body that failed."""
     told = report.raised
     if told is None:
-        return CellOutcome(Verdict.FAIL, _said(report.text) or "failed")
+        return scene.outcome(Verdict.FAIL, _said(report.text) or "failed")
     raised = scene.places.raised(told)
     where = _deepest(scene.places, told)
     short = shortly(raised)
     if is_denial(scene, told):
-        return CellOutcome(Verdict.FAIL, f"{SANDBOX}: {told.denied}: {short}", raised)
+        return scene.outcome(Verdict.FAIL, f"{SANDBOX}: {told.denied}: {short}", raised)
     own = where is None or where == scene.target.path or _own_code(raised, where)
     if own:
         if {told.type, *told.bases} & _OWN_FAULTS:
-            return CellOutcome(Verdict.BROKEN, f"error in the test itself: {short}", raised)
+            return scene.outcome(Verdict.BROKEN, f"error in the test itself: {short}", raised)
         if told.about_project:
-            return CellOutcome(Verdict.FAIL, f"{API_MISMATCH}: {short}", raised)
-        return CellOutcome(Verdict.FAIL, short, raised)
+            return scene.outcome(Verdict.FAIL, f"{API_MISMATCH}: {short}", raised)
+        return scene.outcome(Verdict.FAIL, short, raised)
     last = [frame for frame in raised.frames if frame.path == where][-1]
-    return CellOutcome(Verdict.FAIL, f"{short} ({last.path}:{last.line})", raised)
+    return scene.outcome(Verdict.FAIL, f"{short} ({last.path}:{last.line})", raised)
 
 
 def _said(text: str) -> str:
@@ -169,7 +170,10 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     odd = _oddity(ended)
     if not odd and items and finish and not ended.timed_out and finish.code != ended.status:
         odd = f"{ended.manner()}, but pytest said {finish.code}"
-    runs = tuple(_runs(scene, ended, items)) if items else (_without_items(scene, ended),)
+    runs = tuple(_runs(scene, ended, items))
+    if not items:
+        output = scene.places.text(ended.tail)[-OUTPUT_LIMIT:]
+        runs = (replace(not_begun(scene, ended), seconds=ended.seconds, output=output),)
     if odd:
         return tuple(replace(run, verdict=Verdict.TAMPERED, reason=odd) for run in runs)
     return runs
@@ -205,12 +209,9 @@ def _runs(scene: Scene, ended: Ended, items: Mapping[str, Sequence[Event]]) -> I
         if not ends or (outcome.verdict is Verdict.PASS and not through):
             outcome = cut
         tail = "" if outcome.verdict is Verdict.PASS else scene.places.text(ended.tail)
-        run = TestRun(
-            test=scene.target.id,
+        run = replace(
+            outcome,
             node=node.partition("::")[2] or node,
-            verdict=outcome.verdict,
-            reason=_line(outcome.reason),
-            raised=outcome.raised,
             seconds=sum(report.duration for report in reports),
             used_project=next((r.used for r in reversed(reports) if r.when == "call"), None),
             output=next((r.output for r in reversed(reports) if r.output), tail)[-OUTPUT_LIMIT:],
@@ -249,20 +250,6 @@ def _invalid(run: TestRun, why: str) -> TestRun:
     return replace(run, verdict=Verdict.INVALID, reason=why)
 
 
-def _without_items(scene: Scene, ended: Ended) -> TestRun:
-    """Return the one run of a target of which no item was begun."""
-    outcome = not_begun(scene, ended)
-    return TestRun(
-        test=scene.target.id,
-        node=scene.target.node,
-        verdict=outcome.verdict,
-        reason=_line(outcome.reason),
-        raised=outcome.raised,
-        seconds=ended.seconds,
-        output=scene.places.text(ended.tail)[-OUTPUT_LIMIT:],
-    )
-
-
 def _line(text: str) -> str:
     """Return a text on one line, cut to size."""
     line = " ".join(text.split())
@@ -285,48 +272,48 @@ def came_through(ended: Ended) -> bool:
     return bool(begun) and begun[-1] not in done
 
 
-def cut_short(scene: Scene, ended: Ended) -> CellOutcome:
+def cut_short(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome of an item that was begun and did not come to its end."""
     if ended.timed_out:
-        return CellOutcome(Verdict.TIMEOUT, f"did not end within {scene.seconds:g} s")
+        return scene.outcome(Verdict.TIMEOUT, f"did not end within {scene.seconds:g} s")
     for event in ended.events:
         if event.event == "interrupted":
             kind = event.raised.type if event.raised else "interrupt"
-            return CellOutcome(Verdict.BROKEN, f"broke off the run ({kind})")
+            return scene.outcome(Verdict.BROKEN, f"broke off the run ({kind})")
         if event.event == "internal_error" and event.raised:
             raised = scene.places.raised(event.raised)
-            return CellOutcome(Verdict.BROKEN, f"pytest itself failed: {shortly(raised)}", raised)
-    return CellOutcome(Verdict.CRASH, f"{ended.manner()} before the test's end")
+            return scene.outcome(Verdict.BROKEN, f"pytest itself failed: {shortly(raised)}", raised)
+    return scene.outcome(Verdict.CRASH, f"{ended.manner()} before the test's end")
 
 
-def not_begun(scene: Scene, ended: Ended) -> CellOutcome:
+def not_begun(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome of a target of which no item was begun."""
     if ended.timed_out:
-        return CellOutcome(Verdict.TIMEOUT, "did not end while being collected")
+        return scene.outcome(Verdict.TIMEOUT, "did not end while being collected")
     for event in ended.events:
         if event.event == "sandbox_error":
-            return CellOutcome(Verdict.INVALID, f"{SANDBOX}: could not be set up: {event.text}")
+            return scene.outcome(Verdict.INVALID, f"{SANDBOX}: could not be set up: {event.text}")
         if event.event == "collect_error":
             return broken(scene, event, "cannot be collected")
         if event.event == "collect_skip":
-            return CellOutcome(Verdict.SKIP, event.reason)
+            return scene.outcome(Verdict.SKIP, event.reason)
         if event.event in ("interrupted", "internal_error"):
             return cut_short(scene, ended)
     return _ended_early(scene, ended)
 
 
-def _ended_early(scene: Scene, ended: Ended) -> CellOutcome:
+def _ended_early(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome where nothing was begun, and no event says why."""
     finish = ended.first("finish")
     said = _last_line(scene.places.text(ended.tail))
     if finish is None:
         if ended.status > 0 and ended.tail:
-            return CellOutcome(Verdict.BROKEN, f"cannot be run: {said}")
+            return scene.outcome(Verdict.BROKEN, f"cannot be run: {said}")
         kind = Verdict.CRASH if ended.status < 0 else Verdict.BROKEN
-        return CellOutcome(kind, f"{ended.manner()} while being collected")
+        return scene.outcome(kind, f"{ended.manner()} while being collected")
     if ended.first("collected") and finish.code in (0, 5):
-        return CellOutcome(Verdict.BROKEN, "no test found")
-    return CellOutcome(Verdict.BROKEN, f"cannot be run: {said or 'no such test'}")
+        return scene.outcome(Verdict.BROKEN, "no test found")
+    return scene.outcome(Verdict.BROKEN, f"cannot be run: {said or 'no such test'}")
 
 
 def _last_line(text: str) -> str:

@@ -36,7 +36,6 @@ class Bisection:
 
     #: The commits of which one made the test fail, oldest first; a single one when it is found.
     suspects: tuple[Revision, ...] = ()
-    tried: tuple[TriedRevision, ...] = ()
     #: Why nothing was searched, or "".
     problem: str = ""
 
@@ -61,24 +60,21 @@ def bisect(
     commits = history.between(good, bad)
     if not commits:
         return Bisection(problem="there is no commit between the two")
-    tried: list[TriedRevision] = []
 
     def look(revision: Revision, wanted: Raised | None) -> tuple[RevisionState, TestRun]:
         changes = history.changes_to(revision)
         run = engine.run(Row(changes=changes, targets=(target,))).runs[0]
         state, reason = judge(run, wanted)
-        tried.append(TriedRevision(revision=revision, state=state, reason=reason))
-        say(tried[-1])
+        say(TriedRevision(revision=revision, state=state, reason=reason))
         return state, run
 
     state, run = look(bad, None)
     failure = run.raised
     if state is not RevisionState.BAD:
-        return Bisection(tried=tuple(tried), problem=f"the test does not fail on {bad.short}")
+        return Bisection(problem=f"the test does not fail on {bad.short}")
     if look(good, failure)[0] is not RevisionState.GOOD:
-        return Bisection(tried=tuple(tried), problem=f"the test does not pass on {good.short}")
-    suspects = _narrow(commits, lambda revision: look(revision, failure)[0])
-    return Bisection(suspects=suspects, tried=tuple(tried))
+        return Bisection(problem=f"the test does not pass on {good.short}")
+    return Bisection(suspects=_narrow(commits, lambda revision: look(revision, failure)[0]))
 
 
 def _narrow(

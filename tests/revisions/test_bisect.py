@@ -62,7 +62,6 @@ def test_the_first_bad_commit_is_found_in_few_steps(project: Project, first_bad:
     found, shas, said = project.search(["good"] * first_bad + ["bad"] * (8 - first_bad))
     assert [revision.sha for revision in found.suspects] == [shas[first_bad]]
     assert found.problem == ""
-    assert found.tried == tuple(said)
     assert len(said) <= 2 + 3, "both ends, and the halves of seven"
     assert len({tried.revision.sha for tried in said}) == len(said)
     for tried in said:
@@ -96,7 +95,7 @@ def test_a_test_that_does_not_tell_the_ends_apart_is_not_searched(project: Proje
         assert found.suspects == ()
         end = shas[-1] if "fail" in problem else shas[0]
         assert found.problem == f"{problem}{end[:10]}"
-        assert found.tried == tuple(said) != ()
+        assert said
 
 
 def test_what_is_no_range_is_said_before_anything_runs(project: Project) -> None:
