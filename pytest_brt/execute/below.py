@@ -37,7 +37,7 @@ class Below:
         here = os.open(self.root, _FOLDER)
         try:
             for part in filter(None, name.split("/")):
-                if make and not _is_there(part, here):
+                if make and _lstat(part, here) is None:
                     os.mkdir(part, 0o755, dir_fd=here)
                 there = _open(part, here, unlock=unlock)
                 os.close(here)
@@ -131,10 +131,6 @@ def _lstat(name: str, folder: int) -> os.stat_result | None:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None  # it went meanwhile
-
-
-def _is_there(name: str, folder: int) -> bool:
-    return _lstat(name, folder) is not None
 
 
 def _open(name: str, folder: int, *, unlock: bool) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.engine import Caught, Value
+from pytest_brt.execute.engine import Observed
 from pytest_brt.types import Frame, Raised
 
 
@@ -53,12 +53,8 @@ class Event:
     reason: str = ""
     code: int = 0
     index: int = -1
-    value: Value | None = None
-    stdout: str = ""
-    stderr: str = ""
-    warnings: tuple[Caught, ...] = ()
-    database: bool = False
-    seconds: float = 0.0
+    #: What a statement did, but for what it raised.
+    observed: Observed | None = None
     #: File and first line of each function that was called.
     called: tuple[tuple[str, int], ...] = ()
     #: Path, state and origin of each file that the patch changed (`inside/touched.py`).

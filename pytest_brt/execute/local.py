@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.engine import Observation, Observed, Program
-from pytest_brt.execute.events import Event, Places
+from pytest_brt.execute.events import Event, Places, ToldException
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -244,9 +244,9 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
     """Return what the statements of a program did, from what its process told."""
     evaluable = {event.index for event in ended.events if event.event == "evaluable"}
     observed = [
-        _observed(event, event.index in evaluable, places)
+        _observed(told, event.raised, places, evaluable=told.index in evaluable)
         for event in ended.events
-        if event.event == "observed"
+        if (told := event.observed)
     ]
     if len(observed) == len(program.statements):
         how = ""
@@ -262,18 +262,17 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
     return Observation(observed=tuple(observed), ended=how, called=ours)
 
 
-def _observed(event: Event, evaluable: bool, places: Places) -> Observed:
-    value = event.value
+def _observed(
+    told: Observed, raised: ToldException | None, places: Places, *, evaluable: bool
+) -> Observed:
+    value = told.value
     if value is not None:
         text, shown = places.text(value.repr), places.text(value.text)
         value = replace(value, repr=text, text=shown, evaluable=evaluable)
-    return Observed(
-        index=event.index,
+    return replace(
+        told,
         value=value,
-        stdout=places.text(event.stdout),
-        stderr=places.text(event.stderr),
-        warnings=event.warnings,
-        raised=None if event.raised is None else places.raised(event.raised),
-        database=event.database,
-        seconds=event.seconds,
+        stdout=places.text(told.stdout),
+        stderr=places.text(told.stderr),
+        raised=None if raised is None else places.raised(raised),
     )

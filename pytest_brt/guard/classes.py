@@ -14,11 +14,6 @@ _ROOTS = ("", "src", "lib")
 #: Dots of a name; one with more is made by imports that lead in circles.
 _DEEPEST = 8
 
-#: A file and a name that was looked for in it.
-_Asked = tuple[str, str]
-#: A file and a class that it defines.
-_Found = tuple[str, ast.ClassDef]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
@@ -55,13 +50,6 @@ class Classes:
         self._root = root
         self._modules: dict[str, _Module | None] = {}
 
-    def members(self, path: str, node: ast.ClassDef) -> Members:
-        """Return what the class `node` of the file `path` has.
-
-        The order of bases counts as in Python but for diamonds, where the last one found wins.
-        """
-        return self._members(path, node, ())
-
     def own(self, path: str, node: ast.ClassDef) -> dict[str, str | None]:
         """Return what the class itself defines: sources of methods, None for other names."""
         module = self._module(path)
@@ -88,7 +76,13 @@ class Classes:
         ]
         return "\n".join(line for part in parts for line in part)
 
-    def _members(self, path: str, node: ast.ClassDef, below: tuple[ast.ClassDef, ...]) -> Members:
+    def members(
+        self, path: str, node: ast.ClassDef, below: tuple[ast.ClassDef, ...] = ()
+    ) -> Members:
+        """Return what the class `node` of the file `path` has; those `below` it inherit from it.
+
+        The order of bases counts as in Python but for diamonds, where the last one found wins.
+        """
         below = (*below, node)
         names: dict[str, str | None] = {}
         foreign: list[str] = []
@@ -98,14 +92,19 @@ class Classes:
             if found is None or found[1] in below:
                 foreign.append(text)
                 continue
-            inherited = self._members(*found, below)
+            inherited = self.members(*found, below)
             names.update(inherited.names)
             foreign += inherited.foreign
         names.update(self.own(path, node))
         return Members(names=names, foreign=tuple(foreign))
 
-    def _find(self, path: str, name: str, asked: set[_Asked]) -> _Found | None:
-        """Return the file and the definition of the class that `path` calls `name`."""
+    def _find(
+        self, path: str, name: str, asked: set[tuple[str, str]]
+    ) -> tuple[str, ast.ClassDef] | None:
+        """Return the file and the definition of the class that `path` calls `name`.
+
+        The files and names in `asked` were looked for already.
+        """
         module = self._module(path)
         if module is None or (path, name) in asked or name.count(".") > _DEEPEST:
             return None

@@ -153,14 +153,16 @@ class Session:
         stdout, stderr = self.capture.take()
         self.wire.send(
             "observed",
-            index=index,
-            value=shown,
-            stdout=stdout,
-            stderr=stderr,
-            warnings=self.caught,
+            observed={
+                "index": index,
+                "value": shown,
+                "stdout": stdout,
+                "stderr": stderr,
+                "warnings": self.caught,
+                "database": self.database.was_used,
+                "seconds": time.perf_counter() - begin,
+            },
             raised=raised,
-            database=self.database.was_used,
-            seconds=time.perf_counter() - begin,
         )
         if shown is not None and self.is_evaluable(value, shown["repr"]):
             self.wire.send("evaluable", index=index)

@@ -184,6 +184,7 @@ class Probe:
         if error is None and call.excinfo is not None and report.outcome == "failed":
             error = call.excinfo.value
         printed = "".join(text for _, text in report.sections)
+        is_skip = report.outcome == "skipped" and isinstance(report.longrepr, tuple)
         self.wire.send(
             "report",
             node=item.nodeid,
@@ -194,17 +195,10 @@ class Probe:
             duration=float(getattr(report, "duration", 0.0) or 0.0),
             raised=self.about(error),
             used=self.used if call.when == "call" else None,
-            skip=self._skip_reason(report),
+            skip=str(report.longrepr[-1]) if is_skip else "",
             text="" if error is not None else str(report.longrepr or "")[-OUTPUT_LIMIT:],
             output=printed[-OUTPUT_LIMIT:],
         )
-
-    @staticmethod
-    def _skip_reason(report):
-        longrepr = report.longrepr
-        if report.outcome != "skipped" or not isinstance(longrepr, tuple):
-            return ""
-        return str(longrepr[-1])
 
     def pytest_internalerror(self, excrepr, excinfo):
         """Tell that pytest itself, or a plugin, broke."""

@@ -5,6 +5,7 @@ Numbers above 423 are the same on every architecture; see the manual pages of ea
 
 import ctypes
 import os
+import stat
 import struct
 
 CLONE_NEWNS = 0x00020000
@@ -129,6 +130,15 @@ def open_tree(path, recursive=True):
     """Return a descriptor of a detached copy of the mounts at `path`."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (AT_RECURSIVE if recursive else 0)
     return _syscall("open_tree %s" % path, _OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
+
+
+def make_place(path, tree):
+    """Make the empty folder, or file, on which what an open descriptor leads to can be shown."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
 
 
 def move_mount(tree, target):

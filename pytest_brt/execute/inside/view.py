@@ -89,7 +89,7 @@ def mount_cell(config, keep):
     calls.bind(place + "/run", os.path.dirname(scratch))
     for path, descriptor in sorted(saved):
         if not os.path.exists(path):
-            _make_place(path, descriptor)
+            calls.make_place(path, descriptor)
             calls.bind("/proc/self/fd/%d" % descriptor, path)
         os.close(descriptor)
 
@@ -100,16 +100,6 @@ def _rebind(config):
         source = os.path.join(config["scratch"], "needed", str(number))
         if os.path.isdir(path):
             calls.bind(source, path)
-
-
-def _make_place(path, descriptor):
-    import stat
-
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-        os.mkdir(path)
-    else:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
 
 
 def _is_below(path, folder):

@@ -178,21 +178,12 @@ def visible_paths(folder: str, hidden: frozenset[str]) -> list[str]:
     return found
 
 
-def read_line(descriptor: int) -> bytes:
-    """Return one line, read byte by byte: what follows belongs to the next process."""
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        data = os.read(descriptor, 1)
-        if not data:
-            break
-        line += data
-    return bytes(line)
-
-
 def main() -> int:
     """Do what the specification says; a problem becomes one line on the control socket."""
     control, life = int(sys.argv[1]), int(sys.argv[2])
-    spec: Specification = json.loads(read_line(control))
+    # Without a buffer nothing past the line is read: that belongs to the next process.
+    with open(control, "rb", buffering=0, closefd=False) as stream:
+        spec: Specification = json.loads(stream.readline())
     me = os.getpid()
     try:
         return Launcher(spec, control, life).run()

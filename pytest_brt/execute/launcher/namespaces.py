@@ -7,7 +7,6 @@ import fcntl
 import os
 import re
 import socket
-import stat
 import struct
 from pathlib import Path
 
@@ -130,7 +129,7 @@ def _show(path: str, source: int | str) -> None:
             os.symlink(source, path)
         return
     if not os.path.lexists(path):
-        _make_place(path, source)
+        syscalls.make_place(path, source)
         syscalls.move_mount(source, path)
     os.close(source)
 
@@ -175,15 +174,6 @@ def _make_folder(path: str, owner: int | None) -> None:
     os.mkdir(path)
     if owner is not None:
         os.chown(path, owner, owner)
-
-
-def _make_place(path: str, tree: int) -> None:
-    """Make the empty folder, or file, on which a tree can be shown."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if stat.S_ISDIR(os.fstat(tree).st_mode):
-        os.makedirs(path, exist_ok=True)
-    else:
-        Path(path).touch()
 
 
 def _forget_closed_connections() -> None:
