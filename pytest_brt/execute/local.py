@@ -202,19 +202,14 @@ class Canary:
         with self._lock:
             if self._asked:
                 return
-            file = self._file(row)
-            if file is not None:
+            # A module that the project has: none that a patch brings.
+            subject = self._subject
+            root = Path(subject.root)
+            touched = touched_files(root, subject.source_roots, row.changes, lines=False)
+            there = (file for file in touched if file.digest and (root / file.path).is_file())
+            if file := next(there, None):
                 self._asked = True
                 self.blind = self._ask(file, run)
-
-    def _file(self, row: Row) -> TouchedFile | None:
-        """Return a module that the row changes and the project has; none that a patch brings."""
-        subject = self._subject
-        root = Path(subject.root)
-        for file in touched_files(root, subject.source_roots, row.changes, lines=False):
-            if file.digest is not None and (root / file.path).is_file():
-                return file
-        return None
 
     def _ask(self, file: TouchedFile, run: Callable[[Row], Sequence[TestRun]]) -> str:
         """Change the module, and nothing else: no patch has a say in what comes of it."""

@@ -211,7 +211,11 @@ class Reply:
 
 
 class Line:
-    """Our end of one connection."""
+    """Our end of one connection.
+
+    Its methods raise WorkerGone where nobody is at the other end, what comes from there cannot be
+    understood, or our own end was closed meanwhile.
+    """
 
     def __init__(self) -> None:
         """Make the pair; `theirs` is for the process that is to be spoken with."""
@@ -235,11 +239,7 @@ class Line:
         *,
         seconds: float = SEND_SECONDS,
     ) -> None:
-        """Send one message; with `passed`, the other end of that connection goes along.
-
-        Raises:
-            WorkerGone: nobody is there to take it.
-        """
+        """Send one message; with `passed`, the other end of that connection goes along."""
         data = to_json(message).encode("utf-8") + b"\n"
         try:
             self._socket.settimeout(seconds)
@@ -253,11 +253,7 @@ class Line:
             raise WorkerGone(f"cannot be asked: {error}") from error
 
     def receive(self) -> bool:
-        """Take in what there is without waiting; return whether there was anything.
-
-        Raises:
-            WorkerGone: our own end was closed meanwhile.
-        """
+        """Take in what there is without waiting; return whether there was anything."""
         try:
             data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -272,11 +268,7 @@ class Line:
         return bool(data)
 
     def take(self) -> Event | Reply | None:
-        """Return the first message that is there as a whole; None when none is.
-
-        Raises:
-            WorkerGone: it is not one.
-        """
+        """Return the first message that is there as a whole; None when none is."""
         end = self._pending.find(b"\n", self._seen)
         if end < 0:
             self._seen = len(self._pending)

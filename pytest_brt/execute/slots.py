@@ -43,9 +43,6 @@ class Slots:
         #: What zygotes are told to load: modules that the unpatched project was seen to import.
         self.modules: tuple[str, ...] = ()
         self.setting = setting
-        self._sandbox = setting.sandbox
-        self._subject = setting.subject
-        self._scratch = setting.scratch
         self._room = threading.BoundedSemaphore(max(1, jobs))
         self._lock = threading.Lock()
         self._free: list[Slot] = []
@@ -69,7 +66,7 @@ class Slots:
         """
         # Namespaces keep what tests write in memory.
         least = 0 if self.setting.sandbox.level == "ns" else ROOM
-        with self._room, self._scratch.room(least):
+        with self._room, self.setting.scratch.room(least):
             with self._lock:
                 slot = self._free.pop() if self._free else None
             if slot is None:
@@ -86,7 +83,7 @@ class Slots:
         Raises:
             WorkerGone: the zygote ended.
         """
-        if not self._sandbox.forks:
+        if not self.setting.sandbox.forks:
             return Alone(slot.view, self.setting, seed)
         return self._worker(slot, seed)
 
@@ -126,7 +123,7 @@ class Slots:
                 return Worker(self.setting, slot.view, seed, slot.log)
             except WorkerGone as error:
                 raise SubjectProblem(
-                    f"{self._subject.python!r} ended before it was ready: {error}"
+                    f"{self.setting.subject.python!r} ended before it was ready: {error}"
                     " (try --brt-sandbox process, or another --brt-python)"
                 ) from error
 
@@ -135,15 +132,17 @@ class Slots:
         worker = slot.workers.pop(seed, None)
         if worker is not None:
             worker.close()
-            if self._sandbox.level != "ns" and not any(other.workers for other in self.slots):
-                end_marked(self._scratch.path)
+            if self.setting.sandbox.level != "ns" and not any(
+                other.workers for other in self.slots
+            ):
+                end_marked(self.setting.scratch.path)
 
     def _make(self) -> Slot:
-        folder = self._scratch.path / f"slot-{next(self._numbers)}"
-        if self._sandbox.level == "ns":
-            view = View(self._subject.root)
+        folder = self.setting.scratch.path / f"slot-{next(self._numbers)}"
+        if self.setting.sandbox.level == "ns":
+            view = View(self.setting.subject.root)
         else:
-            view = CopiedView(Path(self._subject.root), folder, self._sandbox.uid)
+            view = CopiedView(Path(self.setting.subject.root), folder, self.setting.sandbox.uid)
         slot = Slot(log=folder.with_suffix(".log"), view=view)
         with self._lock:
             self.slots.append(slot)
@@ -152,7 +151,7 @@ class Slots:
 
     def _warm(self, slot: Slot) -> None:
         """Compile the project's modules once, where they are not compiled yet; run none."""
-        subject = self._subject
+        subject = self.setting.subject
         paths = [f"{root}/{name}" for root in subject.source_roots for name in subject.packages]
         major, minor = subject.python_version
         compiled = f"__pycache__/__init__.cpython-{major}{minor}.pyc"

@@ -48,7 +48,8 @@ class Worker:
     """A launcher, its sandbox, the zygote in it, and the row that this forks.
 
     The row's process runs code of the project, so nothing of it but what a row may say is listened
-    to; that it is over, the zygote says.
+    to; that it is over, the zygote says. Every method but `close` raises WorkerGone where the
+    zygote ended, or said nothing in time.
     """
 
     def __init__(self, setting: EngineSetting, view: View, seed: int, log: Path) -> None:
@@ -56,7 +57,6 @@ class Worker:
 
         Raises:
             SandboxProblem: it says that it cannot be.
-            WorkerGone: it ended, or did not answer.
         """
         self.view = view
         #: The zygote was told what to load.
@@ -110,11 +110,7 @@ class Worker:
         os.close(life_reader)
 
     def preload(self, names: Sequence[str]) -> None:
-        """Have the zygote load libraries that all rows need.
-
-        Raises:
-            WorkerGone: it ended, or did not answer.
-        """
+        """Have the zygote load libraries that all rows need."""
         self.loaded = True
         self._line.send({"op": "preload", "names": names})
         self._reply(WARM_SECONDS)
@@ -124,7 +120,6 @@ class Worker:
 
         Raises:
             RowNotReady: it is to run new interpreters, and cannot.
-            WorkerGone: it said nothing in time.
         """
         setting = self._setting
         self._rlimits = setting.rlimits()
@@ -155,7 +150,6 @@ class Worker:
         Raises:
             RowDied: the row ended first, or can have no more cells.
             RowNotReady: no process could be started for it.
-            WorkerGone: so did the zygote, or nothing was heard in time.
         """
         with self.view.cell(order.files, order.work) as folders:
             self._send(
@@ -184,11 +178,7 @@ class Worker:
         )
 
     def end(self) -> None:
-        """Have the row end, and all it left, and wait for the news of it.
-
-        Raises:
-            WorkerGone: that took too long.
-        """
+        """Have the row end, and all it left, and wait for the news of it."""
         self._row.close()
         if self._over is None:
             self._over = self._reply(GRACE)
@@ -203,11 +193,7 @@ class Worker:
             self._row.send(message)
 
     def _follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
-        """Return what a test told until the row said something of itself, and that.
-
-        Raises:
-            WorkerGone: that took more than `seconds`, or a process ended.
-        """
+        """Return what a test told until the row said something of itself, and that."""
         events: list[Event] = []
         row = self._row
         # A row ends a test that tells too much; twice as much comes of a row that does not.
@@ -231,22 +217,14 @@ class Worker:
                 raise WorkerGone("told more than can be kept")
 
     def _reply(self, seconds: float) -> Reply:
-        """Return the next thing that the zygote says.
-
-        Raises:
-            WorkerGone: it ended, or said nothing for `seconds`.
-        """
+        """Return the next thing that the zygote says, waiting `seconds` for it."""
         last = time.monotonic() + seconds
         while (said := self._look()) is None:
             wait([self._line], last)
         return said
 
     def _look(self) -> Reply | None:
-        """Return what the zygote has said, without waiting for it.
-
-        Raises:
-            WorkerGone: it ended.
-        """
+        """Return what the zygote has said, without waiting for it."""
         while self._line.receive():
             continue
         said = self._line.take()

@@ -43,7 +43,12 @@ class Touched:
     def names(self) -> frozenset[str]:
         """The names by which tests may speak of what is changed: no dunders, no `self`."""
         parts = (place.partition("::")[2].split(".") for place in self.places)
-        return frozenset(name for names in parts for name in names if _speaks(name))
+        return frozenset(
+            name
+            for names in parts
+            for name in names
+            if name and not (name.startswith("__") and name.endswith("__"))
+        )
 
 
 def touched_by(applied: AppliedPatch, root: Path) -> Touched:
@@ -122,7 +127,3 @@ def _size(diff: str) -> int:
         line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- "))
         for line in diff.splitlines()
     )
-
-
-def _speaks(name: str) -> bool:
-    return bool(name) and not (name.startswith("__") and name.endswith("__"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import PurePosixPath
 
 from pytest_brt.guard.changed_names import Touched
@@ -143,14 +143,10 @@ def import_nearness(path: str, text: str, changed: str) -> float:
 def _shared(parts: tuple[str, ...], module: tuple[str, ...]) -> float:
     """Return the largest share of `module`, from some folder of it on, that `parts` name."""
     best = 0.0
-    for start, name in enumerate(module):
-        if parts[:1] != (name,):
-            continue
-        rest = module[start:]
-        alike = 0
-        while alike < min(len(parts), len(rest)) and parts[alike] == rest[alike]:
-            alike += 1
-        best = max(best, alike / len(rest))
+    for start in range(len(module)):
+        pairs = zip(parts, module[start:], strict=False)
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        best = max(best, alike / (len(module) - start))
     return best
 
 

@@ -79,15 +79,11 @@ def kill_descendants(pid):
     """
     for _ in range(50):
         known = parents()
-        reached = {pid}
-        grown = True
-        while grown:
-            grown = False
-            for child, parent in known.items():
-                if parent in reached and child not in reached:
-                    reached.add(child)
-                    grown = True
-        reached.discard(pid)
+        reached = below = {pid}
+        while below:
+            below = {child for child, parent in known.items() if parent in below} - reached
+            reached = reached | below
+        reached = reached - {pid}
         if not reached:
             return
         for child in reached:
