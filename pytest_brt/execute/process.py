@@ -71,6 +71,11 @@ class Ended:
     tail: str
     seconds: float
 
+    @property
+    def begun(self) -> tuple[str, ...]:
+        """The items of pytest that were begun, in order."""
+        return tuple(event.node for event in self.events if event.event == "item")
+
     def first(self, name: str) -> Event | None:
         """Return the first event of this name."""
         return next((event for event in self.events if event.event == name), None)

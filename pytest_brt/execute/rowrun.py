@@ -205,10 +205,9 @@ class RowRun:
             gone = talk.cell(self._order(talk, target, skip, fork))
             runs += verdicts(scene, gone)
             left = missing_nodes(gone)
-            begun = tuple(event.node for event in gone.events if event.event == "item")
-            if target.node or not left or not begun:
+            if target.node or not left or not gone.begun:
                 break
-            skip = (*skip, *begun)
+            skip = (*skip, *gone.begun)
         if target.node and len(runs) > 1:
             return (replace(worst(runs), node=target.node),)
         return tuple(runs)

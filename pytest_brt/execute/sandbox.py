@@ -56,7 +56,6 @@ class Sandbox:
             "script": str(INSIDE / "start.py"),
             "env": env,
             "path": path,
-            "cwd": "/",
             "root": tree,
             "packages": subject.packages,
             "libraries": [path for path in subject.paths if path.startswith(f"{subject.root}/")],

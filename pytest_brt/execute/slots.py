@@ -94,24 +94,16 @@ class Slots:
             while len(slot.workers) >= KEPT_SEEDS:
                 self.drop(slot, next(iter(slot.workers)))
             worker = self._start(slot, seed)
-        self._keep(slot, seed, worker)
-        if self.modules and not worker.loaded:
-            worker.preload(self.modules)
-        return worker
-
-    def _keep(self, slot: Slot, seed: int, worker: Worker) -> None:
-        """Lay a zygote by.
-
-        Raises:
-            SubjectProblem: the engine was closed meanwhile; rows may still be running then.
-        """
         with self._lock:
             closed = self._closed
             if not closed:
                 slot.workers[seed] = worker
-        if closed:
+        if closed:  # meanwhile: rows may still be running then
             worker.close()
             raise SubjectProblem("the run is over")
+        if self.modules and not worker.loaded:
+            worker.preload(self.modules)
+        return worker
 
     def _start(self, slot: Slot, seed: int) -> Worker:
         if self._closed:
@@ -132,9 +124,8 @@ class Slots:
         worker = slot.workers.pop(seed, None)
         if worker is not None:
             worker.close()
-            if self.setting.sandbox.level != "ns" and not any(
-                other.workers for other in self.slots
-            ):
+            in_use = any(other.workers for other in self.slots)
+            if self.setting.sandbox.level != "ns" and not in_use:
                 end_marked(self.setting.scratch.path)
 
     def _make(self) -> Slot:

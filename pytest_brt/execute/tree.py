@@ -63,7 +63,6 @@ class TreeCopy:
         self.place = place
         self.owner = owner
         self._files = Below(place)
-        self._is_told = True
         self._stamps: dict[str, _Stamp] = {}
         self._modes: dict[str, int] = {}
         place.mkdir(parents=True)
@@ -139,7 +138,9 @@ class TreeCopy:
         if change.content is None:
             if before is not None and not stat.S_ISDIR(before.st_mode):
                 files.remove(name)
-                self._drop_empty_folders(name.rpartition("/")[0])
+                folder = name.rpartition("/")[0]
+                while folder and self._drop_if_empty(folder):
+                    folder = folder.rpartition("/")[0]
             return
         parent = name.rpartition("/")[0]
         if parent:
@@ -233,10 +234,6 @@ class TreeCopy:
                 self._files.remove(path)
         self._files.remove(f"{name}c")
         self._drop_if_empty(cache)
-
-    def _drop_empty_folders(self, name: str) -> None:
-        while name and self._drop_if_empty(name):
-            name = name.rpartition("/")[0]
 
     def _drop_if_empty(self, name: str) -> bool:
         if self._files.stat(name) is None or any(self._files.walk(name, unlock=True)):

@@ -258,8 +258,7 @@ def _line(text: str) -> str:
 
 def missing_nodes(ended: Ended) -> tuple[str, ...]:
     """Return the node ids that were collected and never begun."""
-    begun = {event.node for event in ended.events if event.event == "item"}
-    collected = ended.first("collected")
+    collected, begun = ended.first("collected"), set(ended.begun)
     return tuple(node for node in collected.nodes if node not in begun) if collected else ()
 
 
@@ -267,9 +266,8 @@ def came_through(ended: Ended) -> bool:
     """Return whether the process finished, or went on to another item that ended it."""
     if ended.first("finish"):
         return not ended.timed_out
-    begun = [event.node for event in ended.events if event.event == "item"]
     done = {event.node for event in ended.events if event.event == "item_end"}
-    return bool(begun) and begun[-1] not in done
+    return bool(ended.begun) and ended.begun[-1] not in done
 
 
 def cut_short(scene: Scene, ended: Ended) -> TestRun:

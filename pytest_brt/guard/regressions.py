@@ -224,7 +224,7 @@ class Guard:
         behaviour.
         """
         started = time.monotonic()
-        found = self._found(changes, chosen.tests, chosen.targets, runs)
+        found = self._found(changes, chosen.tests, runs)
         failed = [test for test in chosen.tests if _breaks(found.get(test.name))]
         expected = set(pinned)
         unexpected = [test for test in failed if test.name not in expected]
@@ -342,43 +342,42 @@ class Guard:
         """Return what tests do, by their names: those of a file in one process, or each alone."""
         if not tests:
             return {}
-        targets = targets_of(tests, alone=alone)
         row = Row(
             changes=changes,
-            targets=targets,
+            targets=targets_of(tests, alone=alone),
             hash_seed=seed,
             test_seconds=limit,
             watch=() if changes or seed else tuple(sorted(self._watched)),
         )
-        return self._found(changes, tests, targets, self._engine.run(row).runs, seed=seed)
+        return self._found(changes, tests, self._engine.run(row).runs, seed=seed)
 
     def _found(
         self,
         changes: tuple[FileChange, ...],
         tests: Sequence[ExistingTest],
-        targets: Sequence[TestTarget],
         runs: Iterable[TestRun],
         *,
         seed: int = 0,
     ) -> dict[str, TestRun]:
         """Return what each test did, by its name."""
-        by_id = {target.id: target for target in targets}
+        # A target is called as its test, or as the file whose tests it has.
+        groups = {test.name: [test] for test in tests}
+        for test in tests:
+            groups.setdefault(test.path, []).append(test)
         of_file: dict[str, list[TestRun]] = {}
         lost: list[ExistingTest] = []
         for run in runs:
-            target = by_id[run.test]
+            group = groups[run.test]
             if run.node:
-                name = f"{target.path}::{run.node.partition('[')[0]}"
+                name = f"{group[0].path}::{run.node.partition('[')[0]}"
                 of_file.setdefault(name, []).append(run)
                 continue
-            of_target = [test for test in tests if test.path == target.path]
-            of_target = [test for test in of_target if test.node in target.nodes]
             refused = run.verdict is Verdict.BROKEN and not run.reason.startswith(_UNCOLLECTED)
             # pytest refuses all for one that it does not find; those chosen for a patch are there.
-            if refused and len(of_target) > 1 and not changes and not target.is_doctest:
-                lost += of_target
+            if refused and len(group) > 1 and not changes and not group[0].is_doctest:
+                lost += group
             else:
-                for test in of_target:
+                for test in group:
                     of_file.setdefault(test.name, []).append(run)
         found = {test.name: worst(of_file[test.name]) for test in tests if test.name in of_file}
         return found | self._runs(changes, lost, seed=seed, alone=True)

@@ -14,7 +14,7 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.syntax import is_constant, parse
-from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types import TestRun, Verdict
 
 
 class GateProof(StrEnum):
@@ -138,13 +138,11 @@ class Gate:
         return found
 
     def _once(self, test: TestTarget, seed: int) -> Gated:
-        after = self._run(test, self._head, seed)
-        before = self._run(test, self._base, seed)
+        after, before = (
+            self._engine.run(Row(changes=changes, targets=(test,), hash_seed=seed)).runs[0]
+            for changes in (self._head, self._base)
+        )
         return Gated(proof=prove(before, after), before=before, after=after)
-
-    def _run(self, test: TestTarget, changes: tuple[FileChange, ...], seed: int) -> TestRun:
-        row = Row(changes=changes, targets=(test,), hash_seed=seed)
-        return self._engine.run(row).runs[0]
 
 
 def prove(before: TestRun, after: TestRun) -> GateProof:

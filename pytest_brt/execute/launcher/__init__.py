@@ -18,7 +18,6 @@ class Specification(TypedDict):
     #: What begins the zygote.
     script: str
     env: dict[str, str]
-    cwd: str
     #: The project's folder.
     root: str
     #: Paths that must stay visible: interpreter, libraries, our own scripts, the project.

@@ -81,7 +81,10 @@ class Launcher:
         syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         if self.spec["level"] in ("ns", "landlock"):
             self._refuse_calls()
-        self._exec()
+        os.set_inheritable(self.control, True)
+        os.chdir("/")
+        argv = [self.spec["python"], "-u", self.spec["script"], "zygote", str(self.control)]
+        os.execve(argv[0], argv, self.spec["env"])
 
     def _refuse_calls(self) -> None:
         """Refuse the calls by which code could get past the level's other means."""
@@ -112,12 +115,6 @@ class Launcher:
             pid, _ = os.waitpid(-1, 0)
             if pid == child:
                 os._exit(0)
-
-    def _exec(self) -> None:
-        os.set_inheritable(self.control, True)
-        os.chdir(self.spec["cwd"])
-        argv = [self.spec["python"], "-u", self.spec["script"], "zygote", str(self.control)]
-        os.execve(argv[0], argv, self.spec["env"])
 
 
 def restrict_files(spec: Specification) -> None:

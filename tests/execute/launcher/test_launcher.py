@@ -7,25 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_brt.execute.launcher.launcher import read_line, visible_paths
+from pytest_brt.execute.launcher.launcher import visible_paths
 from pytest_brt.execute.zygote import LAUNCHER
 
 
-def test_what_follows_a_line_is_left_for_the_next_process() -> None:
-    reader, writer = os.pipe()
-    os.write(writer, b'{"a": 1}\n{"b": 2}\n')
-    os.close(writer)
-    assert read_line(reader) == b'{"a": 1}\n'
-    assert os.read(reader, 100) == b'{"b": 2}\n'
-    assert read_line(reader) == b""
-    os.close(reader)
-
-
-def test_a_problem_is_told_in_one_line() -> None:
+def test_a_problem_is_told_in_one_line_and_one_line_is_read() -> None:
     ours, theirs = socket.socketpair()
     life, held = os.pipe()
     with ours, theirs:
-        ours.sendall(b'{"level": "ns"}\n')
+        ours.sendall(b'{"level": "ns"}\nfor the next process')
         ended = subprocess.run(
             [sys.executable, "-P", "-S", "-E", LAUNCHER, str(theirs.fileno()), str(life)],
             pass_fds=(theirs.fileno(), life),
@@ -34,6 +24,7 @@ def test_a_problem_is_told_in_one_line() -> None:
             check=False,
         )
         told = ours.recv(4096)
+        assert theirs.recv(4096) == b"for the next process"
     os.close(life)
     os.close(held)
     assert (ended.returncode, ended.stderr) == (1, b"")
