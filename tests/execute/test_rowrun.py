@@ -40,10 +40,12 @@ def _core(text: str) -> tuple[FileChange, ...]:
 def test_a_patch_that_hangs_while_imported_is_a_timeout(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
     limits = replace(engine._slots.setting.limits, start_seconds=2.0)
     setting = replace(engine._slots.setting, limits=limits)
     monkeypatch.setattr(engine._slots, "setting", setting)
-    run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
+    (worker,) = engine._slots.slots[0].workers.values()
+    monkeypatch.setattr(worker, "_setting", setting)
     monkeypatch.setattr(zygote, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
