@@ -100,16 +100,14 @@ def random_baseline(orders: Sequence[Order], measure: Callable[[Order], float]) 
 
 def auc(order: Order) -> float:
     """Return the probability that a right patch stands before a wrong one; ties are half."""
-    better = pairs = 0.0
-    wrong_left = sum(len(group) - sum(group) for group in order)
+    better = 0.0
+    rights = sum(sum(group) for group in order)
+    wrongs = wrong_left = _size(order) - rights
     for group in order:
         right = sum(group)
         wrong = len(group) - right
         wrong_left -= wrong
         better += right * (wrong_left + wrong / 2)
-        pairs += right * (wrong_left + wrong)
-    wrongs = sum(len(group) - sum(group) for group in order)
-    rights = sum(sum(group) for group in order)
     return better / (rights * wrongs) if rights and wrongs else 0.5
 
 

@@ -96,6 +96,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(opened(config, StudySession), "brt-study")
     else:
-        from pytest_brt.plugin.session import open_session
+        from pytest_brt.plugin.session import Session
 
-        config.pluginmanager.register(opened(config, open_session), "brt-session")
+        config.pluginmanager.register(opened(config, Session), "brt-session")

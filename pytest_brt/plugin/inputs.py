@@ -130,29 +130,31 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
 
 def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:
     """Return what is to be done but for given tests and repairs, which need the project."""
-    built_in: dict[str, Ranker] = {"weighted": _by_weight, "epr": _by_epr}
+    built_in: dict[str, Ranker] = {
+        "weighted": partial(_rank, weighted=True),
+        "epr": partial(_rank, weighted=False),
+    }
     rankers = gather(config, "pytest_brt_rankers", built_in)
     rank = named("--brt-ranker", options.ranker, rankers)
     return Plan(
         cases=cases,
         strategies=chosen_strategies(options, gather(config, "pytest_brt_strategies", STRATEGIES)),
         rank=rank,
-        accept=_accept(config),
+        accept=lambda issue, candidate, judgement: config.hook.pytest_brt_accept(
+            issue=issue, candidate=candidate, judgement=judgement
+        ),
         guard=options.guard,
         budget=options.budget,
     )
 
 
-def _by_weight(results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]) -> tuple[Rank, ...]:
+def _rank(
+    results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...], *, weighted: bool
+) -> tuple[Rank, ...]:
+    from pytest_brt.rank.epr import rank_by_epr  # a report alone needs neither
     from pytest_brt.rank.weighted import rank_by_weight
 
-    return rank_by_weight(results, tests)
-
-
-def _by_epr(results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]) -> tuple[Rank, ...]:
-    from pytest_brt.rank.epr import rank_by_epr
-
-    return rank_by_epr(results, tests)
+    return (rank_by_weight if weighted else rank_by_epr)(results, tests)
 
 
 def _repairs(
@@ -333,13 +335,3 @@ def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[s
             strategy = replace(strategy, runs=options.samples)
         chosen[name] = strategy
     return chosen
-
-
-def _accept(config: pytest.Config) -> Callable[..., bool | None]:
-    def accept(issue: object, candidate: object, judgement: object) -> bool | None:
-        answer: bool | None = config.hook.pytest_brt_accept(
-            issue=issue, candidate=candidate, judgement=judgement
-        )
-        return answer
-
-    return accept

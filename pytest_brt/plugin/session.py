@@ -1,6 +1,6 @@
 """The life of one run in our modes: what is collected, waited for, written and returned.
 
-In order: `open_session` reads the inputs and makes the plan, pytest collects the items, the loop
+In order: `Session` reads the inputs and makes the plan, pytest collects the items, the loop
 waits for them, and at the end one writer writes the reports.
 """
 
@@ -27,7 +27,7 @@ from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.files import Files, plan_edits
-from pytest_brt.plugin.inputs import Inputs, cache_folder, read_inputs
+from pytest_brt.plugin.inputs import cache_folder, read_inputs
 from pytest_brt.plugin.items import (
     AttemptItem,
     LocaliseItem,
@@ -73,42 +73,29 @@ def command_again(
 NO_MODEL = 6
 
 
-def open_session(config: pytest.Config, options: Options) -> Session:
-    """Read what the user gave and return the plugin that runs it.
-
-    Raises:
-        BrtError: an input cannot be used, with what to do about it.
-    """
-    scratch = HeldFolder("pytest-brt-")
-    try:
-        inputs = read_inputs(config, options, scratch.path)
-        command = command_again(config.invocation_params.args)
-        files = Files(options, inputs.workbench.engine, command)
-        return Session(config, options, scratch, inputs, files)
-    except BaseException:
-        scratch.close()
-        raise
-
-
 class Session(OurFiles):
     """The plugin of a run in one of our modes."""
 
-    def __init__(
-        self,
-        config: pytest.Config,
-        options: Options,
-        scratch: HeldFolder,
-        inputs: Inputs,
-        files: Files,
-    ) -> None:
-        super().__init__(config, inputs.paths)
+    def __init__(self, config: pytest.Config, options: Options) -> None:
+        """Read what the user gave.
+
+        Raises:
+            BrtError: an input cannot be used, with what to do about it.
+        """
         self.options = options
-        self.inputs = inputs
-        self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
-        self.written = files
         self._held: Held | None = None
-        self.journal = self._open_journal()
-        self.run = Run(inputs.plan, inputs.workbench, self.executor, self.journal)
+        self._scratch = HeldFolder("pytest-brt-")
+        try:
+            self.inputs = read_inputs(config, options, self._scratch.path)
+            super().__init__(config, self.inputs.paths)
+            command = command_again(config.invocation_params.args)
+            self.written = Files(options, self.inputs.workbench.engine, command)
+            self.journal = self._open_journal()
+        except BaseException:
+            self._scratch.close()
+            raise
+        self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
+        self.run = Run(self.inputs.plan, self.inputs.workbench, self.executor, self.journal)
         self.record: RunRecord | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""
@@ -116,7 +103,6 @@ class Session(OurFiles):
         self.closing: list[str] = []
         #: The tests as changes of the project's files, shown or written at the end.
         self.edits: tuple[Edit, ...] = ()
-        self._scratch = scratch
 
     def pytest_report_header(self) -> list[str]:
         """Say what runs, on what, and how it is isolated."""

@@ -31,7 +31,7 @@ def html(record: RunRecord, *, facts: Sequence[str]) -> str:
     issues: list[Issue | None] = list(record.issues) or [None]
     parts = [_part(record, issue, ranks.get(issue.id if issue else "", ())) for issue in issues]
     title = record.issues[0].title if len(record.issues) == 1 else "Bug reproduction tests"
-    page = {"title": title, "facts": facts, "notes": record.notes, "parts": parts}
+    page = {"title": title, "facts": facts, "parts": parts}
     return filled(_TEMPLATE, page=page)
 
 

@@ -27,7 +27,7 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
     return {
         "schema": SCHEMA,
         "sandbox": record.sandbox,
-        "notes": record.notes,
+        "notes": (),
         "issues": [
             {"id": issue.id, "title": issue.title, "source": issue.source}
             for issue in record.issues

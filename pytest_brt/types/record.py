@@ -317,8 +317,6 @@ class RunRecord:
     ranks: tuple[Rank, ...]
     #: Isolation level that was reached: ns, landlock, process or none.
     sandbox: str
-    #: Remarks about the run as a whole.
-    notes: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] = ()
     localised: tuple[Localised, ...] = ()
     #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
