@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
@@ -66,11 +66,7 @@ def draw(result: StudyResult) -> dict[str, bytes]:
     Raises:
         UsageProblem: matplotlib is missing.
     """
-    return {
-        name: data
-        for stem, paint in _plots(result)
-        for name, data in _files(stem, paint, result).items()
-    }
+    return dict(chain.from_iterable(_files(*plot, result) for plot in _plots(result)))
 
 
 def _plots(result: StudyResult) -> Iterator[tuple[str, Draw]]:
@@ -91,20 +87,7 @@ def _dialogues(name: str, strategy: str, runs: Sequence[Acted]) -> Iterator[tupl
         yield f"actions-{name}", lambda axes, _: draw_actions(axes, runs, strategy)
 
 
-def _files(stem: str, paint: Draw, result: StudyResult) -> dict[str, bytes]:
-    with _figure() as figure:
-        axes = figure.add_subplot()
-        paint(axes, result)
-        found = {}
-        for kind, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            out = io.BytesIO()
-            figure.savefig(out, format=kind, metadata=metadata)
-            found[f"{stem}.{kind}"] = out.getvalue()
-    return found
-
-
-@contextmanager
-def _figure() -> Iterator[Any]:
+def _files(stem: str, paint: Draw, result: StudyResult) -> Iterator[tuple[str, bytes]]:
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -116,7 +99,12 @@ def _figure() -> Iterator[Any]:
         mpl.rcdefaults()  # whatever the user's own style is
         settings: Any = mpl.rcParams
         settings.update(_RC)
-        yield Figure(figsize=(6, 3.6), layout="constrained")
+        figure = Figure(figsize=(6, 3.6), layout="constrained")
+        paint(figure.add_subplot(), result)
+        for kind, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+            out = io.BytesIO()
+            figure.savefig(out, format=kind, metadata=metadata)
+            yield f"{stem}.{kind}", out.getvalue()
 
 
 def _top_k(axes: Axes, result: StudyResult) -> None:

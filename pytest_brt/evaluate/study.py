@@ -227,25 +227,18 @@ def check_strategies(chosen: Mapping[str, Strategy]) -> None:
             )
 
 
-class Remote:
-    """Carries out jobs where a cluster takes them."""
-
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
-        self._cluster = cluster
-        self._folder = str(folder.resolve())
-
-    def __call__(self, job: Job) -> Studied:
-        """Do a job on a worker; when that dies, on another, or once it is back."""
-        error: Exception | None = None
-        for _ in range(3):
-            try:
-                future = self._cluster.executor.submit(run_job, to_json(job), self._folder)
-                return from_json(future.result(), KINDS[job.stage])
-            except BrtError:
-                raise
-            except Exception as dead:  # whatever the executor raises for a worker that is gone
-                error = dead
-        raise SubjectProblem(f"the workers that were to do it died: {type(error).__name__}")
+def carry_away(job: Job, cluster: Cluster, folder: Path) -> Studied:
+    """Do a job on a worker; when that dies, on another, or once it is back."""
+    error: Exception | None = None
+    for _ in range(3):
+        try:
+            future = cluster.executor.submit(run_job, to_json(job), str(folder.resolve()))
+            return from_json(future.result(), KINDS[job.stage])
+        except BrtError:
+            raise
+        except Exception as dead:  # whatever the executor raises for a worker that is gone
+            error = dead
+    raise SubjectProblem(f"the workers that were to do it died: {type(error).__name__}")
 
 
 # -- on the worker ------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
 from pytest_brt.evaluate.study import (
     Carry,
     Ledger,
-    Remote,
     Study,
     StudyPlan,
+    carry_away,
     carry_out,
     check_strategies,
     setting_of,
@@ -96,11 +97,11 @@ class StudySession(OurFiles):
         kit = StudyKit(
             strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say
         )
-        carry: Carry = lambda job: carry_out(job, kit)  # noqa: E731 - or what follows
+        carry: Carry = partial(carry_out, kit=kit)
         if options.executor != "threads":
             check_strategies(chosen)
             self._cluster = open_cluster(options.executor)
-            carry = Remote(self._cluster, self.folder)
+            carry = partial(carry_away, cluster=self._cluster, folder=self.folder)
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt-study")
         self.study = Study(plan, self.executor, carry, Ledger(self.folder, setting_of(settings)))
         self.closing: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -22,20 +22,24 @@ def rank_by_epr(
     others. `tests` is not needed: only candidates have cells.
     """
     del tests
-    ranks = sorted((_unranked(result) for result in results), key=_order)
-    ordered: list[Rank] = []
-    for epr, group in groupby(ranks, key=lambda rank: rank.epr):
+    ranks = sorted(map(_unranked, results), key=_order)
+    rated = placed((rank for rank in ranks if rank.epr is not None), lambda rank: rank.epr)
+    return (
+        *(replace(rank, rank=rank.place, tied_with=rank.placed_with) for rank in rated),
+        *(rank for rank in ranks if rank.epr is None),
+    )
+
+
+def placed(ranks: Iterable[Rank], key: Callable[[Rank], object]) -> list[Rank]:
+    """Return `ranks` in their order with places, one for all of equal `key`."""
+    found: list[Rank] = []
+    for _, group in groupby(ranks, key=key):
         tied = tuple(group)
-        position = len(ordered) + 1
+        place = len(found) + 1
         for rank in tied:
-            if epr is None:
-                ordered.append(rank)
-                continue
             others = tuple(other.name for other in tied if other is not rank)
-            ordered.append(
-                replace(rank, rank=position, tied_with=others, place=position, placed_with=others)
-            )
-    return tuple(ordered)
+            found.append(replace(rank, place=place, placed_with=others))
+    return found
 
 
 def _unranked(result: PatchResult) -> Rank:

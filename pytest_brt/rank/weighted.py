@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 
-from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.epr import placed, rank_by_epr
 from pytest_brt.rank.score import beta_interval, facts_of, length_odds, logit, sigmoid, voters
 from pytest_brt.types import JudgedTest, PatchResult, Rank, Standing, Verdict
 
@@ -88,15 +87,10 @@ def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[R
         best[rank.group] = min(best.get(rank.group, at), at)
     ranks.sort(key=lambda r: (best[r.group], keys[r.name], r.name))
     numbers: dict[int, int] = {}
-    ordered: list[Rank] = []
-    for _, group in groupby(ranks, key=lambda rank: best[rank.group]):
-        tied = list(group)
-        position = len(ordered) + 1
-        for rank in tied:
-            others = tuple(other.name for other in tied if other is not rank)
-            number = numbers.setdefault(rank.group, len(numbers) + 1)
-            ordered.append(replace(rank, place=position, placed_with=others, group=number))
-    return ordered
+    return [
+        replace(rank, group=numbers.setdefault(rank.group, len(numbers) + 1))
+        for rank in placed(ranks, lambda rank: best[rank.group])
+    ]
 
 
 def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
@@ -112,22 +106,12 @@ def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
     }
     ordered = sorted(ranks, key=lambda rank: (keys[rank.name], rank.name))
     copies = dict(zip((result.patch.name for result in results), copies_of(results), strict=True))
-    placed: list[Rank] = []
-    for key, group in groupby(ordered, key=lambda rank: keys[rank.name]):
-        tied = list(group)
-        position = None if tested or key[0] else len(placed) + 1
-        names = [rank.name for rank in tied] if position else []
-        placed += [
-            replace(
-                rank,
-                place=position,
-                placed_with=tuple(name for name in names if name != rank.name),
-                copies=copies[rank.name],
-                standing=Standing.NO_EVIDENCE,
-            )
-            for rank in tied
-        ]
-    return placed
+    compared = 0 if tested else sum(result.applies for result in results)
+    leading = placed(ordered[:compared], lambda rank: keys[rank.name])
+    return [
+        replace(rank, copies=copies[rank.name], standing=Standing.NO_EVIDENCE)
+        for rank in (*leading, *ordered[compared:])
+    ]
 
 
 def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
@@ -231,17 +215,13 @@ def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
 def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing | None:
     if rank.score is None:
         return Standing.NO_EVIDENCE
-    if _is_alone(leader, rated):
-        return None
+    if all(other is leader or other.name in leader.copies for other in rated):
+        return None  # there is nothing to compare it with
     if rank is not leader:
         return _compare(rank, leader)
     others = {_compare(other, leader) for other in rated[1:] if other.name not in leader.copies}
     near = [standing for standing in (Standing.TIED, Standing.CLOSE) if standing in others]
     return near[0] if near else Standing.SEPARATED
-
-
-def _is_alone(leader: Rank, rated: list[Rank]) -> bool:
-    return all(rank is leader or rank.name in leader.copies for rank in rated)
 
 
 def _compare(rank: Rank, leader: Rank) -> Standing:
