@@ -179,11 +179,7 @@ def key_of(patch: Patch, root: Path) -> str:
         changes = apply_patch(patch, root).changes
     except PatchProblem:
         return patch.id
-    return patch_key(changes, lambda path: _bytes(root / path)) or patch.id
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    return patch_key(changes, root) or patch.id
 
 
 def cpu() -> float:

@@ -42,7 +42,7 @@ from typing import Any
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
+from pytest_brt.execute.row import Limits, Row, target_of
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import replay
@@ -235,12 +235,7 @@ def _passing(
     if not tests:
         return set()
     engine = _engine(entry, "fixed", arguments)
-    targets = tuple(
-        TestTarget(
-            id=item.test.id, path=item.test.path, source=item.test.source, node=item.test.name
-        )
-        for item in tests
-    )
+    targets = tuple(target_of(item.test) for item in tests)
     try:
         runs = engine.run(Row(targets=targets)).runs
     finally:

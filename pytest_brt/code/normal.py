@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import itertools
 import symtable
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from pytest_brt.code.file_facts import imported
@@ -66,16 +67,17 @@ def normal_file(source: str) -> str:
     return ast.unparse(tree)
 
 
-def patch_key(changes: Sequence[FileChange], original: Callable[[str], bytes | None]) -> str:
-    """Return a short key that is equal for patches that make equal trees.
+def patch_key(changes: Sequence[FileChange], root: Path) -> str:
+    """Return a short key that is equal for patches that make equal trees of that at `root`.
 
-    `original` gives what a file held before, None when there was none. A file that only changed in
-    comments or formatting does not count.
+    A file that only changed in comments or formatting does not count.
     """
     parts: list[str] = []
     for change in sorted(changes, key=lambda change: change.path):
+        place = root / change.path
+        before = place.read_bytes() if place.is_file() else None
         after = _form(change.path, change.content)
-        if after != _form(change.path, original(change.path)):
+        if after != _form(change.path, before):
             parts += [change.path, after]
     return content_id("patch", *parts)
 

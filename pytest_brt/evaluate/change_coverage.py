@@ -19,7 +19,7 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.record import Covered
 from pytest_brt.evaluate.truth import fix_changes, hidden_files
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.row import Row, TestTarget, target_of
 from pytest_brt.localise.places import lines_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.file_names import read_name, without_prefix
@@ -60,7 +60,7 @@ def _count(
         lines = wanted and wanted & _executable(engine, changes, hidden, files, mended, watch)
         total += len(lines)
         for name, some in tests.items() if lines else ():
-            targets = [TestTarget(id=t.id, path=t.path, source=t.source, node=t.name) for t in some]
+            targets = [target_of(test) for test in some]
             reached[name] += len(lines & _watch(engine, targets, changes, watch))
     return total, reached
 

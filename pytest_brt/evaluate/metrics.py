@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import comb
 from statistics import fmean
@@ -112,10 +113,10 @@ def auc(order: Order) -> float:
 
 
 COLUMNS: Mapping[str, Callable[[Order], float]] = {
-    **{f"p{k}": (lambda order, k=k: precision(order, k)) for k in range(1, 6)},  # type: ignore[misc]
-    **{f"r{k}": (lambda order, k=k: recall(order, k)) for k in range(1, 6)},  # type: ignore[misc]
+    **{f"p{k}": partial(precision, k=k) for k in range(1, 6)},
+    **{f"r{k}": partial(recall, k=k) for k in range(1, 6)},
     "mrr": reciprocal_rank,
-    "f1": lambda order: f1(order, 3),
+    "f1": partial(f1, k=3),
     "auc": auc,
 }
 

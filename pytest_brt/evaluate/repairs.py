@@ -138,8 +138,8 @@ class _Judge:
         self._hidden = HiddenTests(job.instance, engine)
         self._tests = trusted(job.tests)
         self._trials = Trials(engine, self._tests, lambda _: None)
-        self._truth = patch_key(fix_changes(job.instance, self._root), self._read)
-        self._nothing = patch_key((), self._read)
+        self._truth = patch_key(fix_changes(job.instance, self._root), self._root)
+        self._nothing = patch_key((), self._root)
         self._right: dict[str, bool] = {}
 
     def told(self, way: Which, done: Repair) -> RepairRun:
@@ -164,7 +164,7 @@ class _Judge:
         kept = {fix.key for fix in done.fixes}
         found: dict[str, FixOutcome] = {}
         for number, source, changes in written(done, self._root):
-            key = patch_key(changes, self._read)
+            key = patch_key(changes, self._root)
             if key in found or key == self._nothing:
                 continue
             if key not in self._right:
@@ -178,10 +178,6 @@ class _Judge:
                 same_as_fix=key == self._truth,
             )
         return tuple(found.values())
-
-    def _read(self, path: str) -> bytes | None:
-        place = self._root / path
-        return place.read_bytes() if place.is_file() else None
 
 
 def written(done: Repair, root: Path) -> Iterator[tuple[int, str, tuple[FileChange, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from statistics import fmean, median
 
@@ -121,16 +122,11 @@ def _rates(result: StudyResult, strategy: str) -> Table:
 
 def _effort(result: StudyResult, strategy: str) -> Table:
     orders = test_orders(done(result), strategy)
-    rows: list[Row] = []
-    for name in ("as ranked", "shuffled, 100 seeds"):
-        cells: list[Cell] = [name, len(orders)]
-        for measure in (acc_at, wef_at):
-            for k in (1, 3, 5):
-                if name == "as ranked":
-                    cells.append(sum(measure(order, k) for order in orders))
-                else:
-                    cells.append(random_baseline(orders, lambda o, m=measure, k=k: m(o, k)))  # type: ignore[misc]
-        rows.append(tuple(cells))
+    measures = [partial(measure, k=k) for measure in (acc_at, wef_at) for k in (1, 3, 5)]
+    rows: list[Row] = [
+        ("as ranked", len(orders), *(sum(map(found, orders)) for found in measures)),
+        ("shuffled, 100 seeds", len(orders), *(random_baseline(orders, m) for m in measures)),
+    ]
     return Table(
         name=f"effort-{strategy}",
         title=f"tests to read until a plausible one, {strategy}: bugs (acc), wrong tests (wef)",
@@ -232,12 +228,9 @@ def behaviour_table(name: str, strategy: str, runs: Iterable[Acted]) -> Table:
     """Return what the dialogues of one strategy did."""
     found = behaviour(runs)
     rows: list[Row] = []
-    for what, counts in (
-        ("action", found.actions),
-        ("two in a row", found.bigrams[:5]),
-    ):
-        total = sum(count for _, count in (found.bigrams if what == "two in a row" else counts))
-        rows += [(what, name, count, count / total) for name, count in counts]
+    for what, counts, most in (("action", found.actions, None), ("two in a row", found.bigrams, 5)):
+        total = sum(count for _, count in counts)
+        rows += [(what, action, count, count / total) for action, count in counts[:most]]
     return Table(
         name=f"behaviour-{name}",
         title=f"what {found.runs} runs of {strategy} did",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types import CandidateTest, FileChange, TestRun, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,11 @@ class TestTarget:
         names = self.nodes or ((self.node,) if self.node else ())
         chosen = tuple(f"{self.path}::{name}" for name in names) or (self.path,)
         return ("--doctest-modules", *chosen) if self.is_doctest else chosen
+
+
+def target_of(test: CandidateTest) -> TestTarget:
+    """Return `test` as the engine runs it."""
+    return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.row import Row, target_of
 from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.asked import is_about_python, pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
@@ -82,10 +82,7 @@ def run_tests(
     runs: dict[str, list[TestRun]] = {test.id: [] for test in tests}
     waiting = list(tests)
     for seed in range(max(1, repeat)):
-        targets = tuple(
-            TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
-            for test in waiting
-        )
+        targets = tuple(map(target_of, waiting))
         if not targets:
             break
         share = None if math.isinf(deadline) else (deadline - time.monotonic()) / len(targets)

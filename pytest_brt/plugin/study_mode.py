@@ -40,6 +40,7 @@ from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chos
 from pytest_brt.plugin.items import result_of
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress
 from pytest_brt.plugin.option_table import Options
+from pytest_brt.render.answer import count
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.shown import show
@@ -165,8 +166,8 @@ class StudySession(OurFiles):
             return
         terminalreporter.section("study")
         if self.study.ledger.taken:
-            count = self.study.ledger.taken
-            show(terminalreporter, f"{count} result{'s' * (count != 1)} taken from an earlier run")
+            taken = count(self.study.ledger.taken, "result")
+            show(terminalreporter, f"{taken} taken from an earlier run")
         for line in self.closing:
             show(terminalreporter, line)
 

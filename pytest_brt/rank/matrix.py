@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_brt.code.normal import patch_key
 from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.row import Row, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.judges import REMARK, named_testers
@@ -18,7 +18,6 @@ from pytest_brt.patches.special import REMARK as SPECIAL
 from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.types import (
-    CandidateTest,
     Cell,
     FileChange,
     Guarded,
@@ -27,11 +26,6 @@ from pytest_brt.types import (
     PatchResult,
     TestRun,
 )
-
-
-def target_of(test: CandidateTest) -> TestTarget:
-    """Return `test` as the engine runs it."""
-    return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +63,7 @@ def run_patch(
         touched = touched_by(applied, root)
     except PatchProblem as problem:
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
-    normal = patch_key(applied.changes, lambda path: _bytes(root / path))
+    normal = patch_key(applied.changes, root)
     named = named_testers(applied.changes, root)
     odd = [f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)"] if named else []
     # A test that is no candidate holds what the report shows, too, unless a model wrote it.
@@ -117,10 +111,6 @@ def _run(
         rest = [run for run in row.runs if run.test not in own]
         guarded = guarding.judge(changes, touched, chosen, rest, candidates)
     return Ran(cells=tuple(map(_cell, runs)), notes=notes, guarded=guarded)
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
 
 
 def _cell(run: TestRun) -> Cell:

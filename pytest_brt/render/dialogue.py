@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_brt.types import Attempt, Cost, JudgedTest, KeptDialogue, Step
+from pytest_brt.render.answer import count
+from pytest_brt.types import Attempt, Cost, JudgedTest, KeptDialogue, Repair, Step
 
 #: Lines of an observation that are shown as text, unless all are wanted.
 _LINES = 8
@@ -15,9 +16,8 @@ _TEMPLATE = Path(__file__).parent / "dialogues.html.jinja"
 
 def as_text(told: KeptDialogue, *, whole: bool = False) -> Iterator[str]:
     """Yield the lines of a dialogue; `whole` leaves nothing out."""
-    count = len(told.steps)
     yield f"{told.name}: {told.title or told.issue}"
-    yield f"{count} step{'s' if count != 1 else ''}, ended by: {told.ended}; {cost(told.cost)}"
+    yield f"{count(len(told.steps), 'step')}, ended by: {told.ended}; {cost(told.cost)}"
     for step in told.steps:
         yield ""
         yield f"{step.number}. {heading(step)}"
@@ -67,8 +67,8 @@ def columns(judged: JudgedTest) -> str:
     return f"{judged.test.origin.strategy:<{_WIDTH}} {alike:>5}"
 
 
-def name_of(attempt: Attempt, attempts: Sequence[Attempt]) -> str:
-    """Return what an attempt is called: "agent-03", or "libro" where there is one of them."""
+def name_of(attempt: Attempt | Repair, attempts: Sequence[Attempt | Repair]) -> str:
+    """Return what a run of a strategy is called: "agent-03", or "libro" where there is one."""
     several = sum(other.strategy == attempt.strategy for other in attempts) > 1
     return f"{attempt.strategy}-{attempt.index:02}" if several else attempt.strategy
 

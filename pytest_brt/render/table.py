@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.render.answer import breaks, count, what_it_does
+from pytest_brt.render.dialogue import name_of
 from pytest_brt.types import (
     FoundFix,
     Guarded,
@@ -187,10 +187,8 @@ _NAMED = 4
 
 def repairs(record: RunRecord) -> Iterator[TableLine]:
     """Yield a line per run of a repair, and below it one per fix that it found."""
-    counts = Counter(repair.strategy for repair in record.repairs)
     for repair in record.repairs:
-        several = counts[repair.strategy] > 1
-        name = f"{repair.strategy}-{repair.index:02}" if several else repair.strategy
+        name = name_of(repair, record.repairs)
         yield TableLine(text=f"{name:<16}{_course(repair)}", good=bool(repair.fixes))
         for fix in repair.fixes:
             yield TableLine(
@@ -202,14 +200,12 @@ def repairs(record: RunRecord) -> Iterator[TableLine]:
 
 def _course(repair: Repair) -> str:
     """Return how a run went, as in "12 steps, given test_a; 3,100 tokens made; finish"."""
-    steps = len(repair.trajectory.steps) if repair.trajectory else 0
-    parts = [f"{steps} step{'' if steps == 1 else 's'}"]
-    if repair.brt:
-        parts[0] += f", given {repair.brt}"
+    steps = count(len(repair.trajectory.steps) if repair.trajectory else 0, "step")
     cost = repair.cost
-    parts.append(
-        f"{cost.prompt_tokens:,} tokens read, {cost.evaluated:,} evaluated, {cost.tokens:,} made"
-    )
+    parts = [
+        f"{steps}, given {repair.brt}" if repair.brt else steps,
+        f"{cost.prompt_tokens:,} tokens read, {cost.evaluated:,} evaluated, {cost.tokens:,} made",
+    ]
     if repair.trajectory:
         parts.append(f"ended by {repair.trajectory.ending}")
     return "; ".join(parts)

@@ -11,7 +11,7 @@ from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parame
 from pytest_brt.dialogue.history import Counter, conversation
 from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.errors import FixProblem
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.row import Row, TestTarget, target_of
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.model.metered import cost_of
 from pytest_brt.patches.judges import left_out_reason
@@ -20,7 +20,7 @@ from pytest_brt.repair.editing import edit_prompt, read_edit
 from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.site import RepairBench, Room, Site, changed_lines, shown_lines
 from pytest_brt.repair.tools.looking import search_code_base, show_lines, source_of, told_places
-from pytest_brt.repair.trial import Trial, target_of
+from pytest_brt.repair.trial import Trial
 from pytest_brt.types import FileChange, Step, Trajectory
 
 #: Longest reply, in tokens; the code of an edit is written in another one.
@@ -187,7 +187,7 @@ def _test(bench: RepairBench) -> Tool:
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path = action["path"]
         if brt is not None and path == brt.test.path:
-            target = replace(target_of(brt), id="test")
+            target = replace(target_of(brt.test), id="test")
         elif is_test_path(path):
             target = TestTarget(id="test", path=path)
         else:

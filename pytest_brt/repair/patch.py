@@ -10,7 +10,7 @@ from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
 from pytest_brt.render.table import of_fix
-from pytest_brt.repair.trial import Trial, bytes_of
+from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict, distinct
 
@@ -31,7 +31,7 @@ def found_fix(
     green = (run.test for run in trial.runs if run.verdict is Verdict.PASS)
     return FoundFix(
         patch=Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text),
-        key=patch_key(trial.changes, lambda path: bytes_of(root / path)),
+        key=patch_key(trial.changes, root),
         source=source,
         plausible=trial.plausible,
         passed=tuple(names.get(test, test) for test in green),

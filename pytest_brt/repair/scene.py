@@ -13,14 +13,14 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row
+from pytest_brt.execute.row import Row, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.guard.regressions import targets_of
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
 from pytest_brt.repair.site import Site
-from pytest_brt.repair.trial import Check, Trials, target_of
+from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
     AppliedPatch,
     Attempt,
@@ -204,7 +204,7 @@ def _watch(
     engine: Engine, index: Index, failing: Sequence[JudgedTest], near: Sequence[ExistingTest]
 ) -> tuple[TestRun, ...]:
     """Return what the failing tests did, and those near that pass, with the lines they ran."""
-    own = [target_of(judged) for judged in failing]
+    own = [target_of(judged.test) for judged in failing]
     files = tuple(sorted(path for path in index.layout.files if not is_test_path(path)))
     row = Row(targets=(*own, *targets_of(near)), watch=files, seconds=_WATCHING)
     ids = {target.id for target in own}

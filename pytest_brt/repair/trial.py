@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.row import Row, TestTarget, target_of
 from pytest_brt.types import FileChange, Guarded, JudgedTest, TestRun, Verdict
 
 #: What existing tests say of changes; None when they are not to be run.
@@ -88,7 +88,7 @@ class Trials:
         root = Path(self.engine.subject.root)
         parts: list[str] = []
         for change in sorted(changes, key=lambda change: change.path):
-            parts += _difference(change, bytes_of(root / change.path))
+            parts += _difference(change, _bytes_of(root / change.path))
         return content_id(*parts) if parts else ""
 
     def known(self, key: str) -> Trial | None:
@@ -148,7 +148,7 @@ class Trials:
             usual = [run.seconds for judged in self.failing for run in judged.judgement.runs[:1]]
             row = Row(
                 changes=changes,
-                targets=tuple(target_of(judged) for judged in self.failing),
+                targets=tuple(target_of(judged.test) for judged in self.failing),
                 test_seconds=max(_LEAST_SECONDS, _SLOWER * max(usual, default=0.0)),
             )
             runs = self.engine.run(row).runs
@@ -166,14 +166,7 @@ class Trials:
         return trial
 
 
-def target_of(judged: JudgedTest) -> TestTarget:
-    """Return a test as a row runs it."""
-    test = judged.test
-    return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
-
-
-def bytes_of(path: Path) -> bytes | None:
-    """Return the content of a file; None when there is no such file."""
+def _bytes_of(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 

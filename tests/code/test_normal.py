@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -104,18 +105,20 @@ def change(path: str, text: str | None) -> FileChange:
     return FileChange(path=path, content=None if text is None else text.encode())
 
 
-def test_patches() -> None:
-    tree = {"a.py": b"def f():\n    return 1\n", "b.py": b"x = 1\n", "c.txt": b"c"}
+def test_patches(tmp_path: Path) -> None:
+    tree = {"a.py": "def f():\n    return 1\n", "b.py": "x = 1\n", "c.txt": "c"}
+    for name, text in tree.items():
+        (tmp_path / name).write_text(text, "utf-8")
     first = [change("a.py", "def f():\n    r = 2\n    return r\n")]
     second = [
         change("b.py", "# nothing new\nx = 1\n"),
         change("a.py", "def f():\n    '''Two.'''\n    value = 2\n    return value\n"),
     ]
     third = [*first, change("c.txt", None)]
-    assert patch_key(first, tree.get) == patch_key(second, tree.get)
-    assert patch_key(first, tree.get) != patch_key(third, tree.get)
-    assert patch_key([], tree.get) == patch_key(second[:1], tree.get)
-    assert patch_key([change("new.py", "x")], tree.get) != patch_key([], tree.get)
+    assert patch_key(first, tmp_path) == patch_key(second, tmp_path)
+    assert patch_key(first, tmp_path) != patch_key(third, tmp_path)
+    assert patch_key([], tmp_path) == patch_key(second[:1], tmp_path)
+    assert patch_key([change("new.py", "x")], tmp_path) != patch_key([], tmp_path)
 
 
 NAMES = ["a", "b", "c", "n"]

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.row import target_of
 from pytest_brt.guard import Guard
 from pytest_brt.rank.guarding import open_guarding
-from pytest_brt.rank.matrix import run_patch, target_of
+from pytest_brt.rank.matrix import run_patch
 from pytest_brt.types import JudgedTest, Patch, PatchResult, Verdict
 from tests.conftest import FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on

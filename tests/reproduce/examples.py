@@ -7,13 +7,12 @@ from pathlib import Path
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row
+from pytest_brt.execute.row import Limits, Row, target_of
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.patches import apply_patch
-from pytest_brt.rank.matrix import target_of
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue, JudgedTest, Patch
 from tests.acceptance.examples import EXAMPLES, unpack

@@ -10,12 +10,11 @@ from pytest_brt.code.source import decode
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
 from pytest_brt.dialogue.prompts import fenced
-from pytest_brt.execute.row import Row
+from pytest_brt.execute.row import Row, target_of
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Room, Site, window
 from pytest_brt.repair.states import ToolName
-from pytest_brt.repair.trial import target_of
 from pytest_brt.types import JudgedTest, Place, Step, Verdict
 
 
@@ -182,7 +181,7 @@ def run_tests(site: Site) -> Tool:
     def run(_action: Action, _steps: Sequence[Step]) -> Outcome:
         if not site.failing:
             return refused("There is no failing test to run.")
-        row = Row(targets=tuple(target_of(judged) for judged in site.failing))
+        row = Row(targets=tuple(target_of(judged.test) for judged in site.failing))
         runs = site.trials.engine.run(row).runs
         text = told_runs(runs, names_of(site))
         failed = any(run.verdict is not Verdict.PASS for run in runs)
