@@ -13,6 +13,7 @@ Values reach a template as they are, never as templates, so that a report cannot
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,14 +35,19 @@ _TURN = re.compile(r"^=== (user|assistant)$", re.MULTILINE)
 class Prompts:
     """Renders prompts; safe to use from many threads."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, wording: Iterable[tuple[str, str]] = ()
+    ) -> None:
         """Look into `folder` first, where there is one.
+
+        `wording` is what was read from such a folder elsewhere: paths below it, and texts.
 
         Raises:
             UsageProblem: the folder does not exist, holds a file that replaces no prompt, or
                 one that is no jinja2.
         """
         self.folder = folder
+        self._wording = dict(wording)
         self.names = _names_in(BUILT_IN)
         if folder is not None:
             self._check(folder)
@@ -49,7 +55,7 @@ class Prompts:
     @cached_property
     def _environment(self) -> jinja2.Environment:
         # When first needed: jinja2 is slow to import, and most runs ask no model.
-        return _open_environment(self.folder)
+        return _open_environment(self.folder, self._wording)
 
     def render(self, name: str, /, **values: object) -> str:
         """Return the prompt called `name` (its path without ".j2"), filled with `values`.
@@ -134,15 +140,14 @@ def _names_in(folder: Path) -> frozenset[str]:
     )
 
 
-def _open_environment(folder: Path | None) -> jinja2.Environment:
+def _open_environment(folder: Path | None, wording: dict[str, str]) -> jinja2.Environment:
     """Return a jinja2 in which a name without a value is an error."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     built_in = jinja2.FileSystemLoader(BUILT_IN)
-    loaders: list[jinja2.BaseLoader] = [built_in, jinja2.PrefixLoader({"built-in": built_in})]
-    if folder is not None:
-        loaders.insert(0, jinja2.FileSystemLoader(folder))
+    theirs = jinja2.DictLoader(wording) if folder is None else jinja2.FileSystemLoader(folder)
+    loaders = (theirs, built_in, jinja2.PrefixLoader({"built-in": built_in}))
     environment = ImmutableSandboxedEnvironment(
         loader=jinja2.ChoiceLoader(loaders),
         undefined=jinja2.StrictUndefined,

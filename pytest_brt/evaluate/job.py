@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from pytest_brt.dialogue.prompts import SUFFIX, Prompts
@@ -21,14 +19,12 @@ from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.row import Limits
-from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import Plan
-from pytest_brt.store import write_text
 from pytest_brt.types import JudgedTest
 
 
@@ -132,19 +128,3 @@ def read_wording(folder: Path | None) -> tuple[tuple[str, str], ...]:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageProblem(f"--brt-prompts: cannot read {str(path)!r}: {error}") from error
     return tuple(found)
-
-
-@cache
-def prompts_of(wording: tuple[tuple[str, str], ...]) -> Prompts:
-    """Return prompts with these texts, wherever this process runs: in a folder of its own.
-
-    Raises:
-        UsageProblem: one replaces no prompt, or is no jinja2.
-    """
-    if not wording:
-        return Prompts(None)
-    folder = HeldFolder("pytest-brt-prompts-")
-    atexit.register(folder.close)
-    for name, text in wording:
-        write_text(folder.path / name, text)
-    return Prompts(folder.path)

@@ -18,10 +18,11 @@ from typing import TypeVar
 
 from pytest_brt import __version__
 from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, environment_of
-from pytest_brt.evaluate.job import Job, StudyKit, prompts_of
+from pytest_brt.evaluate.job import Job, StudyKit
 from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
     KINDS,
@@ -273,5 +274,5 @@ def _kit(text: str) -> StudyKit:
         strategies=STRATEGIES,
         model=model,
         editor=None if editor is model else editor,
-        prompts=prompts_of(settings.prompts),
+        prompts=Prompts(wording=settings.prompts),
     )

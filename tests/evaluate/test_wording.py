@@ -11,7 +11,7 @@ from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job, prompts_of, read_wording
+from pytest_brt.evaluate.job import Job, read_wording
 from pytest_brt.evaluate.record import Reproduced, Stage, StudySettings
 from pytest_brt.evaluate.study import run_job
 from tests.conftest import CLAMP_ISSUE
@@ -37,9 +37,8 @@ def test_texts_make_the_same_prompts_as_their_folder(tmp_path: Path) -> None:
     place.write_text("ours: {{ report }}", "utf-8")
     wording = read_wording(tmp_path)
     assert wording == (("repair/bug.j2", "ours: {{ report }}"),)
-    for prompts in (Prompts(tmp_path), prompts_of(wording)):
+    for prompts in (Prompts(tmp_path), Prompts(wording=wording)):
         assert prompts.render("repair/bug", report="r") == "ours: r"
-    assert prompts_of(()).folder is None
     assert read_wording(None) == ()
 
 
