@@ -133,11 +133,6 @@ class Studied:
     problem: str = ""
 
     @property
-    def tokens(self) -> int:
-        """Tokens that models made."""
-        return 0
-
-    @property
     def missed(self) -> str:
         """What was not found, or ""."""
         return ""
@@ -154,11 +149,6 @@ class Reproduced(Studied):
     covered: tuple[Covered, ...] = ()
     #: The candidates themselves, for the ranking; not in the result that is written.
     judged: tuple[JudgedTest, ...] = ()
-
-    @property
-    def tokens(self) -> int:
-        """Tokens that models made."""
-        return sum(run.cost.tokens for run in self.runs)
 
     @property
     def missed(self) -> str:
@@ -266,11 +256,6 @@ class Repaired(Studied):
     #: Candidate tests that there were to give.
     tests: int = 0
     runs: tuple[RepairRun, ...] = ()
-
-    @property
-    def tokens(self) -> int:
-        """Tokens that models made."""
-        return sum(run.cost.tokens for run in self.runs)
 
     @property
     def missed(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.evaluate.change_coverage import cover
@@ -14,7 +13,6 @@ from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.types import Attempt, CandidateTest, JudgedTest
 
@@ -29,7 +27,7 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
     case = Case(issue=read_issue(instance.issue, f"{instance.id}.md"))
     plan = Plan(
         cases=(case,),
-        strategies={name: _asked(kit.strategies[name], settings) for name in settings.strategies},
+        strategies={n: kit.strategies[n].sampled(settings.samples) for n in settings.strategies},
         rank=rank_by_epr,
         budget=settings.budget,
     )
@@ -56,12 +54,6 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         setup=setup,
         judging=judging,
     )
-
-
-def _asked(strategy: Strategy, settings: StudySettings) -> Strategy:
-    if settings.samples is None or strategy.runs == 1:
-        return strategy
-    return replace(strategy, runs=settings.samples)
 
 
 def _by_strategy(

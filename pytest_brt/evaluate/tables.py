@@ -32,7 +32,7 @@ from pytest_brt.evaluate.rates import (
     test_orders,
     tried,
 )
-from pytest_brt.evaluate.record import StudyResult
+from pytest_brt.evaluate.record import Repaired, Reproduced, Studied, StudyResult
 from pytest_brt.evaluate.repair_tables import repair_tables
 from pytest_brt.evaluate.table import Cell, Row, Table
 from pytest_brt.types import Ending
@@ -269,7 +269,7 @@ def _cost(result: StudyResult) -> Table:
             "the tool, seconds": [bug.seconds for bug in some],
             "making the tree, seconds": [bug.setup for bug in some],
             "judging, seconds": [bug.judging for bug in some],
-            "tokens made": [float(bug.tokens) for bug in some],
+            "tokens made": [_tokens(bug) for bug in some],
         }
         for part, values in parts.items():
             if some and (part != "tokens made" or any(values)):
@@ -281,6 +281,11 @@ def _cost(result: StudyResult) -> Table:
         columns=("what", "n", "mean", "median", "most", "sum"),
         rows=rows,
     )
+
+
+def _tokens(bug: Studied) -> float:
+    runs = bug.runs if isinstance(bug, Reproduced | Repaired) else ()
+    return float(sum(run.cost.tokens for run in runs))
 
 
 def per_bug(result: StudyResult) -> Table:

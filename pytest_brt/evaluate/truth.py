@@ -18,7 +18,7 @@ from pytest_brt.execute.row import Row, TestTarget, target_of
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.file_names import read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict
 
 #: A hidden test: its file and its node.
@@ -113,12 +113,8 @@ def is_valid(test: CandidateTest, engine: Engine) -> bool:
 
 def _definitions(source: str) -> list[str]:
     """Return the functions and classes of a module, alike when they are but for layout."""
-    try:
-        body = parse(source).body
-    except SyntaxError:
-        return []
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return [ast.dump(node) for node in body if isinstance(node, kinds)]
+    return [ast.dump(node) for node in parse_or_empty(source).body if isinstance(node, kinds)]
 
 
 class HiddenTests:

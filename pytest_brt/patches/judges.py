@@ -121,7 +121,7 @@ def _names(content: bytes) -> Iterator[str]:
         text = content.decode("utf-8", "replace")
     try:
         tree = parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError:
         yield from _TESTING.findall(text)
         return
     nodes = list(ast.walk(tree))

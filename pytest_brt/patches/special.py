@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pytest_brt.syntax import called_name, parse
+from pytest_brt.syntax import called_name, parse, parse_or_empty
 from pytest_brt.types import FileChange, JudgedTest
 
 #: How the note on such a patch begins.
@@ -53,10 +53,7 @@ class _Reported:
             runs = judged.judgement.runs[:1]
             self._text += _squeezed(f"{source} {judged.test.oracle.sentence}")
             self._text += "".join(_squeezed(run.raised.message) for run in runs if run.raised)
-            try:
-                self._values |= {repr(value) for value in _constants(parse(source))}
-            except SyntaxError:
-                continue
+            self._values |= {repr(value) for value in _constants(parse_or_empty(source))}
 
     def has(self, value: object) -> bool:
         """Whether `value` is one of the tests', or a part of their text."""

@@ -95,10 +95,8 @@ def _read(config: pytest.Config, source: str) -> Issue:
     found = _on_github(source)
     if found:
         return replace(load_issue("-", BytesIO(_ask_gh(source, *found))), source=source)
-    if source != "-":
-        return load_issue(source, sys.stdin.buffer)
     capture: Any = config.pluginmanager.getplugin("capturemanager")
-    if capture is None:
+    if source != "-" or capture is None:
         return load_issue(source, sys.stdin.buffer)
     capture.suspend_global_capture(in_=True)
     try:
@@ -145,10 +143,8 @@ def _paired(
 ) -> tuple[Case, ...]:
     if folder is None:
         return tuple(Case(issue=issue) for issue in issues.values())
-    if not issues:
-        return (Case(issue=None, patches=patches),)
-    if len(issues) == 1:
-        return (Case(issue=next(iter(issues.values())), patches=patches),)
+    if len(issues) <= 1:
+        return (Case(issue=next(iter(issues.values()), None), patches=patches),)
     cases = []
     for path, issue in issues.items():
         own = tuple(patch for patch in patches if patch.name.startswith(f"{path.stem}/"))

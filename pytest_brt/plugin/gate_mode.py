@@ -28,14 +28,12 @@ from pytest_brt.revisions.gate import (
 from pytest_brt.shown import on_a_line, show
 
 
-class NotGreen(Exception):
+class NotGreen(BrtError):
     """A test of the change fails with the change."""
 
 
 class GateItem(OurItem):
     """A test that the change adds or changes."""
-
-    told = (BrtError, NotGreen)
 
     def __init__(self, *, gate: Gate, test: TestTarget, **kwargs: Any) -> None:
         super().__init__(**kwargs)

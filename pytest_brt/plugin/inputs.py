@@ -331,7 +331,5 @@ def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[s
                     "'pytest-brt models')"
                 )
             name, strategy = "replay", known["replay"]  # noqa: PLW2901 - what it stands for
-        if options.samples is not None and strategy.runs > 1:
-            strategy = replace(strategy, runs=options.samples)
-        chosen[name] = strategy
+        chosen[name] = strategy.sampled(options.samples)
     return chosen

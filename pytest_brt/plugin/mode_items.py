@@ -123,12 +123,10 @@ class OurItem(pytest.Item):
     status: Status | None = None
     #: Why the answer is no, "" where it is not.
     missed: str = ""
-    #: What is told in one line.
-    told: tuple[type[BaseException], ...] = (BrtError,)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show our own errors as one line; anything else is a defect, without pytest's frames."""
-        if isinstance(excinfo.value, self.told):
+        if isinstance(excinfo.value, BrtError):
             return plain(str(excinfo.value))
         if self.config.getoption("tbstyle", "auto") == "auto":
             return _defect(excinfo.value)

@@ -12,7 +12,7 @@ from threading import Lock
 from pytest_brt.guard import LOOKING, SILENT, Chosen, Guard, Touched
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.oracle.asked import pinned
-from pytest_brt.syntax import called_name, called_names, parse
+from pytest_brt.syntax import called_name, called_names, parse, parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, OracleKind, Patch, Raised, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
@@ -92,7 +92,7 @@ def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
         source = judged.test.source or ""
         try:
             tree = parse(source)
-        except (SyntaxError, ValueError):
+        except SyntaxError:
             words.update(_WORD.findall(source))
             continue
         for node in ast.walk(tree):
@@ -164,11 +164,7 @@ def _pins(test: ExistingTest, claims: Sequence[_Claim]) -> bool:
 
 def _assertions(source: str) -> Iterator[ast.AST]:
     """Yield what a test asserts: assert statements, ``raises`` blocks, calls of assert methods."""
-    try:
-        tree = parse(dedent(source))
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
+    for node in ast.walk(parse_or_empty(dedent(source))):
         if isinstance(node, ast.Assert):
             yield node
         elif isinstance(node, ast.With):
@@ -181,7 +177,5 @@ def _assertions(source: str) -> Iterator[ast.AST]:
 
 
 def _calls(source: str) -> frozenset[str]:
-    try:
-        return called_names(parse(source)) - {"raises", "isinstance", "len", "repr", "str"}
-    except (SyntaxError, ValueError):
-        return frozenset()
+    called = called_names(parse_or_empty(source))
+    return called - {"raises", "isinstance", "len", "repr", "str"}

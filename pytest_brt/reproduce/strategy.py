@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +84,10 @@ class Strategy:
     runs: int = 1
     #: Whether it asks a model; without one it cannot be chosen.
     asks: bool = False
+
+    def sampled(self, runs: int | None) -> Strategy:
+        """Return it with as many runs as the user wants, None for its own number."""
+        return self if runs is None or self.runs == 1 else replace(self, runs=runs)
 
 
 def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
