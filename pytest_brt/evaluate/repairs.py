@@ -62,7 +62,7 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
         tried = [
             (way, done)
             for way in ways_of(settings, tested=bool(job.tests))
-            for done in _repairs(way, job, kit, engine, scratch / "code")
+            for done in _repairs(way, job, settings, kit, engine, scratch / "code")
         ]
         ended = time.perf_counter()
         runs = tuple(judge.told(way, done) for way, done in tried)
@@ -78,10 +78,10 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
     )
 
 
-def _repairs(way: Which, job: Job, kit: StudyKit, engine: Engine, cache: Path) -> list[Repair]:
+def _repairs(
+    way: Which, job: Job, settings: RepairSettings, kit: StudyKit, engine: Engine, cache: Path
+) -> list[Repair]:
     """Carry out all runs of one way; each way has the whole budget for itself."""
-    settings = job.settings.repairs
-    assert settings is not None, "asked for with what to repair by"
     issue = read_issue(job.instance.issue, f"{job.instance.id}.md")
     strategy = BUILT_IN[way.strategy]
     told = "place" in job.settings.given

@@ -259,16 +259,13 @@ class Files:
             self._command,
         )
 
-    def _below_root(self) -> tuple[str, ...]:
-        root = Path(self._engine.subject.root).resolve()
-        below = (path.relative_to(root) for path in self._ours if path.is_relative_to(root))
-        return tuple(path.as_posix() for path in below)
-
     def _evidence(self, record: RunRecord) -> str:
         from pytest_brt.render.evidence import evidence_of, files_of, setting_of
 
         options = self._options
         assert options.record is not None, "asked for"
+        root = Path(self._engine.subject.root).resolve()
+        below = (path.relative_to(root) for path in self._ours if path.is_relative_to(root))
         setting = setting_of(
             self._engine.subject,
             Limits(seconds=options.timeout, memory_mb=options.memory),
@@ -277,7 +274,7 @@ class Files:
             net=options.net,
             repeat=options.repeat,
             tool=__version__,
-            reports=self._below_root(),
+            reports=tuple(path.as_posix() for path in below),
         )
         evidence = evidence_of(record, setting)
         if (options.record / "evidence.json").exists():

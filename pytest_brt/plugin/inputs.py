@@ -67,9 +67,6 @@ def named(option: str, name: str, known: Mapping[str, T]) -> T:
     return known[name]
 
 
-Given = Callable[[], tuple[JudgedTest, ...]]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
     """Everything that is known before the first item runs."""
@@ -244,26 +241,18 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    opened = partial(
-        open_engine,
-        subject,
-        sandbox=options.sandbox,
-        net=options.net,
-        limits=limits,
-        jobs=options.jobs,
-    )
+    shut: dict[str, Any] = {"sandbox": options.sandbox, "net": options.net, "limits": limits}
     if options.executor == "threads":
-        return opened()
+        return open_engine(subject, jobs=options.jobs, **shut)
     from pytest_brt.execute.remote import RemoteEngine, open_cluster
 
     cluster = open_cluster(options.executor)  # first: it may be missing
-    engine = opened()
-    return RemoteEngine(engine, cluster, sandbox=options.sandbox, net=options.net, limits=limits)
+    return RemoteEngine(open_engine(subject, jobs=options.jobs, **shut), cluster, **shut)
 
 
 def _given(
     config: pytest.Config, options: Options, engine: Engine, last: LastRun | None
-) -> Given | None:
+) -> Callable[[], tuple[JudgedTest, ...]] | None:
     """Return what finds the tests that no strategy makes; None when there are none."""
     if not options.tests and last is None:
         return None

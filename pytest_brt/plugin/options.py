@@ -104,7 +104,9 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
 
         said["model"], passed_over = default_model()
     said["python"] = said["python"] or None
-    said["jobs"] = said["jobs"] or _jobs_of_xdist(config) or os.cpu_count() or 1
+    # One process drives our work, so xdist's ``-n`` means jobs.
+    of_xdist = getattr(config.option, "brt_numprocesses", None)
+    said["jobs"] = said["jobs"] or of_xdist or os.cpu_count() or 1
     notes = tuple(filter(None, (passed_over, _moved(config, environ))))
     return Options(**said, notes=notes)
 
@@ -136,9 +138,3 @@ def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> obj
         return spec.read(str(given))
     except ValueError as error:
         raise pytest.UsageError(f"{source}: {error}, got {given!r}") from None
-
-
-def _jobs_of_xdist(config: pytest.Config) -> int:
-    """Return what ``-n`` asked for; one process drives our work, so it means jobs."""
-    asked = getattr(config.option, "brt_numprocesses", None)
-    return asked if isinstance(asked, int) else 0

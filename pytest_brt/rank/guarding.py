@@ -23,11 +23,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
 
 
-def seconds_each(total: float | None, patches: int) -> float:
-    """Return the seconds of existing tests with each patch: `total` is for the search too."""
-    return EACH if total is None else total / (patches + LOOKING)
-
-
 def open_guarding(
     guard: Guard,
     patches: Sequence[Patch],
@@ -40,7 +35,8 @@ def open_guarding(
     usual. `say` is told how far long work is.
     """
     guard.watch(path for patch in patches for path in _CHANGED.findall(patch.text))
-    return Guarding(guard=guard, seconds=seconds_each(total, len(patches)), say=say)
+    seconds = EACH if total is None else total / (len(patches) + LOOKING)
+    return Guarding(guard=guard, seconds=seconds, say=say)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -140,10 +140,7 @@ def logit(share: float) -> float:
 
 def sigmoid(value: float) -> float:
     """Return the probability whose log-odds are `value`."""
-    if value >= 0:
-        return 1 / (1 + math.exp(-value))
-    grown = math.exp(value)
-    return grown / (1 + grown)
+    return 1 / (1 + math.exp(-value))
 
 
 def beta_interval(mean: float, votes: float, mass: float = 0.8) -> tuple[float, float]:

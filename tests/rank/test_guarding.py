@@ -12,7 +12,7 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.row import Row, RowResult
 from pytest_brt.guard import LOOKING, Guard, touched_by
-from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding, seconds_each
+from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, JudgedTest, Patch, Raised
 from tests.execute.projects import open_on
 from tests.rank.rows import judged
@@ -78,9 +78,10 @@ def test_tests_that_pin_the_bug_are_told_and_not_held_against_a_patch(
     assert [one.test for one in held.regressions] == [test]
 
 
-def test_the_seconds_are_shared_between_the_patches_and_the_search() -> None:
-    assert seconds_each(None, 7) == EACH
-    assert seconds_each(60.0, 7) == 60.0 / (7 + LOOKING)
+def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engine) -> None:
+    patches = tuple(Patch(id=name, name=name, text="") for name in "abcdefg")
+    assert open_guarding(Guard(engine), patches, None).seconds == EACH
+    assert open_guarding(Guard(engine), patches, 60.0).seconds == 60.0 / (7 + LOOKING)
 
 
 def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engine) -> None:
