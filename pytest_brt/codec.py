@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TypeVar
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
 
 import msgspec
 
 from pytest_brt.errors import StoreProblem
 
 T = TypeVar("T")
+#: Held while msgspec learns what a type is made of: a thread that decodes with what another one has
+#: half learned ends the process.
+_LEARNING = Lock()
 
 
 def to_json(value: object, *, indent: int = 0) -> str:
@@ -38,14 +43,22 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
     Raises:
         StoreProblem: the text is not JSON, or a field has another shape than `kind`'s.
     """
+    with _LEARNING:
+        # mypy does not know that a type can be hashed.
+        decoder: msgspec.json.Decoder[T] = _decoder(kind)  # type: ignore[arg-type]
     try:
-        return msgspec.json.decode(text, type=kind)
+        return decoder.decode(text)
     except msgspec.ValidationError as error:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error
     except msgspec.DecodeError:
         return _from_escaped(text, kind)
     except RecursionError as error:
         raise StoreProblem(f"not a {kind.__name__}: nested too deeply") from error
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
 
 
 def _from_escaped(text: str | bytes, kind: type[T]) -> T:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,3 +88,33 @@ def test_a_wrong_field_is_named() -> None:
 @given(st.lists(TEXT, max_size=4), st.lists(TEXT, max_size=4))
 def test_ids_tell_contents_apart(one: list[str], other: list[str]) -> None:
     assert (content_id(*one) == content_id(*other)) == (one == other)
+
+
+#: Many threads read a type that none has read before.
+AT_ONCE = """
+import sys, threading
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.execute.row import RowResult
+from pytest_brt.types import TestRun, Verdict
+
+result = RowResult(runs=(TestRun(test="t", node="n", verdict=Verdict.PASS, reason="r"),))
+text = to_json(result)
+sys.setswitchinterval(1e-6)
+gate = threading.Barrier(16)
+read = []
+
+def read_it():
+    gate.wait()
+    read.append(from_json(text, RowResult) == result)
+
+threads = [threading.Thread(target=read_it) for _ in range(16)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert read == [True] * 16
+"""
+
+
+def test_threads_may_read_a_type_for_the_first_time_at_once() -> None:
+    subprocess.run([sys.executable, "-c", AT_ONCE], check=True)
