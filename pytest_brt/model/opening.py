@@ -12,14 +12,9 @@ from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.catalogue import find_model, model_files, models_folder, read_notes
-from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.host import LocalModel
-from pytest_brt.model.llama_server import PACKAGE, PrivateModel, find_server
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.model.server import ServerModel
-from pytest_brt.model.wire import Start
 
 #: How to get what runs a GGUF file.
 INSTALL = (
@@ -83,6 +78,12 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
         ModelProblem: the file is no model, has no chat template, or does not fit the memory; or
             the engine that was asked for is not there.
     """
+    # Most runs have no model, and need not wait for what runs one: so here and below.
+    from pytest_brt.model.chat import Template
+    from pytest_brt.model.host import LocalModel
+    from pytest_brt.model.llama_server import PACKAGE, PrivateModel, find_server
+    from pytest_brt.model.wire import Start
+
     header = read_header(path)
     if adapter:
         read_header(adapter)
@@ -119,7 +120,7 @@ def _why_not_ours(settings: Settings, server: str) -> str:
             f"--brt-engine at auto; {INSTALL})"
         )
     if settings.engine == "llama-server" and not server:
-        raise ModelProblem(f"no llama-server: none on PATH, and no {PACKAGE!r} ({INSTALL})")
+        raise ModelProblem(f"no llama-server: none on PATH, and no 'xllamacpp' ({INSTALL})")
     if settings.cpu_experts or settings.engine == "llama-server":
         return "it can keep experts in the computer's memory"
     if find_spec("llama_cpp") is not None:
@@ -151,9 +152,15 @@ def _open_gguf(rest: str, settings: Settings) -> Model:
     return open_file(str(path), settings, template=template, adapter=adapter)
 
 
+def _open_server(rest: str, settings: Settings) -> Model:
+    from pytest_brt.model.server import ServerModel
+
+    return ServerModel(rest, settings)
+
+
 def builtin_factories() -> dict[str, Factory]:
     """Return the schemes that need no plugin."""
-    return {"gguf": _open_gguf, "server": ServerModel, "scripted": ScriptedModel}
+    return {"gguf": _open_gguf, "server": _open_server, "scripted": ScriptedModel}
 
 
 def default_model(models_dir: str = "") -> tuple[str, str]:
@@ -167,6 +174,8 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     named = read_notes(folder).default
     if not files and not named:
         return "none", ""
+    from pytest_brt.model.llama_server import find_server
+
     if find_spec("llama_cpp") is None and not find_server():
         return "none", f"no model: {str(folder)!r} has one, and nothing to run it is installed"
     if named:

@@ -6,6 +6,7 @@ waits for them, and at the end one writer writes the reports.
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import signal
@@ -347,3 +348,4 @@ class Session(OurFiles):
             self._held.close()
         self.inputs.workbench.engine.close()
         self._scratch.close()
+        gc.freeze()  # pytest will look at all objects, five times over

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model import llama_server, opening
+from pytest_brt.model import llama_server
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
@@ -225,7 +225,7 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     small = open_file(path, auto)
     assert isinstance(small, PrivateModel)
     assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
-    monkeypatch.setattr(opening, "find_server", lambda: "")
+    monkeypatch.setattr(llama_server, "find_server", lambda: "")
     with pytest.raises(ModelProblem, match="can be had"):
         open_file(path, auto)
     with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
@@ -245,7 +245,7 @@ def test_experts_stay_in_memory_where_a_server_runs_the_model(
     assert isinstance(model, PrivateModel)
     assert model.complete(prompt())[0].tokens
     model.close()
-    monkeypatch.setattr(opening, "find_server", lambda: "")
+    monkeypatch.setattr(llama_server, "find_server", lambda: "")
     with pytest.raises(ModelProblem, match=r"--brt-cpu-experts 3: .*pytest-brt\[server\]"):
         open_file(path, settings)
 

@@ -5,6 +5,7 @@ patterns, types of syntax trees, specialised bytecode) is then there for every t
 instead of being made again in each.
 """
 
+import gc
 import logging
 import os
 import shutil
@@ -72,6 +73,7 @@ def rehearse(packages):
     """Run pytest on a few tests of ours, in silence, and put everything back that this changed."""
     import pytest
 
+    gc.freeze()  # pytest ends by looking at all objects, five times over
     folder = tempfile.mkdtemp(prefix="brt-rehearsal-")
     lists = [list(getattr(owner, name)) for owner, name in LISTS]
     environ, level, here = dict(os.environ), logging.getLogger().level, os.getcwd()
