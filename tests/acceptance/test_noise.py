@@ -33,8 +33,9 @@ from tests.tiny import words, write_llama
 
 pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[2] / "bench"
-#: A third of them all, for each example.
+#: Each example gets a third of them all; in CI one example stands for the three.
 RUNS, DEEP = rounds(18, least=4), rounds(16, least=4)
+PROJECTS = NAMES[: rounds(3)]
 STEPS = 8
 ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
 
@@ -48,7 +49,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     model.close()
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=PROJECTS)
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
