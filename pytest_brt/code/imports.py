@@ -8,30 +8,22 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.scope import UndefinedName, undefined_names
+from pytest_brt.code.scope import undefined_names
 from pytest_brt.syntax import is_constant, parse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameProblem:
-    """A name that cannot be found."""
-
-    #: As in "pkg.core.thing" or "thing".
-    name: str
-    #: 1-based line in the source that was given.
-    line: int
-    #: One line: what is wrong, and what to use instead if that is known.
-    message: str
+#: Names that cannot be found, as in "pkg.core.thing" or "thing", in the order of their first use:
+#: what is wrong with each in one line, and what to use instead if that is known.
+NameProblems = Mapping[str, str]
 
 
 def resolve(
     source: str, index: Index, *, near: str = "", fixtures: Collection[str] = ()
-) -> tuple[str, tuple[NameProblem, ...]]:
+) -> tuple[str, NameProblems]:
     """Return `source` with imports for its undefined names, and those nothing was found for.
 
     A name is, in this order: a package of the project, what that package exports, the one
@@ -42,16 +34,16 @@ def resolve(
         SyntaxError: `source` is not Python.
     """
     added: list[str] = []
-    problems: list[NameProblem] = []
+    problems: dict[str, str] = {}
     imports = [node for node in ast.walk(parse(source)) if isinstance(node, ast.ImportFrom)]
     has_star = any(node.names[0].name == "*" for node in imports)
-    for missing in undefined_names(source):
-        statement = find_import(missing.name, index, near=near, fixtures=fixtures)
+    for name in undefined_names(source):
+        statement = find_import(name, index, near=near, fixtures=fixtures)
         if statement:
             added.append(statement)
-        elif missing.name not in fixtures and not has_star:
-            problems.append(_unknown(missing, index))
-    return add_imports(source, added), tuple(problems)
+        elif name not in fixtures and not has_star:
+            problems[name] = _unknown(name, index)
+    return add_imports(source, added), problems
 
 
 def find_import(name: str, index: Index, *, near: str = "", fixtures: Collection[str] = ()) -> str:
@@ -107,14 +99,10 @@ def _is_exported(name: str, package: str, index: Index) -> bool:
     return all(module in index.packages for module in modules)
 
 
-def _unknown(missing: UndefinedName, index: Index) -> NameProblem:
-    near = index.names_like(missing.name, limit=3)
+def _unknown(name: str, index: Index) -> str:
+    near = index.names_like(name, limit=3)
     hint = f" (is it {' or '.join(map(repr, near))}?)" if near else ""
-    return NameProblem(
-        name=missing.name,
-        line=missing.line,
-        message=f"nothing in the project is called {missing.name!r}{hint}",
-    )
+    return f"nothing in the project is called {name!r}{hint}"
 
 
 def add_imports(source: str, statements: Sequence[str]) -> str:
@@ -135,7 +123,7 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
     return "\n".join([*lines[:after], *statements, *lines[after:]])
 
 
-def check_imports(source: str, index: Index) -> tuple[NameProblem, ...]:
+def check_imports(source: str, index: Index) -> NameProblems:
     """Return which imports of `source` cannot work in the tree.
 
     These are relative ones, modules and names that the project does not have, modules
@@ -145,18 +133,15 @@ def check_imports(source: str, index: Index) -> tuple[NameProblem, ...]:
     Raises:
         SyntaxError: `source` is not Python.
     """
-    problems: list[NameProblem] = []
-    for node in ast.walk(parse(source)):
+    every = (n for n in ast.walk(parse(source)) if isinstance(n, ast.Import | ast.ImportFrom))
+    problems: dict[str, str] = {}
+    for node in sorted(every, key=lambda node: node.lineno):
         if isinstance(node, ast.Import):
             found = [(alias.name, _wrong_module(alias.name, index)) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            found = list(_wrong_names(node, index))
         else:
-            continue
-        problems += [
-            NameProblem(name=name, line=node.lineno, message=why) for name, why in found if why
-        ]
-    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.name)))
+            found = list(_wrong_names(node, index))
+        problems |= {name: why for name, why in sorted(found) if why}
+    return problems
 
 
 def _wrong_module(module: str, index: Index) -> str:

@@ -134,7 +134,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 def _imports(text: str) -> Iterator[NeededImport]:
     for item in read_facts(text).imports:
         if item.top and item.name == "*":
-            yield from ((item.module, name.name, name.name) for name in undefined_names(text))
+            yield from ((item.module, name, name) for name in undefined_names(text))
         elif item.top and item.module != "__future__":
             yield (item.module, item.name, item.bound)
 

@@ -18,16 +18,7 @@ _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__an
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndefinedName:
-    """A name that has no value when it is first used."""
-
-    name: str
-    #: 1-based line of its first use.
-    line: int
-
-
-def undefined_names(source: str) -> tuple[UndefinedName, ...]:
+def undefined_names(source: str) -> tuple[str, ...]:
     """Return the names that `source` uses without having bound them, in order of first use.
 
     Scopes are those of the compiler (`symtable`): comprehensions, classes, ``global``, walrus.
@@ -37,13 +28,10 @@ def undefined_names(source: str) -> tuple[UndefinedName, ...]:
     Raises:
         SyntaxError: `source` is not a module.
     """
-    tree = parse(source)
     table = symbols(source)
-    bound = _bound_globally(table)
-    names = (_global_uses(table) - bound | _early(source)) - _BUILTINS
-    lines = _first_uses(tree)
-    found = [UndefinedName(name=name, line=lines.get(name, 1)) for name in names]
-    return tuple(sorted(found, key=lambda item: (item.line, item.name)))
+    names = (_global_uses(table) - _bound_globally(table) | _early(source)) - _BUILTINS
+    lines = _first_uses(parse(source))
+    return tuple(sorted(names, key=lambda name: (lines.get(name, 1), name)))
 
 
 def bound_names(source: str) -> frozenset[str]:
@@ -135,7 +123,7 @@ def names_of(source: str) -> Names:
     tree = parse(source)
     bound, changed = bound_names(source), frozenset(_changed(tree))
     deleted = {_root(target) for node in _all(tree, ast.Delete) for target in node.targets}
-    used = {missing.name for missing in undefined_names(source)} | (deleted - {""})
+    used = {*undefined_names(source), *deleted} - {""}
     stars = [node for node in _all(tree, ast.ImportFrom) if node.names[0].name == "*"]
     return Names(
         used=frozenset(used) - _GIVEN,

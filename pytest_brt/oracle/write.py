@@ -189,7 +189,7 @@ def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | N
     if not parses(text):
         return None
     every = "\n".join([*imports, *draft.imports, *local, *draft.body])
-    loaded = {missing.name for missing in undefined_names(every)}
+    loaded = set(undefined_names(every))
     resolver = replayed.resolver
     resolver.resolve(loaded)
     if resolver.missing(loaded - set(draft.fixtures)):

@@ -85,9 +85,9 @@ def with_names_of(host: str, source: str, index: Index) -> str:
     """
     source = _with_definitions(host, source, index)
     known = {item.bound: item.statement for item in index.imports_in(host) if item.top}
-    missing = [missing.name for missing in undefined_names(source)]
     # The file may mean another one: `ConnectionError` is a builtin, and one of many libraries'.
-    missing += sorted((_read(source) & _BUILTINS & known.keys()) - bound_names(source))
+    other = sorted((_read(source) & _BUILTINS & known.keys()) - bound_names(source))
+    missing = (*undefined_names(source), *other)
     wanted = [known[name] for name in missing if name in known and "*" not in known[name]]
     return add_imports(source, tuple(dict.fromkeys(wanted)))
 
@@ -123,7 +123,7 @@ def _with_definitions(host: str, source: str, index: Index) -> str:
 
 def _wanted(source: str, own: frozenset[str]) -> list[str]:
     """Return undefined names, and the arguments of tests and fixtures that nothing defines."""
-    names = [*(missing.name for missing in undefined_names(source)), *_arguments(parse(source))]
+    names = [*undefined_names(source), *_arguments(parse(source))]
     return [name for name in dict.fromkeys(names) if name not in own and name != "self"]
 
 
@@ -173,16 +173,15 @@ def with_usual_imports(source: str, index: Index, *, near: str = "") -> str:
     """
     nodes = list(ast.walk(parse(source)))
     added = []
-    for missing in undefined_names(source):
-        known = find_import(missing.name, index, near=near)
-        name = missing.name
+    for name in undefined_names(source):
+        known = find_import(name, index, near=near)
         asked = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _is(n.value, name)}
         called = any(isinstance(n, ast.Call) and _is(n.func, name) for n in nodes)
-        if missing.name in _CLASSES and known in ("", f"import {missing.name}"):
-            if called or asked & _CLASSES[missing.name]:
-                added.append(f"from datetime import {missing.name}")
-        elif not known and missing.name in _USUAL:
-            added.append(_USUAL[missing.name])
+        if name in _CLASSES and known in ("", f"import {name}"):
+            if called or asked & _CLASSES[name]:
+                added.append(f"from datetime import {name}")
+        elif not known and name in _USUAL:
+            added.append(_USUAL[name])
     return add_imports(source, added)
 
 

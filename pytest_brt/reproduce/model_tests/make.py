@@ -13,7 +13,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-from pytest_brt.code.imports import NameProblem, check_imports, find_import, resolve
+from pytest_brt.code.imports import check_imports, find_import, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.code.normal import test_key
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
@@ -39,8 +39,8 @@ class Settled:
     host: str
     #: Folder of the project that it is run in, "" for the project's root.
     folder: str
-    #: What still cannot work, for the model and the reader.
-    problems: tuple[NameProblem, ...]
+    #: What still cannot work, for the model and the reader, one line each.
+    problems: tuple[str, ...]
 
 
 def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Settled:
@@ -61,14 +61,11 @@ def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Sett
         source = with_names_of(host, source, index)
     source = with_usual_imports(source, index, near=host)
     source, unknown = resolve(source, index, near=host, fixtures=fixtures)
-    problems = (*check_imports(source, index), *unknown)
+    problems = {**check_imports(source, index), **unknown}
     suite = "" if test_root == "." else test_root.strip("/")
     folder = host.rpartition("/")[0] if host else suite
     return Settled(
-        source=tidied(source),
-        host=host,
-        folder=folder,
-        problems=tuple({problem.name: problem for problem in problems}.values()),
+        source=tidied(source), host=host, folder=folder, problems=tuple(problems.values())
     )
 
 
@@ -77,7 +74,7 @@ def _with_known_imports(source: str, index: Index) -> str:
 
     Relative ones go as well: from where the test stands now they mean something else.
     """
-    wrong = {problem.name for problem in check_imports(source, index)}
+    wrong = set(check_imports(source, index))
     changed: list[ast.stmt] = []
     body: list[ast.stmt] = []
     before = parse(source).body
@@ -164,7 +161,7 @@ class Maker:
             source=done.source,
             host=done.host,
         )
-        return Written(test=test, key=key, problems=tuple(p.message for p in done.problems))
+        return Written(test=test, key=key, problems=done.problems)
 
 
 _TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)

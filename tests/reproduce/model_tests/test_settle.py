@@ -87,9 +87,7 @@ def test_of_an_import_only_the_wrong_name_is_looked_for(index: Index) -> None:
 
 def test_what_cannot_be_found_is_told(index: Index) -> None:
     found = settled("from pkg.core import shouts\n\n\ndef test_a():\n    shouts('a')\n", index)
-    assert [problem.message for problem in found.problems] == [
-        "'pkg.core' has no 'shouts' (is it 'shout'?)"
-    ]
+    assert found.problems == ("'pkg.core' has no 'shouts' (is it 'shout'?)",)
 
 
 def test_helpers_and_fixtures_of_the_host_come_along(index: Index) -> None:
