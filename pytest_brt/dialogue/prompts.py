@@ -13,7 +13,6 @@ Values reach a template as they are, never as templates, so that a report cannot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,30 +31,63 @@ _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _TURN = re.compile(r"^=== (user|assistant)$", re.MULTILINE)
 
 
+#: Prompts of the user's: the path of each below its folder, and its text.
+Wording = tuple[tuple[str, str], ...]
+
+
+def read_wording(folder: Path | None) -> Wording:
+    """Return the prompts in `folder`, none without one.
+
+    Raises:
+        UsageProblem: the folder does not exist, or one of them cannot be read.
+    """
+    if folder is None:
+        return ()
+    if not folder.is_dir():
+        raise UsageProblem(f"--brt-prompts: no such folder: {str(folder)!r}")
+    found = []
+    for path in sorted(name + SUFFIX for name in _names_in(folder)):
+        try:
+            found.append((path, (folder / path).read_text("utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageProblem(f"--brt-prompts: cannot read {path!r}: {error}") from error
+    return tuple(found)
+
+
 class Prompts:
     """Renders prompts; safe to use from many threads."""
 
-    def __init__(
-        self, folder: Path | None = None, *, wording: Iterable[tuple[str, str]] = ()
-    ) -> None:
-        """Look into `folder` first, where there is one.
-
-        `wording` is what was read from such a folder elsewhere: paths below it, and texts.
+    def __init__(self, wording: Wording = ()) -> None:
+        """Take what `wording` has in place of ours.
 
         Raises:
-            UsageProblem: the folder does not exist, holds a file that replaces no prompt, or
-                one that is no jinja2.
+            UsageProblem: one of its texts replaces no prompt, or is no jinja2.
         """
-        self.folder = folder
-        self._wording = dict(wording)
+        self._wording = wording
         self.names = _names_in(BUILT_IN)
-        if folder is not None:
-            self._check(folder)
+        for path, _ in wording:
+            self._check(path)
 
     @cached_property
     def _environment(self) -> jinja2.Environment:
+        """A jinja2 in which a name without a value is an error."""
         # When first needed: jinja2 is slow to import, and most runs ask no model.
-        return _open_environment(self.folder, self._wording)
+        import jinja2
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        built_in = jinja2.FileSystemLoader(BUILT_IN)
+        theirs = jinja2.DictLoader(dict(self._wording))
+        loaders = (theirs, built_in, jinja2.PrefixLoader({"built-in": built_in}))
+        environment = ImmutableSandboxedEnvironment(
+            loader=jinja2.ChoiceLoader(loaders),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,
+            auto_reload=False,
+        )
+        environment.filters["fenced"] = fenced
+        return environment
 
     def render(self, name: str, /, **values: object) -> str:
         """Return the prompt called `name` (its path without ".j2"), filled with `values`.
@@ -99,25 +131,19 @@ class Prompts:
         pairs = zip(parts[::2], parts[1::2], strict=True)
         return tuple(Message(role=Role(role), text=text.strip("\n")) for role, text in pairs)
 
-    def _check(self, folder: Path) -> None:
+    def _check(self, path: str) -> None:
         import jinja2
 
-        if not folder.is_dir():
-            raise UsageProblem(f"--brt-prompts: no such folder: {str(folder)!r}")
-        for name in sorted(_names_in(folder)):
-            if name not in self.names:
-                raise UsageProblem(
-                    f"--brt-prompts: {name + SUFFIX!r} replaces no prompt "
-                    f"(known: {', '.join(sorted(self.names))})"
-                )
-            try:
-                self._environment.get_template(name + SUFFIX)
-            except jinja2.TemplateError as error:
-                raise UsageProblem(_told(error, name)) from error
-            except (OSError, UnicodeDecodeError) as error:
-                raise UsageProblem(
-                    f"--brt-prompts: cannot read {name + SUFFIX!r}: {error}"
-                ) from error
+        name = path.removesuffix(SUFFIX)
+        if name not in self.names:
+            raise UsageProblem(
+                f"--brt-prompts: {path!r} replaces no prompt "
+                f"(known: {', '.join(sorted(self.names))})"
+            )
+        try:
+            self._environment.get_template(path)
+        except jinja2.TemplateError as error:
+            raise UsageProblem(_told(error, name)) from error
 
 
 def fenced(code: str, language: str = "") -> str:
@@ -138,26 +164,6 @@ def _names_in(folder: Path) -> frozenset[str]:
         path.relative_to(folder).as_posix().removesuffix(SUFFIX)
         for path in folder.rglob(f"*{SUFFIX}")
     )
-
-
-def _open_environment(folder: Path | None, wording: dict[str, str]) -> jinja2.Environment:
-    """Return a jinja2 in which a name without a value is an error."""
-    import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    built_in = jinja2.FileSystemLoader(BUILT_IN)
-    theirs = jinja2.DictLoader(wording) if folder is None else jinja2.FileSystemLoader(folder)
-    loaders = (theirs, built_in, jinja2.PrefixLoader({"built-in": built_in}))
-    environment = ImmutableSandboxedEnvironment(
-        loader=jinja2.ChoiceLoader(loaders),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-        auto_reload=False,
-    )
-    environment.filters["fenced"] = fenced
-    return environment
 
 
 def _told(error: jinja2.TemplateError, name: str) -> str:

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.dialogue.prompts import SUFFIX, Prompts
-from pytest_brt.errors import UsageProblem
+from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, make_tree
 from pytest_brt.evaluate.record import Stage, StudySettings
@@ -111,20 +110,3 @@ def bench_of(job: Job, kit: StudyKit, engine: Engine) -> Workbench:
         buggy=tuple(dict.fromkeys(place.rpartition(":")[0] for place in places)),
         host=host,
     )
-
-
-def read_wording(folder: Path | None) -> tuple[tuple[str, str], ...]:
-    """Return the prompts in `folder`: the path of each below it, and its text.
-
-    Raises:
-        UsageProblem: one cannot be read.
-    """
-    if folder is None:
-        return ()
-    found = []
-    for path in sorted(folder.rglob(f"*{SUFFIX}")):
-        try:
-            found.append((path.relative_to(folder).as_posix(), path.read_text("utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageProblem(f"--brt-prompts: cannot read {str(path)!r}: {error}") from error
-    return tuple(found)

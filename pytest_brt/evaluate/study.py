@@ -274,5 +274,5 @@ def _kit(text: str) -> StudyKit:
         strategies=STRATEGIES,
         model=model,
         editor=None if editor is model else editor,
-        prompts=Prompts(wording=settings.prompts),
+        prompts=Prompts(settings.prompts),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.dialogue.prompts import Prompts, read_wording
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_engine
@@ -88,7 +88,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     """
     cases, paths = read_cases(config, options, scratch)
     plan = _plan(config, options, cases)
-    prompts = Prompts(options.prompts)
+    prompts = Prompts(read_wording(options.prompts))
     model, editor = open_chosen_models(config, options)
     engine = open_project(config, options)
     cache = cache_folder(config)

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.dialogue.prompts import Prompts, Wording, read_wording
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
-from pytest_brt.evaluate.job import StudyKit, read_wording
+from pytest_brt.evaluate.job import StudyKit
 from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
 from pytest_brt.evaluate.study import (
     Carry,
@@ -94,7 +94,7 @@ class StudySession(OurFiles):
             asked=tuple(Stage(name) for name in options.stages),
         )
         progress = config.stash.setdefault(PROGRESS, Progress())
-        prompts = Prompts(options.prompts)
+        prompts = Prompts(settings.prompts)
         kit = StudyKit(
             strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say
         )
@@ -205,9 +205,7 @@ def _repair_settings(options: Options) -> RepairSettings | None:
     )
 
 
-def _settings(
-    options: Options, strategies: tuple[str, ...], prompts: tuple[tuple[str, str], ...]
-) -> StudySettings:
+def _settings(options: Options, strategies: tuple[str, ...], prompts: Wording) -> StudySettings:
     names = (field.name for field in fields(StudySettings))
     given: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     ours = {"strategies": strategies, "prompts": prompts, "repairs": _repair_settings(options)}

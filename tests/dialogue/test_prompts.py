@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.dialogue.prompts import BUILT_IN, Prompts, fenced
+from pytest_brt.dialogue.prompts import BUILT_IN, Prompts, fenced, read_wording
 from pytest_brt.errors import UsageProblem
 from pytest_brt.model.base import Role
 
@@ -37,14 +37,14 @@ def test_an_unknown_prompt_is_the_caller_s_mistake() -> None:
 
 
 def test_a_user_s_file_replaces_one_prompt_only(tmp_path: Path) -> None:
-    prompts = Prompts(put(tmp_path, "shared/report.j2", "Report: {{ title }}\n"))
+    prompts = Prompts(read_wording(put(tmp_path, "shared/report.j2", "Report: {{ title }}\n")))
     assert prompts.render("shared/report", title="t", report="r") == "Report: t"
     assert prompts.names == Prompts().names
 
 
 def test_a_replacement_can_build_on_what_it_replaces(tmp_path: Path) -> None:
     text = 'Be brief.\n{% include "built-in/shared/report.j2" %}'
-    prompts = Prompts(put(tmp_path, "shared/report.j2", text))
+    prompts = Prompts(read_wording(put(tmp_path, "shared/report.j2", text)))
     assert prompts.render("shared/report", title="t", report="r") == "Be brief.\n# t\n\nr"
 
 
@@ -63,12 +63,12 @@ def test_a_bad_folder_is_refused_before_anything_runs(
     (tmp_path / name).parent.mkdir(parents=True)
     (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(UsageProblem, match=said):
-        Prompts(tmp_path)
+        Prompts(read_wording(tmp_path))
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="no such folder"):
-        Prompts(tmp_path / "none")
+        read_wording(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_prompt_that_fails_says_which(tmp_path: Path, text: str) -> None:
-    prompts = Prompts(put(tmp_path, "shared/report.j2", text))
+    prompts = Prompts(read_wording(put(tmp_path, "shared/report.j2", text)))
     with pytest.raises(UsageProblem, match=r"--brt-prompts: 'shared/report\.j2'"):
         prompts.render("shared/report", title="t", report="r")
 
@@ -96,7 +96,7 @@ def test_asking_gives_the_messages_in_order() -> None:
 
 def test_examples_are_turns_of_the_conversation(tmp_path: Path) -> None:
     text = "a note\n=== user\n{{ asked }}\n\n=== assistant\n=== no\n=== user\nq\n"
-    prompts = Prompts(put(tmp_path, "libro/examples.j2", text))
+    prompts = Prompts(read_wording(put(tmp_path, "libro/examples.j2", text)))
     found = [(turn.role, turn.text) for turn in prompts.turns("libro/examples", asked="1\n2")]
     assert found == [(Role.USER, "1\n2"), (Role.ASSISTANT, "=== no"), (Role.USER, "q")]
     roles = [turn.role for turn in Prompts().turns("agent/examples")]
@@ -104,7 +104,7 @@ def test_examples_are_turns_of_the_conversation(tmp_path: Path) -> None:
 
 
 def test_every_prompt_of_ours_is_a_jinja2_file() -> None:
-    prompts = Prompts(BUILT_IN)
+    prompts = Prompts(read_wording(BUILT_IN))
     assert "shared/report" in prompts.names
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job, read_wording
+from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.record import Reproduced, Stage, StudySettings
 from pytest_brt.evaluate.study import run_job
 from tests.conftest import CLAMP_ISSUE
@@ -29,23 +27,6 @@ def test_clamp():
 === always
 No test comes to mind.
 """
-
-
-def test_texts_make_the_same_prompts_as_their_folder(tmp_path: Path) -> None:
-    place = tmp_path / "repair" / "bug.j2"
-    place.parent.mkdir()
-    place.write_text("ours: {{ report }}", "utf-8")
-    wording = read_wording(tmp_path)
-    assert wording == (("repair/bug.j2", "ours: {{ report }}"),)
-    for prompts in (Prompts(tmp_path), Prompts(wording=wording)):
-        assert prompts.render("repair/bug", report="r") == "ours: r"
-    assert read_wording(None) == ()
-
-
-def test_a_prompt_that_is_no_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.j2").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(UsageProblem, match=r"x\.j2"):
-        read_wording(tmp_path)
 
 
 @pytest.mark.slow
