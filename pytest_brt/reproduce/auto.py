@@ -237,8 +237,8 @@ class _Auto:
                 core, form = _CONTEXTS[len(history) % len(_CONTEXTS)]
                 work.draw(next_batch(history, most), core=core, form=form)
                 self.answered = True
-                leading = agreement(work.pool.clusters())
-                history.append(Sampled(samples=work.pool.samples, leading=leading))
+                leading = agreement(work.clusters())
+                history.append(Sampled(samples=work.samples, leading=leading))
                 why = why_stop(history, most)
                 if not why and work.bench.over:
                     why = "the time for it is used up"
@@ -246,7 +246,7 @@ class _Auto:
         except OutOfTime:
             self.late.append("more samples")
         finally:
-            notes = (why, *work.notes, *work.pool.notes())
+            notes = (why, *work.notes, *work.told())
             made = Attempt(
                 issue=self.issue.id,
                 strategy="libro",

@@ -1,4 +1,4 @@
-"""The samples of one issue: made into tests, run, mended once, clustered, judged.
+"""The tests of one issue's samples, clustered by how they fail, and how many samples are enough.
 
 Samples may come in several batches; every batch makes the clusters better known, and once more of
 them would change nothing, no more are drawn. What is shown first follows paper 001 (24-29).
@@ -7,21 +7,14 @@ them would change nothing, no more are drawn. What is shown first follows paper 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from pytest_brt.oracle.facts import Facts, catches_named, matches
-from pytest_brt.oracle.judge import failure_key, refusal, run_tests
-from pytest_brt.reproduce.model_tests.confidence import (
-    Signs,
-    count_tokens,
-    is_repairable,
-    judge_written,
-)
-from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import CandidateTest, JudgedTest, Origin, TestRun, Verdict
+from pytest_brt.oracle.judge import failure_key
+from pytest_brt.reproduce.model_tests.confidence import count_tokens
+from pytest_brt.types import CandidateTest, TestRun, Verdict
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +76,22 @@ def round_robin(clusters: Sequence[FailureCluster]) -> tuple[PooledTest, ...]:
     return tuple(entry for one in rounds for entry in one if entry is not None)
 
 
+def told_samples(tests: Sequence[PooledTest], samples: int, empty: int) -> tuple[str, ...]:
+    """Return in a few lines what became of so many samples, of which some had no test."""
+    of = f"{samples} sample{'s' * (samples != 1)}"
+    if not tests:
+        return (f"{of}: no test that parses",)
+    runs = [item.runs[0] for item in tests if item.runs]
+    verdicts = sorted(Counter(run.verdict for run in runs).items())
+    told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts) or "not run"
+    notes = [f"{of}: {len(tests)} different test{'s' * (len(tests) != 1)} ({told})"]
+    if empty:
+        notes.append(f"{empty} of them had no test that parses")
+    reasons = Counter(run.reason for run in runs if run.verdict is Verdict.BROKEN)
+    notes += [f"broken ({count}): {reason}" for reason, count in reasons.most_common(2)]
+    return tuple(notes)
+
+
 def agreement(clusters: Sequence[FailureCluster]) -> int:
     """Return the size of the largest cluster, 0 without any; LIBRO shows a bug above 1."""
     return max((cluster.size for cluster in clusters), default=0)
@@ -140,99 +149,3 @@ def next_batch(history: Sequence[Sampled], most: int = MOST) -> int:
     size = BATCHES[min(len(history), len(BATCHES) - 1)]
     done = history[-1].samples if history else 0
     return max(1, min(size, most - done))
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Pool:
-    """Collects samples and knows what came of them; not for several threads."""
-
-    maker: Maker
-    facts: Facts
-    bench: Workbench
-    strategy: str
-    samples: int = 0
-    #: Samples without a test that parses.
-    empty: int = 0
-    entries: dict[str, PooledTest] = field(default_factory=dict)
-
-    def add(self, replies: Sequence[str], seed: int) -> None:
-        """Take one batch of replies, of which the first had this seed, and run what is new."""
-        for place, reply in enumerate(replies):
-            origin = Origin(strategy=self.strategy, model=self.bench.model.name, seed=seed + place)
-            made = self.maker.make(reply, origin)
-            self.empty += not made
-            self._take(made, {self.samples + place})
-        self.samples += len(replies)
-        self._run()
-
-    def mend(self, ask: Callable[[PooledTest], str], most: int) -> int:
-        """Have at most `most` tests that only lack names written again; return how many were.
-
-        `ask` returns a model's reply; what comes of it counts for the samples of the old test.
-        """
-        broken = [e for e in self.entries.values() if not e.mended and e.runs]
-        broken = [entry for entry in broken if is_repairable(entry.runs[0])]
-        broken.sort(key=lambda entry: -len(entry.samples))
-        for entry in broken[:most]:
-            entry.mended = True
-            origin = Origin(
-                strategy=self.strategy, model=self.bench.model.name, parent=entry.test.id
-            )
-            self._take(self.maker.make(ask(entry), origin), entry.samples)
-        self._run()
-        return len(broken[:most])
-
-    def _take(self, made: Sequence[Written], samples: set[int]) -> None:
-        for item in made:
-            known = self.entries.get(item.key)
-            if known is None:
-                known = self.entries[item.key] = PooledTest(item.test, item.problems)
-            known.samples |= samples
-
-    def _run(self) -> None:
-        new = [entry for entry in self.entries.values() if not entry.runs]
-        tests = [entry.test for entry in new]
-        bench = self.bench
-        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
-        for entry in new:
-            entry.runs = runs[entry.test.id]
-
-    def clusters(self) -> tuple[FailureCluster, ...]:
-        """Return the tests that fail for a reason that stands, clustered, best first."""
-        entries = self.entries.values()
-        failing = (one for one in entries if not refusal(one.test, one.runs, self.facts))
-        return cluster(failing, self.facts)
-
-    def judged(self) -> tuple[JudgedTest, ...]:
-        """Return every test, judged: candidates in LIBRO's order, then the others."""
-        clusters = self.clusters()
-        sizes = {found.key: found.size for found in clusters}
-        failing = round_robin(clusters)
-        first = [self._judge(entry, sizes) for entry in failing]
-        others = (entry for entry in self.entries.values() if entry not in failing)
-        rest = [self._judge(entry, sizes) for entry in others]
-        return (*first, *sorted(rest, key=lambda item: item.judgement.verdict != Verdict.FAIL))
-
-    def _judge(self, entry: PooledTest, sizes: dict[str, int]) -> JudgedTest:
-        agree = sizes.get(failure_key(entry.runs[0]), 1) if entry.runs else 1
-        signs = Signs(agree=agree, samples=self.samples, same=len(entry.samples))
-        return judge_written(entry.test, entry.runs, self.facts, signs)
-
-    def notes(self) -> tuple[str, ...]:
-        """Return in a few lines what became of the samples."""
-        verdicts = Counter(entry.runs[0].verdict for entry in self.entries.values() if entry.runs)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        drawn, made = self.samples, len(self.entries)
-        of = f"{drawn} sample{'s' * (drawn != 1)}"
-        if not made:
-            return (f"{of}: no test that parses",)
-        notes = [f"{of}: {made} different test{'s' * (made != 1)} ({told or 'not run'})"]
-        if self.empty:
-            notes.append(f"{self.empty} of them had no test that parses")
-        reasons = Counter(
-            entry.runs[0].reason
-            for entry in self.entries.values()
-            if entry.runs and entry.runs[0].verdict is Verdict.BROKEN
-        )
-        notes += [f"broken ({count}): {reason}" for reason, count in reasons.most_common(2)]
-        return tuple(notes)

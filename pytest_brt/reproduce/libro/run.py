@@ -8,7 +8,7 @@ tests that only lack names, and tests without what their failure does not need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -16,9 +16,18 @@ from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
+from pytest_brt.oracle.judge import failure_key, refusal, run_tests
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room, seed_of
-from pytest_brt.reproduce.libro.pool import Pool, PooledTest, agreement
-from pytest_brt.reproduce.model_tests.make import Maker
+from pytest_brt.reproduce.libro.pool import (
+    FailureCluster,
+    PooledTest,
+    agreement,
+    cluster,
+    round_robin,
+    told_samples,
+)
+from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, judge_written
+from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import (
@@ -31,7 +40,7 @@ from pytest_brt.reproduce.prompting.fit import (
 )
 from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest
+from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Origin, Verdict
 
 #: Tokens of a prompt; long reports take more.
 _TOKENS = 2_600
@@ -128,7 +137,10 @@ MANY = 10
 
 
 class Libro:
-    """One issue's samples; `auto` draws them batch by batch, `libro` all at once."""
+    """One issue's samples; `auto` draws them batch by batch, `libro` all at once.
+
+    Each is made into tests, which are run, mended once and judged. Not for several threads.
+    """
 
     def __init__(
         self,
@@ -164,13 +176,15 @@ class Libro:
         self.endings: list[Ending] = []
         self._batches = 0
         self.form = PromptForm.FILES if self.brief.hints.files else PromptForm.EXAMPLES
-        maker = Maker(
+        self._maker = Maker(
             issue=issue,
             index=project,
             test_root=bench.engine.subject.test_root,
             host=self.brief.hints.host if self.form is PromptForm.FILES else bench.host,
         )
-        self.pool = Pool(maker=maker, facts=self.facts, bench=bench, strategy=self.strategy)
+        self._tests: dict[str, PooledTest] = {}
+        #: Samples so far, and those of them without a test that parses.
+        self.samples, self._empty = 0, 0
 
     def draw(self, samples: int, *, core: bool = False, form: PromptForm | None = None) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
@@ -181,7 +195,7 @@ class Libro:
         """
         base = seed_of(self.issue.id, "libro", self.index, self.bench.seed)
         # Every sample has a seed of its own, those of later batches too.
-        seed = (base + self.pool.samples) % 2**31
+        seed = (base + self.samples) % 2**31
         # Making the prompt asks a server how much fits, so that may take a while as well.
         self.bench.say(f"asking for {samples} tests")
         prompt, notes = sampling_prompt(
@@ -196,23 +210,20 @@ class Libro:
         self.notes += [note for note in notes if note not in self.notes]
         answers = self._answers(prompt)
         self.endings += [_ENDINGS[answer.finish] for answer in answers]
-        self.pool.add([answer.text for answer in answers], seed)
+        for place, answer in enumerate(answers):
+            made = self._maker.make(answer.text, replace(self._origin, seed=seed + place))
+            self._empty += not made
+            self._take(made, {self.samples + place})
+        self.samples += len(answers)
+        self._run()
         if not self.bench.over:
-            mended = self.pool.mend(self._mend, _REPAIRS)
-            if mended:
-                self.bench.say(f"{mended} tests that lacked names were written again")
+            self._mend()
 
     def _answers(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the samples; those of an interrupted run are not asked for again."""
         self._batches += 1
-        journal = self.bench.journal
-        names = (
-            self.strategy,
-            self.issue.id,
-            str(self.index),
-            f"batch-{self._batches}",
-            str(prompt.samples),
-        )
+        journal, batch = self.bench.journal, f"batch-{self._batches}"
+        names = (self.strategy, self.issue.id, str(self.index), batch, str(prompt.samples))
         known = journal.get(tuple[Completion, ...], *names) if journal else None
         if known is not None:
             return known
@@ -221,19 +232,52 @@ class Libro:
             journal.put(answers, *names)
         return answers
 
-    def _mend(self, entry: PooledTest) -> str:
+    @property
+    def _origin(self) -> Origin:
+        return Origin(strategy=self.strategy, model=self.bench.model.name)
+
+    def _take(self, made: Sequence[Written], samples: set[int]) -> None:
+        for item in made:
+            known = self._tests.setdefault(item.key, PooledTest(item.test, item.problems))
+            known.samples |= samples
+
+    def _run(self) -> None:
+        new = [item for item in self._tests.values() if not item.runs]
+        tests = [item.test for item in new]
+        bench = self.bench
+        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
+        for item in new:
+            item.runs = runs[item.test.id]
+
+    def _mend(self) -> None:
+        """Have a few tests that only lack names written again, for the same samples."""
+        broken = [item for item in self._tests.values() if not item.mended and item.runs]
+        broken = [item for item in broken if is_repairable(item.runs[0])]
+        broken.sort(key=lambda item: -len(item.samples))
+        for item in broken[:_REPAIRS]:
+            item.mended = True
+            origin = replace(self._origin, parent=item.test.id)
+            self._take(self._maker.make(self._written_again(item), origin), item.samples)
+        self._run()
+        if broken:
+            many = min(len(broken), _REPAIRS)
+            self.bench.say(f"{many} tests that lacked names were written again")
+
+    def _written_again(self, item: PooledTest) -> str:
+        """Return a model's reply, "" where it is not asked."""
         if self.bench.over:
             return ""
+        source, reason = item.test.source or "", item.runs[0].reason
         try:
-            prompt = repair_prompt(
-                entry.test.source or "",
-                entry.runs[0].reason,
-                entry.problems,
-                self.brief,
-            )
+            prompt = repair_prompt(source, reason, item.problems, self.brief)
         except PromptTooLong:
             return ""  # a test of that length is not worth having
         return self.bench.model.complete(prompt)[0].text
+
+    def clusters(self) -> tuple[FailureCluster, ...]:
+        """Return the tests that fail for a reason that stands, clustered, best first."""
+        every = self._tests.values()
+        return cluster((i for i in every if not refusal(i.test, i.runs, self.facts)), self.facts)
 
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, in LIBRO's order.
@@ -242,11 +286,12 @@ class Libro:
         are enough to agree. `auto` shows a test that stands alone too, as unsure, and cuts what
         tests do not need when it has them all.
         """
-        judged = self.pool.judged()
-        agree = agreement(self.pool.clusters())
+        clusters = self.clusters()
+        judged = self._judged(clusters)
+        agree = agreement(clusters)
         threshold = self.bench.agree
         if threshold is None:
-            threshold = int(self.pool.samples >= MANY and not self.in_auto)
+            threshold = int(self.samples >= MANY and not self.in_auto)
         if 0 < agree <= threshold:
             least = f"{threshold + 1} samples"
             return tuple(dropped(j, f"not shown: fewer than {least} fail alike") for j in judged)
@@ -256,6 +301,23 @@ class Libro:
         first = [item for item in judged if item.judgement.candidate][:_SMALL]
         small = [made_small(item, engine, repeat, self.facts) for item in first]
         return without_doubles((*small, *judged[len(small) :]))
+
+    def _judged(self, clusters: Sequence[FailureCluster]) -> tuple[JudgedTest, ...]:
+        sizes = {found.key: found.size for found in clusters}
+
+        def judged(item: PooledTest) -> JudgedTest:
+            agree = sizes.get(failure_key(item.runs[0]), 1) if item.runs else 1
+            signs = Signs(agree=agree, samples=self.samples, same=len(item.samples))
+            return judge_written(item.test, item.runs, self.facts, signs)
+
+        failing = round_robin(clusters)
+        others = [judged(item) for item in self._tests.values() if item not in failing]
+        others.sort(key=lambda item: item.judgement.verdict != Verdict.FAIL)
+        return (*map(judged, failing), *others)
+
+    def told(self) -> tuple[str, ...]:
+        """Return in a few lines what became of the samples."""
+        return told_samples(tuple(self._tests.values()), self.samples, self._empty)
 
 
 def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
@@ -281,6 +343,6 @@ def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt
         strategy="libro",
         index=index,
         tests=tests,
-        notes=(*work.notes, *(() if found else work.pool.notes())),
+        notes=(*work.notes, *(() if found else work.told())),
         endings=tuple(work.endings),
     )

@@ -212,7 +212,7 @@ def test_with_examples_there_are_two_and_no_files(
         Role.USER,
     ]
     assert "time.py" not in "".join(message.text for message in prompt.messages)
-    assert work.pool.notes() == ("2 samples: no test that parses",)
+    assert work.told() == ("2 samples: no test that parses",)
 
 
 def test_a_bug_on_which_no_two_samples_agree_is_not_shown(
@@ -253,7 +253,7 @@ def test_batches_add_up_and_have_seeds_of_their_own(
     work = Libro(issue_of(NAME), 0, bench, index)
     work.draw(2)
     work.draw(1)
-    assert (work.pool.samples, [found.size for found in work.pool.clusters()]) == (3, [3])
+    assert (work.samples, [found.size for found in work.clusters()]) == (3, [3])
     first, second = (prompt.sampling.seed for prompt in model.prompts)
     assert second == first + 2
 
