@@ -23,7 +23,7 @@ from pathlib import Path
 from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.layout import FileStamp, scan_tree
 from pytest_brt.code.source import decode
-from pytest_brt.code.words import IDENTIFIER, Splitter
+from pytest_brt.code.words import IDENTIFIER, terms_in
 from pytest_brt.errors import StoreProblem
 
 #: Where a term may stand: in the name, in the names around it and the path, in docstrings and
@@ -41,7 +41,7 @@ _LEXEME = re.compile(
 
 
 def read_passages(
-    path: str, text: str, definitions: Sequence[Definition], splitter: Splitter
+    path: str, text: str, definitions: Sequence[Definition]
 ) -> Iterator[tuple[int, Mapping[str, frozenset[str]]]]:
     """Yield the passages of the file `path` with this `text`, whose `definitions` are in order.
 
@@ -55,7 +55,7 @@ def read_passages(
         outer, _, name = qualname.rpartition(".")
         words = _words_in("\n".join(own))
         words |= {"name": {name} - {""}, "scope": {*around, *IDENTIFIER.findall(outer)}}
-        yield number, {field: splitter.terms(names) for field, names in words.items()}
+        yield number, {field: terms_in(names) for field, names in words.items()}
 
 
 def _lines_of(lines: Sequence[str], definitions: Sequence[Definition]) -> dict[int, list[str]]:
@@ -234,7 +234,6 @@ def _update(
     stamps: Mapping[str, FileStamp],
     changed: Sequence[str],
 ) -> None:
-    splitter = Splitter()
     for path in changed:
         row = connection.execute("select id, digest from files where path = ?", (path,)).fetchone()
         stamp = stamps.get(path)
@@ -249,7 +248,7 @@ def _update(
         if row:
             _forget(connection, row[0])
         if stamp and data is not None:
-            _insert(connection, path, stamp, digest, decode(data), splitter)
+            _insert(connection, path, stamp, digest, decode(data))
 
 
 def _read(path: Path) -> bytes | None:
@@ -269,12 +268,7 @@ def _forget(connection: sqlite3.Connection, file: int) -> None:
 
 
 def _insert(
-    connection: sqlite3.Connection,
-    path: str,
-    stamp: FileStamp,
-    digest: bytes,
-    text: str,
-    splitter: Splitter,
+    connection: sqlite3.Connection, path: str, stamp: FileStamp, digest: bytes, text: str
 ) -> None:
     facts = read_facts(text)
     public = None if facts.public is None else " ".join(facts.public)
@@ -295,7 +289,7 @@ def _insert(
         "insert into imports values (?, ?, ?, ?, ?, ?)",
         [(file, i.module, i.name, i.bound, i.line, i.top) for i in facts.imports],
     )
-    for number, terms in read_passages(path, text, facts.definitions, splitter):
+    for number, terms in read_passages(path, text, facts.definitions):
         size = len(terms["doc"] | terms["string"] | terms["body"])
         added = connection.execute(
             "insert into passages (file, definition, size) values (?, ?, ?)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 
 #: An identifier, or a word.
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -39,21 +39,16 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > _STEM else word
 
 
-class Splitter:
-    """Makes terms of identifiers; remembers how each is split."""
+def terms_in(names: Iterable[str]) -> frozenset[str]:
+    """Return the terms of some identifiers: each whole, its words, and what underscores part.
 
-    def __init__(self) -> None:
-        self._of = cache(_terms_of_name)
-
-    def terms(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the terms of some identifiers: each whole, its words, and what underscores part.
-
-        >>> sorted(Splitter().terms(["check_forB026"]))
-        ['026', 'check', 'check_forb026', 'for', 'forb026']
-        """
-        return frozenset().union(*map(self._of, names))
+    >>> sorted(terms_in(["check_forB026"]))
+    ['026', 'check', 'check_forb026', 'for', 'forb026']
+    """
+    return frozenset().union(*map(_terms_of_name, names))
 
 
+@lru_cache(2**14)  # code has the same ones again and again
 def _terms_of_name(name: str) -> frozenset[str]:
     lower = name.lower()
     words = {lower.strip("_"), *lower.split("_"), *split_identifier(name)}
@@ -62,7 +57,7 @@ def _terms_of_name(name: str) -> frozenset[str]:
 
 def terms_of(*texts: str) -> frozenset[str]:
     """Return the terms of all identifiers and words in `texts`."""
-    return Splitter().terms({name for text in texts for name in IDENTIFIER.findall(text)})
+    return terms_in({name for text in texts for name in IDENTIFIER.findall(text)})
 
 
 #: All tests of a module skipped, whatever the machine, or given values by a mark.

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pytest_brt.code.database import FIELDS, read_passages
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.words import Splitter
 
 MODULE = '''\
 """About slugs."""
@@ -35,7 +34,7 @@ def slugify(title):
 
 def passages(text: str, path: str = "pkg/text.py") -> dict[str, Mapping[str, frozenset[str]]]:
     definitions = read_facts(text).definitions
-    found = read_passages(path, text, definitions, Splitter())
+    found = read_passages(path, text, definitions)
     return {definitions[at].qualname if at >= 0 else "": terms for at, terms in found}
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.words import Splitter, split_identifier, stem, terms_of
+from pytest_brt.code.words import split_identifier, stem, terms_in, terms_of
 
 
 def test_words() -> None:
@@ -41,7 +41,6 @@ def test_split_loses_no_letter(name: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("abcXYZ_09"), min_size=2, max_size=20))
 def test_case_and_outer_underscores_do_not_change_the_whole(name: str) -> None:
-    splitter = Splitter()
     whole = stem(name.lower().strip("_"))
     if len(name.lower().strip("_")) > 1:
-        assert whole in splitter.terms([name]) & splitter.terms([f"_{name}"])
+        assert whole in terms_in([name]) & terms_in([f"_{name}"])
