@@ -189,7 +189,7 @@ class Files:
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
         from pytest_brt.render.answer import listed
-        from pytest_brt.repair.patch import HEAD, chosen
+        from pytest_brt.repair.patch import HEAD, chosen, files_of
 
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
@@ -202,14 +202,15 @@ class Files:
             if old.read_bytes().startswith(HEAD.encode()):
                 old.unlink()
         for alike in found:
-            for name, text in alike.files(issue):
+            for name, text in files_of(alike, issue):
                 write_text(folder / name, text)
         if not found:
             return "no patch was written: no fix passes the tests"
         many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
-        more = sum(len(alike.members) - 1 for alike in found)
+        more = sum(len(alike) - 1 for alike in found)
         those = f" ({more} more that behave the same in its folder alike)" if more else ""
-        broken = [alike.members[0][0].patch.name for alike in found if alike.members[0][0].broken]
+        firsts = [alike[0][0] for alike in found]
+        broken = [fix.patch.name for fix in firsts if fix.broken]
         verb = "breaks" if len(broken) == 1 else "break"
         wrong = f"; {listed(broken)} {verb} existing tests" if broken else ""
         return f"{many} in {folder}{those}, not applied (git apply takes one){wrong}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
@@ -41,19 +40,17 @@ def found_fix(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alike:
-    """Fixes that behave the same on everything that was run."""
+#: Fixes that behave the same on everything that was run: the one that stands for all, then the
+#: others; each with the run that found it.
+Alike = Sequence[tuple[FoundFix, Repair]]
 
-    #: The one that stands for all, then the others; each with the run that found it.
-    members: tuple[tuple[FoundFix, Repair], ...]
 
-    def files(self, issue: Issue) -> Iterator[tuple[str, str]]:
-        """Yield name and text of each patch; those that one stands for lie in a folder below."""
-        (first, repair), *others = self.members
-        yield first.patch.name, with_header(first, repair, issue, len(others))
-        for fix, found_by in others:
-            yield f"alike/{fix.patch.name}", with_header(fix, found_by, issue)
+def files_of(alike: Alike, issue: Issue) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each patch; those that one stands for lie in a folder below."""
+    (first, repair), *others = alike
+    yield first.patch.name, with_header(first, repair, issue, len(others))
+    for fix, found_by in others:
+        yield f"alike/{fix.patch.name}", with_header(fix, found_by, issue)
 
 
 def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...]:
@@ -75,8 +72,7 @@ def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...
         groups.setdefault((fix.broken, *group), []).append((fix, repair))
     order = {fix.key: number for number, (fix, _) in enumerate(distinct(repairs))}
     return tuple(
-        Alike(members=tuple(sorted(members, key=lambda pair: _standing(pair[0], order))))
-        for members in groups.values()
+        sorted(alike, key=lambda pair: _standing(pair[0], order)) for alike in groups.values()
     )
 
 

@@ -90,17 +90,6 @@ TABLE: Mapping[State, Mapping[ToolName, State]] = {
 }
 
 
-def after(state: State, tool: ToolName) -> State:
-    """Return the state that a tool leads to; without a state machine, the tool decides alone.
-
-    >>> after(State.COLLECT, Tool.WRITE_FIX).name
-    'TRY'
-    """
-    if tool in TABLE[state]:
-        return TABLE[state][tool]
-    return next(row[tool] for row in TABLE.values() if tool in row)
-
-
 #: Fact of a step: the diff of a fix that was found plausible; there may be several.
 PATCH = "patch"
 #: Fact of a step: the diff of one that passes the failing tests and breaks existing ones.
@@ -185,10 +174,14 @@ def recall(steps: Sequence[Step]) -> Memory:
 
 
 def state_after(steps: Sequence[Step]) -> State:
-    """Return the state that `steps` lead to; what was refused moves nothing."""
+    """Return the state that `steps` lead to; what was refused moves nothing.
+
+    Without a state machine, the tool decides alone.
+    """
     state = State.UNDERSTAND
     for step in _done(steps):
-        state = after(state, ToolName(step.action))
+        tool = ToolName(step.action)
+        state = next(row[tool] for row in (TABLE[state], *TABLE.values()) if tool in row)
     return state
 
 

@@ -75,7 +75,8 @@ class Trials:
         self.failing = tuple(failing)
         self._check = check
         self._jobs = jobs
-        self._known: dict[str, Trial] = {}
+        #: What a fix did, by its key.
+        self.known: dict[str, Trial] = {}
         #: What a test, or a file of them, does on the unchanged tree; each is run once.
         self.before = cache(lambda target: engine.run(Row(targets=(target,))).runs)
 
@@ -90,10 +91,6 @@ class Trials:
         for change in sorted(changes, key=lambda change: change.path):
             parts += _difference(change, _bytes_of(root / change.path))
         return content_id(*parts) if parts else ""
-
-    def known(self, key: str) -> Trial | None:
-        """Return what a fix of this key did, None when none was tried."""
-        return self._known.get(key)
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
         """Try a fix: the failing tests and, when it passes them, existing ones.
@@ -139,9 +136,8 @@ class Trials:
 
     def _tested(self, changes: tuple[FileChange, ...]) -> Trial:
         key = self.key(changes)
-        known = self.known(key)
-        if known is not None:
-            return known
+        if key in self.known:
+            return self.known[key]
         runs: tuple[TestRun, ...] = ()
         if self.failing:
             # A fix that never ends is to be noticed soon.
@@ -162,7 +158,7 @@ class Trials:
         return self._keep(replace(trial, checked=True, guarded=self._check(trial.changes)))
 
     def _keep(self, trial: Trial) -> Trial:
-        self._known[trial.key] = trial
+        self.known[trial.key] = trial
         return trial
 
 

@@ -79,7 +79,7 @@ def test_it_stands_below_one_that_breaks_none(
 ) -> None:
     fixes = (RIGHT, OVERFITTED) if repair is agent else (OVERFITTED, RIGHT)
     done = repair(disputed, *fixes)
-    first, last = (alike.members[0][0] for alike in chosen([done], ()))
+    first, last = (alike[0][0] for alike in chosen([done], ()))
     assert "250" in first.patch.text
     assert [fix.broken for fix in (first, last)] == [0, 1]
     assert first.plausible

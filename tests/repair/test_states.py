@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.repair.states import TABLE, State, ToolName, after, state_after
+from pytest_brt.repair.states import TABLE, State, ToolName, state_after
 from pytest_brt.types import Step
 
 
@@ -39,7 +39,7 @@ def test_only_what_was_carried_out_in_its_state_moves(tools: list[tuple[ToolName
             continue
         problem = "no" if refused else ""
         steps.append(Step(number=number, reply="", action=tool.value, problem=problem))
-        state = state if refused else after(state, tool)
+        state = state if refused else TABLE[state][tool]
         assert state_after(steps) is state
         if state is State.DONE:
             assert not TABLE[state]

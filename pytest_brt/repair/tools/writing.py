@@ -116,7 +116,7 @@ def _tried(site: Site, replies: Sequence[str]) -> tuple[Trial, ...]:
         except FixProblem:
             continue
         key = site.trials.key(mended.changes)
-        if key and site.trials.known(key) is None:
+        if key and key not in site.trials.known:
             found.setdefault(key, mended)
     return site.trials.run_all([mended.changes for mended in found.values()])
 

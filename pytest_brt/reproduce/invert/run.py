@@ -173,7 +173,7 @@ class _Inversion:
         # What the report calls right cannot be turned into a test that fails.
         turnable = hints.stance is Stance.WRONG
         name = f"test_{slug(issue.source, issue.title)}"
-        self.starts = list(starts(replayed, name)) if turnable else []
+        self.starts = list(starts(replayed, name).items()) if turnable else []
         self._plans: list[str] = []
         self._first = seed_of(issue.id, "invert", index, bench.seed)
 
@@ -202,11 +202,11 @@ class _Inversion:
     def _from_start(self) -> TriedVersion | None:
         """Return the next test that pins what replay saw and does pass, if there is one."""
         while self.starts:
-            start = self.starts.pop(0)
-            tried = self.tries.run(f"```python\n{start.source}```")
+            source, plan = self.starts.pop(0)
+            tried = self.tries.run(f"```python\n{source}```")
             if tried is not None and tried.passes:
-                self._plans.append(start.plan)
-                self.bench.say(f"pinned what happens now: {start.plan}")
+                self._plans.append(plan)
+                self.bench.say(f"pinned what happens now: {plan}")
                 return tried
         return None
 

@@ -38,22 +38,14 @@ _SHOWN = 2
 MOST = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinnedStart:
-    """A test that pins what one statement of the report does."""
+def starts(replayed: Replayed, name: str) -> dict[str, str]:
+    """Return tests that pin what one statement did, those that are about a complaint first.
 
-    source: str
-    #: In a few words, as a plan.
-    plan: str
-
-
-def starts(replayed: Replayed, name: str) -> tuple[PinnedStart, ...]:
-    """Return tests that pin what was seen, those that are about a complaint first.
-
-    Not all of them must pass: what was seen may depend on the session it was seen in.
+    With the source of each stands what it does in a few words, as a plan. Not all of them must
+    pass: what was seen may depend on the session it was seen in.
     """
     weights = [_weight(seen) for seen in replayed.seen]
-    found: list[PinnedStart] = []
+    found: dict[str, str] = {}
     for number in sorted(range(len(weights)), key=lambda n: (-weights[n], -n)):
         seen = replayed.seen[number]
         body = _body(seen)
@@ -71,10 +63,10 @@ def starts(replayed: Replayed, name: str) -> tuple[PinnedStart, ...]:
             imports=("import pytest",) if "pytest." in body[0] else (),
         )
         source = module(draft, replayed, name)
-        if source and source not in [start.source for start in found]:
+        if source:
             shown = " ".join(seen.step.source.split())[:120]
-            found.append(PinnedStart(source=source, plan=f"run {shown!r} as the report does"))
-    return tuple(found)
+            found.setdefault(source, f"run {shown!r} as the report does")
+    return found
 
 
 def _weight(seen: Seen) -> int:
