@@ -126,14 +126,9 @@ class Edit:
     before: bytes | None
     after: bytes
 
-    @property
-    def changes(self) -> bool:
-        """Whether there is anything to do."""
-        return self.before != self.after
-
     def diff(self) -> str:
         """Return the change as git shows it; "" when there is none."""
-        if not self.changes:
+        if self.before == self.after:
             return ""
         old = _lines(self.before or b"")
         new = _lines(self.after)

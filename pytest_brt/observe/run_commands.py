@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import os
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Engine, Program
+from pytest_brt.execute.layout import files_of
 from pytest_brt.execute.subject import Subject
 from pytest_brt.observe.project import main_packages
 from pytest_brt.reading.mend import parses
@@ -237,18 +238,11 @@ def _words(text: str) -> set[str]:
 
 def _examples(subject: Subject, name: str) -> list[str]:
     """Return the short Python files of that name among the project's tests."""
-    found: list[str] = []
-    for folder, folders, files in os.walk(subject.root):
-        folders[:] = sorted(entry for entry in folders if not entry.startswith("."))
-        if name not in files or len(found) >= _MOST_FILES:
-            continue
-        path = Path(folder) / name
-        if not is_test_path(path.relative_to(subject.root).as_posix()):
-            continue
-        text = path.read_bytes()[:_MOST_BYTES].decode("utf-8", "replace")
-        if _settings(text):
-            found.append(text)
-    return sorted(found)
+    root = Path(subject.root)
+    named = (p for p in files_of(root) if p.rpartition("/")[2] == name and is_test_path(p))
+    data = ((root / path).read_bytes()[:_MOST_BYTES] for path in named)
+    texts = (part.decode("utf-8", "replace") for part in data)
+    return sorted(islice(filter(_settings, texts), _MOST_FILES))
 
 
 def entries(subject: Subject) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem, OutOfTime
@@ -82,13 +81,9 @@ class _Auto:
     def run(self) -> Attempt:
         first = STRATEGIES["replay"].attempt(self.issue, self.index, self.bench)
         self._take("replay", first)
-        ways: tuple[tuple[str, Callable[[Hints, Workbench], None]], ...] = (
-            ("libro", self._libro),
-            ("invert", self._invert),
-            ("agent", self._agent),
-        )
+        ways = {"libro": self._libro, "invert": self._invert, "agent": self._agent}
         hints: Hints | None = None
-        for name, way in ways:
+        for name, way in ways.items():
             if self.bench.over:
                 if not self._enough():
                     self.late.append(name)
@@ -108,7 +103,7 @@ class _Auto:
             if self._enough():
                 break
             self.bench.say(f"trying {name}")
-            self._try(name, partial(way, hints))
+            self._try(name, way, hints)
             self._judge(hints)
         self._cut()
         if not self.tests and not self.answered and self.problem is not None:
@@ -149,7 +144,7 @@ class _Auto:
         bench = self.bench
         return suspecting(hints, suspects, self.issue, self.project, bench.engine, host=bench.host)
 
-    def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
+    def _try(self, name: str, way: Callable[[Hints, Workbench], None], hints: Hints) -> None:
         """Let one way use its share of the time; its failure leaves the others their chance."""
         bench = self.bench
         if name != "agent" and not math.isinf(bench.deadline):
@@ -157,7 +152,7 @@ class _Auto:
             model = MeteredModel(bench.model, Meter(), deadline)
             bench = replace(bench, model=model, deadline=deadline)
         try:
-            way(bench)
+            way(hints, bench)
             self.answered = True
         except OutOfTime:
             self.late.append(name)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.issue import read_issue
 from pytest_brt.render.table import of_fix
-from pytest_brt.repair.patch import chosen
+from pytest_brt.repair.patch import chosen, files_of
 from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.strategy import run_passerine, run_repairagent
 from pytest_brt.types import FoundFix, Repair
@@ -69,7 +69,7 @@ def test_a_right_fix_that_breaks_a_wrong_test_is_kept_and_shown_as_such(
     assert told(fix) == f"passes 4 of 4 bug tests and breaks 1 of N existing tests: {BROKEN}"
     (alike,) = chosen([done], ())
     issue = read_issue("# clamp() always returns the lower bound\n", "clamp.md")
-    ((_, text),) = alike.files(issue)
+    ((_, text),) = files_of(alike, issue)
     assert f"existing tests: {BROKEN}\n# Bug tests that pass: test_clamp" in text
 
 

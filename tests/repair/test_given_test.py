@@ -5,7 +5,7 @@ from io import BytesIO
 from pathlib import Path
 
 from pytest_brt.issue import load_issue
-from pytest_brt.repair.patch import chosen
+from pytest_brt.repair.patch import chosen, files_of
 from pytest_brt.repair.scene import choose_brt, trusted
 from pytest_brt.types import (
     Attempt,
@@ -131,7 +131,7 @@ def test_one_of_each_group_is_written_and_the_others_below_it(tmp_path: Path) ->
     found = chosen([repair, again], ranks)
     (tmp_path / "r.md").write_text("# A bug\n", encoding="utf-8")
     issue = load_issue(str(tmp_path / "r.md"), BytesIO())
-    files = [dict(alike.files(issue)) for alike in found]
+    files = [dict(files_of(alike, issue)) for alike in found]
     assert [list(names) for names in files] == [
         ["other.diff"],
         ["last.diff", "alike/first.diff", "alike/v.diff"],
