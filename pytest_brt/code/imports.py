@@ -145,7 +145,7 @@ def check_imports(source: str, index: Index) -> NameProblems:
 
 def _wrong_module(module: str, index: Index) -> str:
     """Say why a module cannot be imported under this name, "" where it can."""
-    if _is_used(module, "", index):
+    if index.importers(module):
         return ""
     top, _, inner = module.partition(".")
     path = index.layout.path_of(module)
@@ -157,7 +157,7 @@ def _wrong_module(module: str, index: Index) -> str:
         parent, _, name = module.rpartition(".")
         there = index.layout.is_folder(module) or _is_other_file(parent, name, index)
         return "" if there else f"the project has no module {module!r}"
-    if top in sys.stdlib_module_names or top in ("pytest", "_pytest") or _is_used(top, "", index):
+    if top in sys.stdlib_module_names or top in ("pytest", "_pytest") or index.importers(top):
         return ""
     if index.layout.is_folder(top):
         hint = f" (use {inner!r})" if inner and index.layout.path_of(inner) else ""
@@ -193,10 +193,7 @@ def _hint(name: str, index: Index) -> str:
 
 def _is_used(module: str, name: str, index: Index) -> bool:
     """Return whether some file of the tree has just this import: generated files are not there."""
-    files = index.importers(module)
-    if not name:
-        return bool(files)
-    imports = (item for path in files for item in index.imports_in(path))
+    imports = (item for path in index.importers(module) for item in index.imports_in(path))
     return any(item.module == module and item.name == name for item in imports)
 
 

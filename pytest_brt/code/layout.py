@@ -204,18 +204,16 @@ def find_layout(
     bare = Layout(files=known, roots=())
     inits = (path for path in known if path.endswith("/__init__.py") and not is_test_path(path))
     counts = Counter(map(bare.root_of, inits))
-    usual = [root for root in ("src", "lib") if _has_child(known, root)]
+    usual = [
+        root
+        for root in ("src", "lib")
+        if f"{root}/__init__.py" not in known and any(p.startswith(f"{root}/") for p in known)
+    ]
     found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
     # Folders below a usual root without __init__.py are namespace packages, not roots.
     found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
     roots = dict.fromkeys([*declared, *found, *usual, ""])
     return Layout(files=known, roots=tuple(roots), collected=collected)
-
-
-def _has_child(files: Iterable[str], folder: str) -> bool:
-    return f"{folder}/__init__.py" not in set(files) and any(
-        file.startswith(f"{folder}/") for file in files
-    )
 
 
 class TreePaths:

@@ -139,25 +139,14 @@ def _imports(text: str) -> Iterator[NeededImport]:
             yield (item.module, item.name, item.bound)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """The surroundings of a test, divided up."""
-
-    #: Imports for the top of the file.
-    imports: list[NeededImport]
-    #: Helpers for the top level of the file.
-    top: list[Piece]
-    #: Code for the body of each test, in order.
-    local: list[str]
-
-
-def plan_needs(
+def divided(
     imports: Sequence[NeededImport], pieces: Sequence[Piece], text: str, tree: ast.Module
-) -> Needs:
-    """Return where imports, helpers and statements of a test module go in the file `text`.
+) -> tuple[list[NeededImport], list[Piece], list[str]]:
+    """Return what of a test module's surroundings goes where in the file `text`.
 
-    To the top what is free there, or there already with the same meaning; into the test what
-    is not, what depends on that, and all plain statements.
+    These are imports and helpers for its top: what is free there, and not there already with the
+    same meaning. The code for the body of each test, in order, is the rest, what depends on that,
+    and all plain statements.
     """
     taken = bound_names(text)
     present = {(i.module, i.name, i.bound) for i in read_facts(text).imports if i.top}
@@ -181,7 +170,7 @@ def plan_needs(
             moved.add(piece.name)
         else:
             top.append(piece)
-    return Needs(imports=[i for i in lacking if i not in clashing], top=top, local=local)
+    return [i for i in lacking if i not in clashing], top, local
 
 
 def _bare(code: str) -> tuple[str, ...]:
@@ -214,18 +203,18 @@ def place(source: str, path: str, host: bytes) -> Placement:
     module = read_module(target)
     imports, pieces = take_apart(source, target.newline)
     classes = host_classes(target.text.replace("\r\n", "\n"))
-    plan = plan_needs(imports, pieces, target.text, tree)
-    taken = bound_names(target.text) | {piece.name for piece in plan.top}
+    needed, top, local = divided(imports, pieces, target.text, tree)
+    taken = bound_names(target.text) | {piece.name for piece in top}
     nodes = []
-    for piece in plan.top:
+    for piece in top:
         module = _append(module, piece.node)
     for piece in (piece for piece in pieces if piece.test):
         holder = _holder(piece, classes)
-        code = _written(piece, plan, holder, by_method=asserts_by_method(target.text))
+        code = _written(piece, local, holder, by_method=asserts_by_method(target.text))
         module, name = _put(module, code, holder, taken)
         taken |= set() if holder else {name}
         nodes.append(f"{holder.name}::{name}" if holder else name)
-    text = add_needed_imports(module, plan.imports).code
+    text = add_needed_imports(module, needed).code
     if not is_insertion(target.text, text):
         raise EditProblem(f"the test cannot be added to {path!r} without changing other lines")
     parse_source(replace(target, text=text))
@@ -245,17 +234,19 @@ def _holder(piece: Piece, classes: Sequence[HostClass]) -> HostClass | None:
     return None if needs_pytest or piece.node.asynchronous else holder
 
 
-def _written(piece: Piece, plan: Needs, holder: HostClass | None, *, by_method: bool) -> Definition:
+def _written(
+    piece: Piece, local: Sequence[str], holder: HostClass | None, *, by_method: bool
+) -> Definition:
     node = piece.node
     if isinstance(node, cst.ClassDef):
-        if plan.local:
+        if local:
             raise EditProblem(
                 f"{piece.name!r} needs names that mean something else in the file"
                 " (choose another file)"
             )
         return node
     assert isinstance(node, cst.FunctionDef)
-    texts = (SourceText(path="", text=code, encoding="utf-8") for code in plan.local)
+    texts = (SourceText(path="", text=code, encoding="utf-8") for code in local)
     node = prepend(node, [statement for text in texts for statement in statements_of(text)])
     if holder:
         node = add_self(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
@@ -35,27 +35,21 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         SubjectProblem: the project's interpreter cannot be started.
     """
     site = bench.site
+    nothing = Repair(issue=site.issue.id, strategy="repairagent", index=index, fixes=())
     if not site.failing and not bench.blind:
-        return Repair(
-            issue=site.issue.id,
-            strategy="repairagent",
-            index=index,
-            fixes=(),
-            notes=(
-                "no test fails because of the bug, so no fix can be judged (give one with "
-                "--brt-tests PATH, or take --brt-repair-strategy passerine)",
-            ),
+        note = (
+            "no test fails because of the bug, so no fix can be judged (give one with "
+            "--brt-tests PATH, or take --brt-repair-strategy passerine)"
         )
+        return replace(nothing, notes=(note,))
     trajectory = repair(bench, index)
     fixes: dict[str, FoundFix] = {}
     for diff, source, step in patches_in(trajectory.steps):
         fix = _from_diff(site, diff, source, trajectory.steps[: step.number])
         if fix is not None:
             fixes.setdefault(fix.key, fix)
-    return Repair(
-        issue=site.issue.id,
-        strategy="repairagent",
-        index=index,
+    return replace(
+        nothing,
         fixes=tuple(sorted(fixes.values(), key=lambda fix: fix.broken)),
         brt=site.failing[0].test.name if site.failing else "",
         notes=() if fixes else (_failed(recall(trajectory.steps).tried),),

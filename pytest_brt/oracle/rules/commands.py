@@ -194,7 +194,9 @@ def _crash_name(played: CommandRun) -> str:
 
 
 def _status(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
-    words = [text for text in stage.reported.expected if _asks_for_success(text)]
+    words = [
+        text for text in stage.reported.expected if must_work(text) or _SUCCEED.search(plain(text))
+    ]
     if played.status != 0 and words:
         yield _draft(
             played,
@@ -204,10 +206,6 @@ def _status(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
             OracleKind.EXIT_STATUS.prior + (0.05 if played.given else -0.1),
             "the report says that it should succeed",
         )
-
-
-def _asks_for_success(text: str) -> bool:
-    return must_work(text) or bool(_SUCCEED.search(plain(text)))
 
 
 def _quoted(issue: Issue, stage: CommandRuns, played: CommandRun, least: float) -> Iterator[Draft]:

@@ -112,8 +112,6 @@ def _body(seen: Seen) -> tuple[str, ...]:
 
 #: Lines of a failure that a model is shown.
 _LINES = 10
-#: Stands for a candidate that came about by mistake.
-_UNASKED = Opinion(right=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +195,10 @@ class Tries:
 
     def has_accepted(self) -> bool:
         """Say whether a candidate was judged, and not held for another bug."""
+        # One that came about by mistake was never judged.
         candidates = (tried.written.test.id for tried in self._known.values() if tried.candidate)
-        return any(self.opinions.get(test, _UNASKED).right is not False for test in candidates)
+        judged = (self.opinions[test] for test in candidates if test in self.opinions)
+        return any(opinion.right is not False for opinion in judged)
 
     def judged(self) -> tuple[JudgedTest, ...]:
         """Return every version, judged; candidates without what their failure does not need."""
