@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pytest_brt.code.index import Index
@@ -37,19 +37,14 @@ _TOKENS = 3_650
 _SHARE = 0.35
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """The messages that come before the first step."""
-
-    messages: tuple[Message, ...]
-    #: The same without listings of files, for when the dialogue has become long.
-    short: tuple[Message, ...]
-    #: What did not fit.
-    notes: tuple[str, ...]
+Messages = tuple[Message, ...]
 
 
-def opening(kit: Kit) -> Opening:
-    """Return the messages that come before the first step.
+def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
+    """Return the messages that come before the first step, and notes on what did not fit.
+
+    They stand there twice: the second ones are without listings of files, for when the dialogue
+    has become long.
 
     Raises:
         PromptTooLong: not even the report fits.
@@ -94,7 +89,7 @@ def opening(kit: Kit) -> Opening:
     prompt, notes, built = fitted(build, parts, (*order, *last), brief, listings, most=room)
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
-    return Opening(messages=prompt.messages, short=short.messages, notes=notes)
+    return prompt.messages, short.messages, notes
 
 
 #: Steps of one run, as in paper 001.
@@ -132,25 +127,25 @@ def agent(
         found=found,
     )
     try:
-        first = opening(kit)
+        first, short, notes = opening(kit)
     except PromptTooLong as problem:
         notes = (str(problem),)
         return Attempt(issue=issue.id, strategy=kit.strategy, index=index, tests=(), notes=notes)
     log = bench.log(issue, f"{kit.strategy}-{index:02}")
-    trajectory = converse(loop_of(kit, first), log)
+    trajectory = converse(loop_of(kit, first, short), log)
     tests = _judged(trajectory, kit)
     return Attempt(
         issue=issue.id,
         strategy=kit.strategy,
         index=index,
         tests=tests,
-        notes=(*first.notes, told(trajectory)),
+        notes=(*notes, told(trajectory)),
         trajectories=(trajectory,),
     )
 
 
-def loop_of(kit: Kit, first: Opening) -> Loop:
-    """Return the dialogue of one run."""
+def loop_of(kit: Kit, first: Messages, short: Messages) -> Loop:
+    """Return the dialogue of one run, which begins with the messages `first`."""
     model, bench = kit.bench.model, kit.bench
     count = Counter(model)
     observation = max(60, min(1500, model.context // 8))
@@ -158,7 +153,7 @@ def loop_of(kit: Kit, first: Opening) -> Loop:
     return Loop(
         model=model,
         tools=tools_of(kit, observation=observation, count=count),
-        messages=partial(conversation, first.messages, most=most, count=count, short=first.short),
+        messages=partial(conversation, first, most=most, count=count, short=short),
         budget=Budget(steps=bench.steps or STEPS, deadline=bench.deadline),
         paths=paths_of(kit),
         sampling=kit.sampling,

@@ -45,19 +45,19 @@ def kit(engine: Engine, tmp_path: Path) -> Iterator[Kit]:
 
 
 def test_the_opening(kit: Kit) -> None:
-    check("agent-opening", Prompt(messages=opening(kit).messages))
+    check("agent-opening", Prompt(messages=opening(kit)[0]))
 
 
 def test_the_opening_with_what_replay_found(kit: Kit) -> None:
     found = replace(kit, found=Found(hints=kit.hints))
-    check("agent-opening-facts", Prompt(messages=opening(found).messages))
+    check("agent-opening-facts", Prompt(messages=opening(found)[0]))
 
 
 def test_the_opening_with_what_was_tried_before(kit: Kit) -> None:
     best = "from interval import clamp\n\n\ndef test_a():\n    assert clamp(5, 0, 10) != 0"
     reasons = ("`assert clamp(0, 0, 10) == 0`: passes on this tree", "`assert 1 == 2`: nothing ran")
     tried = replace(kit, found=Found(hints=kit.hints, best=best, refused=reasons))
-    check("agent-opening-tried", Prompt(messages=opening(tried).messages))
+    check("agent-opening-tried", Prompt(messages=opening(tried)[0]))
 
 
 def test_the_edit_is_shown_what_was_read(kit: Kit) -> None:
@@ -120,7 +120,7 @@ def test_the_edit_of_a_test_that_was_run(kit: Kit) -> None:
 
 
 def test_the_opening_can_be_had_without_listings(kit: Kit) -> None:
-    short = opening(kit).short[-1].text
+    short = opening(kit)[1][-1].text
     assert "clamp(5, 0, 10)" in short
     assert "def clamp" not in short
     assert "Your first action?" not in short
