@@ -18,6 +18,8 @@ from types import CodeType
 
 #: Held while anything is parsed; also by those who have pytest show a traceback.
 PARSING = RLock()
+#: A function, whether it is to be awaited or not.
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.code.layout import Layout
-from pytest_brt.syntax import bodies, bound_targets, first_line, parse
+from pytest_brt.syntax import Function, bodies, bound_targets, first_line, parse
 
 
 class DefinitionKind(StrEnum):
@@ -141,7 +141,7 @@ def _walk(tree: ast.Module, lines: Sequence[str]) -> tuple[list[Definition], lis
     while todo:
         statements, prefix, in_class = todo.pop()
         for node in statements:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(node, Function | ast.ClassDef):
                 definition = _definition(node, prefix, in_class, lines)
                 definitions.append(definition)
                 is_class = isinstance(node, ast.ClassDef)
@@ -160,10 +160,7 @@ def _walk(tree: ast.Module, lines: Sequence[str]) -> tuple[list[Definition], lis
 
 
 def _definition(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
-    prefix: str,
-    in_class: bool,
-    lines: Sequence[str],
+    node: Function | ast.ClassDef, prefix: str, in_class: bool, lines: Sequence[str]
 ) -> Definition:
     kind = DefinitionKind.METHOD if in_class else DefinitionKind.FUNCTION
     if isinstance(node, ast.ClassDef):
@@ -178,9 +175,7 @@ def _definition(
     )
 
 
-def _signature(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: Sequence[str]
-) -> str:
+def _signature(node: Function | ast.ClassDef, lines: Sequence[str]) -> str:
     """Return the head of `node` from its bracket on: the text is cheaper than unparsing."""
     body = node.body[0]
     if body.lineno == node.lineno:

@@ -17,10 +17,9 @@ from typing import Any
 from pytest_brt.code.file_facts import imported
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import called_names, is_constant, parse, symbols
+from pytest_brt.syntax import Function, called_names, is_constant, parse, symbols
 from pytest_brt.types import FileChange
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOKS_AT_NAMES = frozenset({"locals", "vars", "eval", "exec", "dir", "globals"})
 
 
@@ -117,10 +116,10 @@ def _number_tests(tree: ast.Module) -> None:
     for node in _in_order(tree.body):
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
             given[node.name] = f"Test{len(given)}"
-        elif isinstance(node, _Function) and node.name.startswith("test"):
+        elif isinstance(node, Function) and node.name.startswith("test"):
             given.setdefault(node.name, f"test_{len(given)}")
     for inner in ast.walk(tree):
-        if isinstance(inner, _Function | ast.ClassDef):
+        if isinstance(inner, Function | ast.ClassDef):
             inner.name = given.get(inner.name, inner.name)
         elif isinstance(inner, ast.Name):
             inner.id = given.get(inner.id, inner.id)
@@ -133,15 +132,15 @@ def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _in_order(node.body)
 
 
-def _outermost(node: ast.AST) -> Iterator[_Function]:
+def _outermost(node: ast.AST) -> Iterator[Function]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, _Function):
+        if isinstance(child, Function):
             yield child
         else:
             yield from _outermost(child)
 
 
-def _rename(tree: ast.Module | _Function) -> None:
+def _rename(tree: ast.Module | Function) -> None:
     """Give the variables of a function, or of a test module and its functions, numbers for names.
 
     Two that differ only in those names become equal. A name that means something else anywhere

@@ -41,7 +41,7 @@ from pytest_brt.code.source import (
 )
 from pytest_brt.code.style import HostClass, asserts_by_method, best_class, host_classes
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import Function, parse
 
 #: A statement that is nothing but a text: at the top of a module, its docstring.
 _TEXT = matchers.SimpleStatementLine(
@@ -127,7 +127,7 @@ def _names(node: ast.AST) -> Iterator[str]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             yield inner.id
-        elif isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif isinstance(inner, Function | ast.ClassDef):
             yield inner.name
 
 
@@ -176,7 +176,7 @@ def divided(
 def _bare(code: str) -> tuple[str, ...]:
     """Return what makes a test the same as another: its name and marks of waiting do not."""
     (node,) = parse(code).body
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    assert isinstance(node, Function | ast.ClassDef)
     decorators = [d for d in node.decorator_list if "mark.xfail" not in ast.unparse(d)]
     parts: list[ast.AST] = [*decorators, *node.body]
     if not isinstance(node, ast.ClassDef):

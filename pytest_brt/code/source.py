@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_brt.code.scope import bound_names
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import first_line, parse
+from pytest_brt.syntax import Function, first_line, parse
 from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def with_test(file: Placement, source: str) -> Placement | None:
     """
     text = file.edit.after.decode()
     old, new = parse(text).body, parse(source).body
-    added = [node for node in new if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    added = [node for node in new if isinstance(node, Function)]
     names = [node.name for node in added]
     spans = [range(first_line(node), (node.end_lineno or 0) + 1) for node in new]
     lines = source.split("\n")
@@ -208,7 +208,7 @@ def _imports(body: Sequence[ast.stmt]) -> set[tuple[object, ...]]:
 
 def _nameless(node: ast.stmt) -> str:
     same = copy(node)
-    if isinstance(same, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(same, Function | ast.ClassDef):
         same.name = ""
     return ast.dump(same)
 
@@ -230,7 +230,7 @@ def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:
     tests = tuple(
         node.name
         for node in body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if isinstance(node, Function | ast.ClassDef)
         and node.name.startswith("Test" if isinstance(node, ast.ClassDef) else "test")
     )
     if not tests:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.words import split_identifier
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import Function, parse
 
 if TYPE_CHECKING:  # a new file is styled without an index
     from pytest_brt.code.index import Index
@@ -72,11 +72,9 @@ def _class_words(item: HostClass) -> set[str]:
     return {word for name in names for word in split_identifier(name)} - {"test", "tests"}
 
 
-def _functions(
-    body: Iterable[ast.stmt],
-) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, Function):
             yield node
 
 

@@ -17,9 +17,8 @@ from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.words import rank_hosts
 from pytest_brt.reproduce.model_tests.split import lines_of
-from pytest_brt.syntax import bound_targets, parse
+from pytest_brt.syntax import Function, bound_targets, parse
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: Exceptions that Python has, and that a project may have under the same name.
 _BUILTINS = frozenset(name for name in dir(builtins) if name[:1].isupper())
 #: Helpers of a host file that a test may take along, one after the other.
@@ -63,14 +62,14 @@ def _defining(names: frozenset[str], index: Index) -> list[str]:
 
 def _fixtures_asked(source: str) -> frozenset[str]:
     tree = parse(source)
-    own = {node.name for node in tree.body if isinstance(node, _Function)}
+    own = {node.name for node in tree.body if isinstance(node, Function)}
     return frozenset(_arguments(tree)) - own - {"self", "cls"}
 
 
 def _arguments(tree: ast.Module) -> Iterator[str]:
     """Yield the arguments of tests and fixtures that neither a default nor a mark gives."""
     for node in ast.walk(tree):
-        if isinstance(node, _Function):
+        if isinstance(node, Function):
             marks = " ".join(map(ast.unparse, node.decorator_list))
             if node.name.startswith("test") or "fixture" in marks:
                 asked = node.args.args[: len(node.args.args) - len(node.args.defaults)]
@@ -106,7 +105,7 @@ def _with_definitions(host: str, source: str, index: Index) -> str:
     lines = text.split("\n")
     known: dict[str, ast.stmt] = {}
     for node in theirs.body:
-        if isinstance(node, _Function | ast.ClassDef):
+        if isinstance(node, Function | ast.ClassDef):
             known.setdefault(node.name, node)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             for name in bound_targets(node):

@@ -19,7 +19,7 @@ from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import failing_line, failure_key, refusal, run_tests
 from pytest_brt.reproduce.model_tests.split import crowded, split_tests
-from pytest_brt.syntax import first_line, parse
+from pytest_brt.syntax import Function, first_line, parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun
 
 #: Statements that are tried one by one, and seconds for that.
@@ -30,7 +30,6 @@ _SHORT = 6
 _SPELLED = 3
 _CLAIM = re.compile(r"(?:^|\.)(?:assert\w+|raises|warns|fail)$")
 _WAITING = re.compile(r"(?:raises|warns|deprecated_call|assertRaises|assertWarns)\(")
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def made_small(item: JudgedTest, engine: Engine, repeat: int, facts: Facts) -> JudgedTest:
@@ -70,7 +69,7 @@ def spare_statements(source: str, line: int, report: str) -> list[ast.stmt]:
     One depends on another that speaks of a variable which it speaks of, or which such a one does.
     What holds a text of the `report` stays too, and what waits for an exception or a warning.
     """
-    inside = (node for node in ast.walk(parse(source)) if isinstance(node, _Function))
+    inside = (node for node in ast.walk(parse(source)) if isinstance(node, Function))
     test = next((n for n in inside if n.name.startswith("test") and _has(n, line)), None)
     if test is None:
         return []
@@ -118,13 +117,13 @@ def _spells(node: ast.stmt, report: str) -> bool:
     )
 
 
-def _bound(test: _Function) -> set[str]:
+def _bound(test: Function) -> set[str]:
     """Return the names that belong to the test: its arguments, variables and inner functions."""
     found = {node.arg for node in ast.walk(test) if isinstance(node, ast.arg)}
     for node in ast.walk(test):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
-        elif isinstance(node, _Function | ast.ClassDef) and node is not test:
+        elif isinstance(node, Function | ast.ClassDef) and node is not test:
             found.add(node.name)
     return found
 
@@ -132,7 +131,7 @@ def _bound(test: _Function) -> set[str]:
 def _names(node: ast.AST) -> set[str]:
     found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     return found | {
-        inner.name for inner in ast.walk(node) if isinstance(inner, _Function | ast.ClassDef)
+        inner.name for inner in ast.walk(node) if isinstance(inner, Function | ast.ClassDef)
     }
 
 

@@ -14,9 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pytest_brt.syntax import bound_targets, first_line, is_constant, parse
+from pytest_brt.syntax import Function, bound_targets, first_line, is_constant, parse
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Import = ast.Import | ast.ImportFrom
 #: Calls at the margin that would run tests while they are collected.
 _RUNNERS = re.compile(r"^(?:(?:pytest|unittest)\.main|test\w*|sys\.exit|exit|quit|breakpoint)$")
@@ -65,18 +64,18 @@ def _is_runner(node: ast.stmt) -> bool:
     return is_constant(node)
 
 
-def _tests(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.ClassDef | None, _Function]]:
+def _tests(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.ClassDef | None, Function]]:
     for node in body:
-        if isinstance(node, _Function) and node.name.startswith("test"):
+        if isinstance(node, Function) and node.name.startswith("test"):
             yield None, node
         elif isinstance(node, ast.ClassDef) and _holds_tests(node):
             for inner in node.body:
-                if isinstance(inner, _Function) and inner.name.startswith("test"):
+                if isinstance(inner, Function) and inner.name.startswith("test"):
                     yield node, inner
 
 
 def _holds_tests(node: ast.ClassDef) -> bool:
-    methods = [inner.name for inner in node.body if isinstance(inner, _Function)]
+    methods = [inner.name for inner in node.body if isinstance(inner, Function)]
     plain = node.name.startswith("Test") or not node.bases
     tests = any(name.startswith("test") for name in methods)
     named = plain and tests and "__init__" not in methods
@@ -93,7 +92,7 @@ def _as_test(body: Sequence[ast.stmt], name: str) -> list[ast.stmt]:
             others = [*body[:number], named, *body[number + 1 :]]
             return [other for other in others if not isinstance(other, ast.Expr)]
     imports = [node for node in body if isinstance(node, _Import)]
-    above = [node for node in body if isinstance(node, _Function | ast.ClassDef)]
+    above = [node for node in body if isinstance(node, Function | ast.ClassDef)]
     rest = [node for node in body if node not in imports and node not in above]
     if not any(isinstance(inner, ast.Call) for node in rest for inner in ast.walk(node)):
         return []
@@ -112,7 +111,7 @@ def _asks(node: ast.FunctionDef) -> bool:
 def _single(
     body: Sequence[ast.stmt],
     holder: ast.ClassDef | None,
-    test: _Function,
+    test: Function,
     code: str,
     own: frozenset[int],
 ) -> Single:
@@ -132,7 +131,7 @@ def _single(
     # What a helper needs may stand below it.
     for node in body:
         late = not any(node is other for other in (*kept, holder, test))
-        if late and isinstance(node, _Function | ast.ClassDef) and _is_needed(node, needed):
+        if late and isinstance(node, Function | ast.ClassDef) and _is_needed(node, needed):
             needed |= _names(node)
             imports = (n for n, other in enumerate(kept) if isinstance(other, _Import))
             kept.insert(max(imports, default=-1) + 1, node)
@@ -143,7 +142,7 @@ def _single(
     return Single(name=name, source=laid_out(module, code, changed))
 
 
-def _plain(test: _Function) -> _Function:
+def _plain(test: Function) -> Function:
     kept = [mark for mark in test.decorator_list if not _HIDING.search(ast.unparse(mark))]
     if len(kept) == len(test.decorator_list):
         return test
@@ -152,12 +151,12 @@ def _plain(test: _Function) -> _Function:
     return plain
 
 
-def _alone(holder: ast.ClassDef, test: _Function) -> ast.ClassDef:
+def _alone(holder: ast.ClassDef, test: Function) -> ast.ClassDef:
     body: list[ast.stmt] = []
     for node in holder.body:
         if node is test:
             body.append(_plain(test))
-        elif not (isinstance(node, _Function) and node.name.startswith("test")):
+        elif not (isinstance(node, Function) and node.name.startswith("test")):
             body.append(node)
     kept = [mark for mark in holder.decorator_list if not _HIDING.search(ast.unparse(mark))]
     name = _class_name(holder)
@@ -175,7 +174,7 @@ def _class_name(holder: ast.ClassDef) -> str:
 
 
 def _is_needed(node: ast.stmt, needed: set[str]) -> bool:
-    if isinstance(node, _Function | ast.ClassDef):
+    if isinstance(node, Function | ast.ClassDef):
         if node.name.startswith("test") or (isinstance(node, ast.ClassDef) and _holds_tests(node)):
             return node.name in needed
         return node.name in needed or "autouse" in "".join(map(ast.unparse, node.decorator_list))
@@ -253,7 +252,7 @@ def tidied(source: str) -> str:
 
 
 def _between(before: ast.stmt, node: ast.stmt) -> str:
-    if isinstance(node, _Function | ast.ClassDef) or isinstance(before, _Function | ast.ClassDef):
+    if isinstance(node, Function | ast.ClassDef) or isinstance(before, Function | ast.ClassDef):
         return "\n\n\n"
     if isinstance(before, _Import) and not isinstance(node, _Import):
         return "\n\n"

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
-from pytest_brt.syntax import bodies, bound_targets, first_line, is_constant, parse
+from pytest_brt.syntax import Function, bodies, bound_targets, first_line, is_constant, parse
 from pytest_brt.types import Place
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: A gap, where code is left out; what stands around it may need what is not shown.
 GAP = "# …"
 #: Share of the room that is left which one place may take, and what any may that has the room.
