@@ -131,7 +131,7 @@ def first_prompts(issue: Issue, engine: Engine, model: Counting) -> dict[str, Pr
         asked: dict[str, Any] = {"form": PromptForm.FILES, "samples": 1}
         libro = sampling_prompt(kit.brief, index, **asked, facts=True)[0]
         invert = invert_prompt("plan", {}, kit.brief, index, 1, earlier=())
-        return {"libro": libro, "invert": invert, "agent": Prompt(messages=opening(kit).messages)}
+        return {"libro": libro, "invert": invert, "agent": Prompt(messages=opening(kit)[0])}
 
 
 if __name__ == "__main__":

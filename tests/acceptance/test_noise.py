@@ -122,7 +122,7 @@ def test_runs_of_noise_that_names_real_files_end(
                 hints=hints,
                 sampling=Sampling(temperature=2.0, max_tokens=400, seed=number),
             )
-            loop = loop_of(kit, opening(kit))
+            loop = loop_of(kit, *opening(kit)[:2])
             tools = {name: narrowed(tool, paths) for name, tool in loop.tools.items()}
             log = Log(issue.id, f"deep-{number:02}", journal=bench.journal, folder=bench.record)
             trajectory = converse(replace(loop, tools=tools), log)
