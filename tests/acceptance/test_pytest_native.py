@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("once")]
 
 ISSUE = "--brt-issue=clamp.md"
 RANK = "--rank-fixes=patches"
@@ -20,7 +20,7 @@ ALL = {"reproduced": 1, "passing": 2, "failing": 2, "not": 1}
 
 
 def test_items_have_plain_names(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q")
+    result = project.runpytest_inprocess(ISSUE, RANK, "--collect-only", "-q")
     assert result.ret == 0
     assert [line for line in result.outlines if "::" in line] == [
         "clamp.md::replay",
@@ -32,40 +32,39 @@ def test_items_have_plain_names(project: pytest.Pytester) -> None:
     ]
 
 
-def test_a_row_pulls_the_attempts_that_it_needs(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, RANK, "-k", "a-right", "-v")
+def test_a_row_pulls_the_attempts_that_it_needs_and_works_without_the_cache(
+    project: pytest.Pytester,
+) -> None:
+    cacheless = ("-p", "no:cacheprovider")
+    result = project.runpytest_inprocess(ISSUE, RANK, "-k", "a-right", "-v", *cacheless)
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["patches/a-right.diff::epr PASSES*"])
     assert result.parseoutcomes() == {"passing": 1, "deselected": 5}
+    assert not (project.path / ".pytest_cache").exists()
 
 
 def test_a_shown_node_id_can_be_run_again(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, RANK, "patches/b-literal.diff::epr")
+    shown = [f"patches/{name}.diff::epr" for name in ("b-literal", "c-wrong")]
+    result = project.runpytest_inprocess(ISSUE, RANK, *shown, "-x")
     assert result.ret == 1
-    assert result.parseoutcomes() == {"failing": 1}
-    other = project.runpytest_subprocess(ISSUE, RANK, "tests")
+    assert result.parseoutcomes() == {"failing": 1}, "-x: the other one is not run"
+    other = project.runpytest_inprocess(ISSUE, RANK, "tests")
     assert other.ret == 4
     other.stderr.fnmatch_lines(["*'tests': test paths are not accepted here*--brt-tests*"])
 
 
-def test_a_tree_that_changes_meanwhile_is_told(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        editing="""
-        import pathlib
-
-        def pytest_runtest_teardown(item):
-            pathlib.Path("interval", "more.py").write_text("x = 1", encoding="utf-8")
-        """
-    )
-    result = project.runpytest_subprocess(ISSUE, "-p", "editing")
-    result.stdout.fnmatch_lines([CHANGED])
-
-
-def test_a_patch_that_does_not_fix_the_bug_fails(project: pytest.Pytester) -> None:
+def test_a_patch_that_does_not_fix_the_bug_fails_in_random_order(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
     xml = project.path.parent / "junit.xml"
-    result = project.runpytest_subprocess(ISSUE, RANK, PLAIN, f"--junitxml={xml}")
+    result = project.runpytest_subprocess(
+        *(ISSUE, RANK, PLAIN, f"--junitxml={xml}", "-v", "--randomly-seed=2")
+    )
     assert result.ret == 0, "some patch passes"
     assert result.parseoutcomes() == ALL
+    items = [line.partition("::")[0] for line in result.outlines if "::" in line]
+    assert items != sorted(items), "in another order"
     failures = {
         case.get("classname", ""): failure.get("message", "") + (failure.text or "")
         for case in ElementTree.parse(xml).iter("testcase")
@@ -76,22 +75,22 @@ def test_a_patch_that_does_not_fix_the_bug_fails(project: pytest.Pytester) -> No
     ]  # fmt: skip
     assert "fails 1 of 2 bug tests" in failures["patches.b-literal.diff"]
     assert "does not apply" in failures["patches.e-stale.diff"]
-    again = project.runpytest_subprocess(ISSUE, RANK, PLAIN, "--lf", "-v")
+    again = project.runpytest_subprocess(ISSUE, RANK, PLAIN, "--lf", "-v", "-p", "no:randomly")
     assert again.ret == 1, "no patch passes"
     assert again.parseoutcomes() == {"failing": 2, "not": 1}
     again.stdout.fnmatch_lines(["patches/c-wrong.diff::epr FAILS*"])
-    first = project.runpytest_subprocess(ISSUE, RANK, PLAIN, "-x", "-k", "wrong or right-too")
-    assert first.parseoutcomes()["failing"] == 1
 
 
 def test_a_report_that_is_not_reproduced_fails(project: pytest.Pytester) -> None:
     project.makefile(".md", vague="# It is slow\n\nSometimes.\n")
-    result = project.runpytest_subprocess("--brt-issue=vague.md", ISSUE, "-x")
+    result = project.runpytest_inprocess("--brt-issue=vague.md", ISSUE, "-x")
     assert result.ret == 1
     assert result.parseoutcomes() == {"not": 1}, "the other one is not run"
 
 
-def test_broken_machinery_is_f_and_lf_repeats_it(project: pytest.Pytester) -> None:
+def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
+    project: pytest.Pytester,
+) -> None:
     project.makepyfile(
         breaking="""
         from pytest_brt.errors import ModelProblem
@@ -100,21 +99,40 @@ def test_broken_machinery_is_f_and_lf_repeats_it(project: pytest.Pytester) -> No
         def attempt(issue, index, workbench):
             raise ModelProblem("the model is gone: 'x.gguf' (load it again)")
 
+        def defective(issue, index, workbench):
+            try:
+                {}["x"]
+            except KeyError as error:
+                raise RuntimeError("not expected") from error
+
         def pytest_brt_strategies(config):
-            return {"breaking": Strategy(attempt=attempt, runs=2)}
+            return {
+                "breaking": Strategy(attempt=attempt, runs=2),
+                "defective": Strategy(attempt=defective),
+            }
         """
     )
-    options = ("-p", "breaking", "--brt-strategy=replay,breaking", ISSUE)
+    options = ("-p", "breaking", "--brt-strategy=replay,defective,breaking", ISSUE, "-v")
     result = project.runpytest_subprocess(*options)
     assert result.ret == 1
-    assert result.parseoutcomes() == {"reproduced": 1, "failed": 2}
-    result.stdout.fnmatch_lines(["the model is gone: 'x.gguf' (load it again)"])
-    assert "Traceback" not in result.stdout.str()
-    again = project.runpytest_subprocess(*options, "--lf", "-v")
-    again.assert_outcomes(failed=2, deselected=1)
-    again.stdout.fnmatch_lines(["clamp.md::breaking-00 FAILED*", "clamp.md::breaking-01 FAILED*"])
-    first = project.runpytest_subprocess(*options, "-x", "-p", "no:cacheprovider")
-    assert first.parseoutcomes() == {"reproduced": 1, "failed": 1}
+    assert result.parseoutcomes() == {"reproduced": 1, "failed": 3}
+    result.stdout.fnmatch_lines(
+        [
+            "clamp.md::breaking-00 FAILED*",
+            "clamp.md::breaking-01 FAILED*",
+            "internal error in pytest-brt: please report it*",
+            "*KeyError: 'x'",
+            "*RuntimeError: not expected",
+            "the model is gone: 'x.gguf' (load it again)",
+        ]
+    )
+    _, _, shown = result.stdout.str().partition("internal error")
+    assert "pluggy" not in shown
+    assert "Traceback" not in shown.partition("RuntimeError: not expected")[2]
+    again = project.runpytest_subprocess(*options, "--lf", "-x", "--tb=long")
+    again.assert_outcomes(failed=1, deselected=1)
+    again.stdout.fnmatch_lines(["*rerun previous 3 failures*", "clamp.md::defective FAILED*"])
+    assert "_pytest" in again.stdout.str()
 
 
 def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
@@ -126,60 +144,17 @@ def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
     result.stdout.fnmatch_lines(["exit code 6: *no model answered: no answer from *127.0.0.1:9*"])
 
 
-def test_a_defect_is_shown_without_the_frames_of_pytest(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        broken="""
-        from pytest_brt.reproduce.strategy import Strategy
-
-        def attempt(issue, index, workbench):
-            try:
-                {}["x"]
-            except KeyError as error:
-                raise RuntimeError("not expected") from error
-
-        def pytest_brt_strategies(config):
-            return {"broken": Strategy(attempt=attempt)}
-        """
-    )
-    options = ("-p", "broken", "--brt-strategy=broken", ISSUE)
-    result = project.runpytest_subprocess(*options)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        [
-            "internal error in pytest-brt: please report it*",
-            "*KeyError: 'x'",
-            "*RuntimeError: not expected",
-        ]
-    )
-    assert "pluggy" not in result.stdout.str().partition("internal error")[2]
-    assert "_pytest" in project.runpytest_subprocess(*options, "--tb=long").stdout.str()
-
-
-@pytest.mark.parametrize("options", [["-n", "2"], ["-n", "0"], ["-p", "no:xdist"]])
-def test_xdist_is_taken_as_jobs(project: pytest.Pytester, options: list[str]) -> None:
-    result = project.runpytest_subprocess(ISSUE, "-v", *options)
+def test_xdist_is_taken_as_jobs(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, "-v", "-n", "2")
     assert result.ret == 0, result.stdout.str()
     assert result.parseoutcomes() == {"reproduced": 1}
     assert "workers" not in result.stdout.str()
-    jobs = "2 jobs" if options == ["-n", "2"] else "* jobs"
-    result.stdout.fnmatch_lines(
-        [f"brt: replay; python *; sandbox *; {jobs}", "clamp.md::replay REPRODUCED*"]
-    )
-
-
-def test_random_order(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
-    result = project.runpytest_subprocess(ISSUE, RANK, "-v", "--randomly-seed=2")
-    assert result.parseoutcomes() == ALL
-    items = [line.partition("::")[0] for line in result.outlines if "::" in line]
-    assert items != sorted(items), "in another order"
-
-
-def test_quiet(project: pytest.Pytester) -> None:
-    quiet = project.runpytest_subprocess(ISSUE, "-q")
-    assert quiet.ret == 0
-    assert "brt:" not in quiet.stdout.str()
-    quiet.stdout.no_fnmatch_line(CHANGED)
+    header = "brt: replay; python *; sandbox *; {} jobs"
+    result.stdout.fnmatch_lines([header.format(2), "clamp.md::replay REPRODUCED*"])
+    for options in (("-n", "0"), ("-p", "no:xdist")):
+        told = project.runpytest_inprocess(ISSUE, *options, "--collect-only")
+        assert told.ret == 0, told.stdout.str()
+        told.stdout.fnmatch_lines([header.format("[1-9]*")])
 
 
 def test_the_projects_conftest_is_left_alone(project: pytest.Pytester) -> None:
@@ -202,13 +177,22 @@ def test_the_projects_settings_are_left_alone(project: pytest.Pytester) -> None:
 
 
 def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> None:
-    project.makeini("[pytest]\nbrt_jobs = 7\nbrt_write = no\n")
-    result = project.runpytest_subprocess(ISSUE)
-    result.stdout.fnmatch_lines(["brt: *7 jobs*"])
     project.makeini("[pytest]\nbrt_timeout = soon\n")
-    wrong = project.runpytest_subprocess(ISSUE)
+    wrong = project.runpytest_inprocess(ISSUE)
     assert wrong.ret == 4
     wrong.stderr.fnmatch_lines(["*brt_timeout: expected a number of at least 0.1, got 'soon'"])
+    elsewhere = project.path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "pytest.ini").write_text("[pytest]\naddopts = --nope\nbrt_jobs = 9\n", "utf-8")
+    (project.path / "clamp.md").rename(elsewhere / "clamp.md")
+    project.makeini("[pytest]\nbrt_jobs = 7\nbrt_write = no\n")
+    report = f"--brt-issue={elsewhere}/clamp.md"
+    result = project.runpytest_inprocess(report, "--rank-fixes=patches/a-right.diff", PLAIN)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    result.stdout.fnmatch_lines([f"rootdir: {project.path}", "brt: *7 jobs*"])
+    assert "not written (" not in result.stdout.str()
+    assert not (elsewhere / ".pytest_cache").exists(), "the root is not moved"
+    assert (project.path / ".pytest_cache").exists()
 
 
 def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pytester) -> None:
@@ -217,11 +201,10 @@ def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pyteste
     refused = project.runpytest_subprocess(ISSUE)
     assert refused.ret != 0
     command = (sys.executable, "-m", "pytest_brt")
-    result = project.run(*command, "issue", "clamp.md", "-v")
+    patch = ("--rank=patches/a-right.diff", "--report=../report.json", "--guard=no")
+    result = project.run(*command, "issue", "clamp.md", "-v", *patch)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    assert result.parseoutcomes() == {"reproduced": 1}
-    ranked = project.run(*command, "rank", "patches", "--brt-json=../report.json", PLAIN)
-    assert ranked.ret == 0, ranked.stdout.str() + ranked.stderr.str()
+    assert result.parseoutcomes() == {"reproduced": 1, "passing": 1}
     report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
     assert report["patches"][0]["name"] == "a-right.diff"
 
@@ -260,10 +243,16 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
     assert "brt:" not in result.stdout.str()
 
 
-def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:
+def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told(
+    project: pytest.Pytester,
+) -> None:
     project.makepyfile(
         ours="""
+        import pathlib
         import sys
+
+        def pytest_runtest_teardown(item):
+            pathlib.Path("interval", "more.py").write_text("x = 1", encoding="utf-8")
 
         def pytest_unconfigure():
             ours = [name for name in sys.modules if name.startswith("pytest_brt.")]
@@ -271,6 +260,7 @@ def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:
         """
     )
     result = project.runpytest_subprocess("-p", "ours", ISSUE)
+    result.stdout.fnmatch_lines([CHANGED])
     line = next(line for line in result.outlines if line.startswith("imported: "))
     ours = line.split()[1:]
     rooms = {name.split(".")[1] for name in ours}
@@ -348,7 +338,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     without = project.runpytest_subprocess(*options)
     assert without.ret == 1
     without.stdout.fnmatch_lines(["*needs a model and none was chosen (--brt-model*"])
-    unknown = project.runpytest_subprocess(ISSUE, "--brt-model=nope:5")
+    unknown = project.runpytest_inprocess(ISSUE, "--brt-model=nope:5")
     assert unknown.ret == 4
     unknown.stderr.fnmatch_lines(["*--brt-model: not a model: 'nope:5' (known are *none)*"])
     project.makepyfile(
@@ -362,29 +352,10 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
 def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None:
     for name in ("one", "two"):
         project.makepyfile(**{name: "def pytest_brt_models(config):\n    return {'echo': None}\n"})
-    result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
+    project.syspathinsert()
+    result = project.runpytest_inprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*'echo' is given by both * and *"])
-
-
-def test_works_without_the_cache(project: pytest.Pytester) -> None:
-    only = ("-k", "clamp or a-right")
-    result = project.runpytest_subprocess(ISSUE, RANK, *only, "-p", "no:cacheprovider")
-    assert result.parseoutcomes() == {"reproduced": 1, "passing": 1, "deselected": 4}
-    assert not (project.path / ".pytest_cache").exists()
-
-
-def test_a_report_elsewhere_does_not_move_the_root(project: pytest.Pytester) -> None:
-    elsewhere = project.path.parent / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "pytest.ini").write_text("[pytest]\naddopts = --nope\nbrt_jobs = 9\n", "utf-8")
-    (project.path / "clamp.md").rename(elsewhere / "clamp.md")
-    project.makeini("[pytest]\nbrt_jobs = 3\n")
-    result = project.runpytest_subprocess("--brt-issue", f"{elsewhere}/clamp.md", RANK, PLAIN)
-    assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    result.stdout.fnmatch_lines([f"rootdir: {project.path}", "brt: *3 jobs*"])
-    assert not (elsewhere / ".pytest_cache").exists()
-    assert (project.path / ".pytest_cache").exists()
 
 
 def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
@@ -399,7 +370,7 @@ def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
     for patch in patches.iterdir():
         patch.unlink()
     (patches / "box.mbox").write_text("".join(mails), "utf-8")
-    result = project.runpytest_subprocess(ISSUE, RANK, "-v")
+    result = project.runpytest_inprocess(ISSUE, RANK, "-v")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(
         [

@@ -1,0 +1,15 @@
+"""What the sessions that these tests start have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+# Sessions within this process find it imported; each takes away what it imports itself.
+import pytest_brt.plugin.session  # noqa: F401
+from tests.conftest import LEAN
+
+
+@pytest.fixture
+def once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sessions run a bug test once on the unpatched tree, where agreement is no question."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{LEAN} --brt-repeat=1")
