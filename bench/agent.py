@@ -24,8 +24,8 @@ from pathlib import Path
 from measured import Clock, Prompted
 from shapes import SHAPES, words, write_llama, write_shape
 
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings

@@ -37,9 +37,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
 

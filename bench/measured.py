@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pytest_brt.execute.engine import Engine, Observation, Program
-from pytest_brt.execute.row import Row, RowResult
+from pytest_brt.execute.engine import Engine, Observation, Program, Row, RowResult
 from pytest_brt.model.base import Completion, Model, Prompt
 
 

@@ -22,9 +22,8 @@ from statistics import median
 from typing import Any
 
 from pytest_brt.code.index import open_index
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Prompt, Sampling, Settings

@@ -40,8 +40,8 @@ from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.metrics import COLUMNS, Order, interval, mean_columns
 from pytest_brt.evaluate.ranking import RANKERS, grouped
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue

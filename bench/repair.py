@@ -35,9 +35,8 @@ from shapes import write_llama
 
 from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue

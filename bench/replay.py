@@ -40,9 +40,8 @@ from statistics import median
 from typing import Any
 
 from pytest_brt.errors import BrtError
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, target_of
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, target_of
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import replay

@@ -94,7 +94,7 @@ def test_ids_tell_contents_apart(one: list[str], other: list[str]) -> None:
 AT_ONCE = """
 import sys, threading
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.execute.row import RowResult
+from pytest_brt.execute.engine import RowResult
 from pytest_brt.types import TestRun, Verdict
 
 result = RowResult(runs=(TestRun(test="t", node="n", verdict=Verdict.PASS, reason="r"),))

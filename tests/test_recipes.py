@@ -46,7 +46,7 @@ ASK_REPLAY = """\
 import sys
 from pathlib import Path
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import replay

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Limits, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.reproduce.given import read_target
 from pytest_brt.revisions.bisect import Bisection, TriedRevision, bisect

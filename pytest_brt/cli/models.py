@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import BrtError
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings

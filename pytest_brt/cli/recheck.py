@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import tree_hash
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.plugin.files import read_key
 from pytest_brt.plugin.option_values import ENDINGS, pair

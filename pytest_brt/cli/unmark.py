@@ -8,9 +8,8 @@ from pathlib import Path
 
 from pytest_brt.code.rewrite import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.shown import say
 from pytest_brt.store import write_bytes

@@ -18,8 +18,7 @@ from pytest_brt.errors import PatchProblem, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.record import Covered
 from pytest_brt.evaluate.truth import fix_changes, hidden_files
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget, target_of
+from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.localise.places import lines_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.file_names import read_name, without_prefix

@@ -15,9 +15,8 @@ from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, make_tree
 from pytest_brt.evaluate.record import Stage, StudySettings
 from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel

@@ -13,8 +13,7 @@ from pytest_brt.code.ini import read_ini
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget, target_of
+from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.file_names import read_name, without_prefix
 from pytest_brt.patches.scan import scan_diff

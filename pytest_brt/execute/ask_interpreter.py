@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.protocol import CellOrder
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.

@@ -1,13 +1,119 @@
-"""What the rest of the tool knows of running code: rows of tests, and programs."""
+"""What the rest of the tool knows of running code: rows of tests, and programs.
+
+A row is one tree and all the tests that are to run on it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
 
-from pytest_brt.execute.row import Row, RowResult
 from pytest_brt.execute.subject import Subject
-from pytest_brt.types import FileChange, Raised
+from pytest_brt.types import CandidateTest, FileChange, Raised, TestRun, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one test may use up."""
+
+    #: Wall-clock seconds of one test.
+    seconds: float = 60.0
+    #: Wall-clock seconds of starting and collecting, where `seconds` is not more.
+    start_seconds: float = 60.0
+    #: Address space of one test process, in MiB.
+    memory_mb: int = 2048
+    #: Wall-clock seconds of a whole row.
+    row_seconds: float = 1800.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestTarget:
+    """One test, some tests of a file, or one file of tests, to be run in one process."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    id: str
+    #: Test file, relative to the project.
+    path: str
+    #: Content to put at `path` first; None when the tree already holds it.
+    source: str | None = None
+    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them, or for `nodes`.
+    node: str = ""
+    #: The nodes that are meant, where there are several.
+    nodes: tuple[str, ...] = ()
+    #: The file is a module, and the nodes are the examples of its docstrings.
+    is_doctest: bool = False
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What pytest is to be given."""
+        names = self.nodes or ((self.node,) if self.node else ())
+        chosen = tuple(f"{self.path}::{name}" for name in names) or (self.path,)
+        return ("--doctest-modules", *chosen) if self.is_doctest else chosen
+
+
+def target_of(test: CandidateTest) -> TestTarget:
+    """Return `test` as the engine runs it."""
+    return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """All tests on one tree: the project as it is, with `changes` made to it."""
+
+    changes: tuple[FileChange, ...] = ()
+    targets: tuple[TestTarget, ...]
+    #: PYTHONHASHSEED of the test processes.
+    hash_seed: int = 0
+    #: Wall-clock seconds of one test where that is to be less than the engine's limit.
+    test_seconds: float | None = None
+    #: The same of the whole row.
+    seconds: float | None = None
+    #: Files of which each test is to tell the lines that it executes; where Python is older than
+    #: 3.12, tests that execute much of them take several times as long.
+    watch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowResult:
+    """What the tests of a row did, in the order of its targets.
+
+    A target with a `node`, or one that could not be collected, has one run; a whole file,
+    and `nodes`, have one run per test found in it.
+    """
+
+    runs: tuple[TestRun, ...]
+    #: Remarks about the row, as in "worker died, tried again".
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+#: The verdict of several items that count as one: the first of these that occurs.
+_WORST = (
+    Verdict.TAMPERED, Verdict.INVALID, Verdict.CRASH, Verdict.TIMEOUT, Verdict.FAIL,
+    Verdict.BROKEN, Verdict.PASS, Verdict.XFAIL, Verdict.SKIP,
+)  # fmt: skip
+
+
+def worst(runs: Sequence[TestRun]) -> TestRun:
+    """Return the run of several, as of one test with several parameters, that says most ill.
+
+    Its seconds, and the lines that it executed, are those of all.
+    """
+    found = min(runs, key=lambda run: _WORST.index(run.verdict))
+    if len(runs) == 1:
+        return found
+    ran: dict[str, int] = {}
+    for path, lines in (pair for run in runs for pair in run.ran):
+        ran[path] = ran.get(path, 0) | int(lines, 16)
+    return replace(
+        found,
+        seconds=sum(run.seconds for run in runs),
+        cpu=sum(run.cpu for run in runs),
+        ran=tuple((path, f"{lines:x}") for path, lines in ran.items()),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

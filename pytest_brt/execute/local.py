@@ -11,7 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.execute.engine import Observation, Observed, Program
+from pytest_brt.execute.engine import (
+    Limits,
+    Observation,
+    Observed,
+    Program,
+    Row,
+    RowResult,
+    TestTarget,
+)
 from pytest_brt.execute.events import Event, Places, ToldException
 from pytest_brt.execute.process import Deadlines, Ended
 from pytest_brt.execute.protocol import (
@@ -21,7 +29,6 @@ from pytest_brt.execute.protocol import (
     RowOrder,
     WorkerGone,
 )
-from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch, end_marked

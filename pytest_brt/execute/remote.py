@@ -19,10 +19,9 @@ from threading import Lock
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import BrtError, UsageProblem
-from pytest_brt.execute.engine import Engine, Observation, Program
+from pytest_brt.execute.engine import Engine, Limits, Observation, Program, Row, RowResult
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import files_of, tree_hash
-from pytest_brt.execute.row import Limits, Row, RowResult
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.execute.subject import Subject
 from pytest_brt.types import TestRun, Verdict

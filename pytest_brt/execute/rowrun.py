@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.execute.engine import Row, TestTarget, worst
 from pytest_brt.execute.process import INSIDE
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -18,7 +19,6 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
-from pytest_brt.execute.row import Row, TestTarget, worst
 from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget, worst
+from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.changed_names import Touched
 from pytest_brt.guard.selection import MOST, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite

@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, target_of
+from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.asked import is_about_python, pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values

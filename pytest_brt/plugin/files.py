@@ -13,9 +13,8 @@ from pytest_brt.bounded import read_bounded
 from pytest_brt.code.source import Edit, Placement, new_file, with_test
 from pytest_brt.codec import to_json
 from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
-from pytest_brt.execute.row import Limits
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import Write

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import BrtError, UsageProblem
-from pytest_brt.execute.row import TestTarget
+from pytest_brt.execute.engine import TestTarget
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.option_table import Options

@@ -12,9 +12,8 @@ import pytest
 
 from pytest_brt.dialogue.prompts import Prompts, read_wording
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
 from pytest_brt.errors import PatchProblem
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, target_of
+from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.judges import REMARK, named_testers

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_brt.codec import to_json
-from pytest_brt.execute.row import Limits
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import Subject
 from pytest_brt.types import (
     Cell,

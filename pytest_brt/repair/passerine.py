@@ -11,7 +11,7 @@ from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parame
 from pytest_brt.dialogue.history import Counter, conversation
 from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.errors import FixProblem
-from pytest_brt.execute.row import Row, TestTarget, target_of
+from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.model.metered import cost_of
 from pytest_brt.patches.judges import left_out_reason

@@ -12,8 +12,7 @@ from random import Random
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, target_of
+from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.guard.regressions import targets_of
 from pytest_brt.guard.suite import ExistingTest

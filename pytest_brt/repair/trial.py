@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, target_of
+from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.types import FileChange, Guarded, JudgedTest, TestRun, Verdict
 
 #: What existing tests say of changes; None when they are not to be run.

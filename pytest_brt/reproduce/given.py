@@ -11,9 +11,8 @@ from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import USUAL
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, TestTarget
 from pytest_brt.execute.layout import files_of
-from pytest_brt.execute.row import TestTarget
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, Review, TestRun
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import Raised, TestRun, Verdict
 

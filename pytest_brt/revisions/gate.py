@@ -9,8 +9,7 @@ from enum import StrEnum
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import Collected, is_test_path
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.syntax import is_constant, parse

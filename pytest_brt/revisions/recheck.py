@@ -9,8 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt.codec import content_id, from_json
 from pytest_brt.errors import PatchProblem, StoreProblem
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget, worst
+from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
 from pytest_brt.render.evidence import (
     MAIN,

@@ -282,7 +282,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     project.makepyfile(
         echo_plugin='''
         from pytest_brt.oracle.judge import Rating, judge
-        from pytest_brt.execute.row import Row, TestTarget
+        from pytest_brt.execute.engine import Row, TestTarget
         from pytest_brt.model.base import Completion, Finish, Prompt
         from pytest_brt.model.opening import NoModel
         from pytest_brt.reproduce.strategy import Strategy

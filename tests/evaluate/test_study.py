@@ -34,8 +34,8 @@ from pytest_brt.evaluate.study import Ledger
 from pytest_brt.evaluate.table import Table, csv_of, text_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of, places_of_fix
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Verdict
 from tests.conftest import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of

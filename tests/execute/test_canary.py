@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.types import FileChange, TestRun, Verdict
 from tests.execute.projects import make_project, open_on
 

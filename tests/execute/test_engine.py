@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.engine import Engine, Program
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Program, Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Program
+from pytest_brt.execute.engine import Limits, Program, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.sandbox import FORKABLE
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict

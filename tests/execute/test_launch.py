@@ -9,9 +9,9 @@ import pytest
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.execute import launch
+from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.sandbox import Sandbox, drop_to
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.types import Verdict

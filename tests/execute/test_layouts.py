@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.execute.engine import Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.types import FileChange, TestRun, Verdict
 from tests.execute.subjects import environment

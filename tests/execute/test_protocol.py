@@ -11,9 +11,8 @@ from contextlib import ExitStack
 import pytest
 
 from pytest_brt.execute import sandbox
-from pytest_brt.execute.engine import Program
+from pytest_brt.execute.engine import Program, Row, TestTarget
 from pytest_brt.execute.launch import MORE_PROCESSES
-from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.execute.sandbox import drop_to, tasks_of
 from pytest_brt.types import Verdict
 from tests.execute.projects import make_project, open_on, run_one

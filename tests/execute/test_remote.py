@@ -19,7 +19,7 @@ import pytest
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import tree_hash
 from pytest_brt.execute.remote import (
@@ -31,7 +31,6 @@ from pytest_brt.execute.remote import (
     open_cluster,
     run_shipment,
 )
-from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
 from tests.conftest import SOURCE

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.execute.row import worst
+from pytest_brt.execute.engine import worst
 from pytest_brt.types import TestRun, Verdict
 
 

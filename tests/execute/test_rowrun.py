@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute import zygote
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.row import Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
@@ -139,8 +138,8 @@ def test_rows_run_at_the_same_time(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     tmp_path.chmod(0o755)
+    from pytest_brt.execute.engine import Limits
     from pytest_brt.execute.launch import open_engine
-    from pytest_brt.execute.row import Limits
     from pytest_brt.execute.subject import find_subject
 
     subject = find_subject(make_project(tmp_path / "p"), python=None, env={})

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.execute.touched import changed_lines, module_names, touched_files
 from pytest_brt.types import FileChange, Verdict

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, RowResult
+from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import Guard, touched_by
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Patch, Verdict
 from tests.execute.projects import open_on, run_one

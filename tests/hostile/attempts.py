@@ -10,8 +10,8 @@ import json
 import sys
 from pathlib import Path
 
+from pytest_brt.execute.engine import Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
 from tests.execute.projects import make_project

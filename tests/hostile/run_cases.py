@@ -18,9 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_brt.execute import sandbox
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
 from tests.execute.projects import make_project
 from tests.hostile.cases import CASES

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, RowResult
+from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, JudgedTest, Patch, Raised

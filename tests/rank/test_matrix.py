@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import target_of
+from pytest_brt.execute.engine import Engine, target_of
 from pytest_brt.guard import Guard
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, target_of
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, target_of
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Settings

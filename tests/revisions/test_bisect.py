@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import TestTarget
+from pytest_brt.execute.engine import Engine, TestTarget
 from pytest_brt.revisions.bisect import Bisection, RevisionState, TriedRevision, bisect, judge
 from pytest_brt.revisions.commits import History
 from pytest_brt.types import Raised, TestRun, Verdict

@@ -13,9 +13,8 @@ import pytest
 
 from pytest_brt.cli.main import main as main_command
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.layout import tree_hash
-from pytest_brt.execute.row import Limits
 from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.patches import read_patches
 from pytest_brt.rank.matrix import run_patch

@@ -14,9 +14,8 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.errors import ModelProblem
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel

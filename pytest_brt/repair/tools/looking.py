@@ -10,7 +10,7 @@ from pytest_brt.code.source import decode
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
 from pytest_brt.dialogue.prompts import fenced
-from pytest_brt.execute.row import Row, target_of
+from pytest_brt.execute.engine import Row, target_of
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Room, Site, window

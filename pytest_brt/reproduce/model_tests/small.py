@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import failing_line, failure_key, refusal, run_tests
 from pytest_brt.reproduce.model_tests.split import crowded, split_tests

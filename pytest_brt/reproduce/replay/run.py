@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.oracle.assertion import literal

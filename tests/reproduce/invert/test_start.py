@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.row import Row, TestTarget
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script

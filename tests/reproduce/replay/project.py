@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 
 CORE = """\

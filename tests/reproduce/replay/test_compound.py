@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.row import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import replay
