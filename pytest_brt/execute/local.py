@@ -20,8 +20,7 @@ from pytest_brt.execute.engine import (
     RowResult,
     TestTarget,
 )
-from pytest_brt.execute.events import Event, Places, ToldException
-from pytest_brt.execute.process import Deadlines, Ended
+from pytest_brt.execute.process import Deadlines, Ended, Event, Places, ToldException
 from pytest_brt.execute.protocol import (
     CellOrder,
     EngineSetting,

@@ -1,4 +1,4 @@
-"""Processes of the subject: their environment, their start and end, and all they start."""
+"""Processes of the subject: their environment, their start and end, and what they tell."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.codec import to_json
-from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.events import Event, read_event
+from pytest_brt.code.layout import is_test_path
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem, SubjectProblem
+from pytest_brt.execute.engine import Observed
+from pytest_brt.types import Frame, Raised
 
 #: The scripts that run in the subject.
 INSIDE = Path(__file__).parent / "inside"
@@ -33,6 +35,129 @@ def scrubbed(extra: Mapping[str, str]) -> dict[str, str]:
     env.setdefault("LANG", "C.UTF-8")
     env.update(extra)
     return env
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldException:
+    """An exception as the subject's process describes it (`inside/describe.py`)."""
+
+    type: str
+    message: str
+    bases: tuple[str, ...] = ()
+    #: File, line, function; outermost first.
+    frames: tuple[tuple[str, int, str], ...] = ()
+    #: Frames between the innermost and that which `values` are of; -1 when there is none.
+    values_at: int = -1
+    #: Names and values of variables.
+    values: tuple[tuple[str, str], ...] = ()
+    #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
+    denied: str = ""
+    #: A TypeError or AttributeError about a name of the project.
+    about_project: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line from the pipe; which fields are set depends on `event`."""
+
+    event: str
+    pid: int = 0
+    node: str = ""
+    nodes: tuple[str, ...] = ()
+    when: str = ""
+    outcome: str = ""
+    xfail: bool = False
+    wasxfail: str = ""
+    duration: float = 0.0
+    raised: ToldException | None = None
+    #: Whether the test's body ran code of the project; None when that is not known.
+    used: bool | None = None
+    skip: str = ""
+    text: str = ""
+    output: str = ""
+    reason: str = ""
+    code: int = 0
+    index: int = -1
+    #: What a statement did, but for what it raised.
+    observed: Observed | None = None
+    #: File and first line of each function that was called.
+    called: tuple[tuple[str, int], ...] = ()
+    #: Path, state and origin of each file that the patch changed (`inside/touched.py`).
+    states: tuple[tuple[str, str, str], ...] = ()
+    #: Whether a changed line was executed; None when that was not watched.
+    lines: bool | None = None
+    #: Path of each watched file, and the lines executed, as the bits of a hexadecimal number.
+    ran: tuple[tuple[str, str], ...] = ()
+    #: CPU seconds of a test.
+    cpu: float = 0.0
+    #: What `inside/check.py` could do: write outside and inside, signal a process outside.
+    outside: bool = False
+    inside: bool = False
+    signal: bool = False
+    visible: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+
+
+def read_event(line: bytes) -> Event:
+    """Return the event a line holds; one named "garbage" when it holds none.
+
+    The subject's code can write to the pipe, so anything may come. What is nested so deeply that
+    it cannot be read was made to end its reader, and is named "trap".
+    """
+    try:
+        return from_json(line, Event)
+    except StoreProblem as problem:
+        if isinstance(problem.__cause__, RecursionError):
+            return Event(event="trap")
+        return Event(event="garbage", text=line[:200].decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Maps paths of the private view to paths of the project."""
+
+    #: Where the process saw the project.
+    tree: str
+    #: Where the project is.
+    root: str
+    #: Folders below the view that hold libraries all the same (an environment in the tree).
+    libraries: tuple[str, ...] = ()
+
+    def relative(self, path: str) -> str | None:
+        """Return a path relative to the project, or None when it lies elsewhere."""
+        for base in (self.tree, os.path.realpath(self.tree)):
+            if path.startswith(base + os.sep):
+                if any(path.startswith(folder + os.sep) for folder in self.libraries):
+                    return None
+                return path[len(base) + 1 :].replace(os.sep, "/")
+        return None
+
+    def frame(self, path: str, line: int, function: str) -> Frame:
+        """Return one level of a stack, its path relative where it is the project's."""
+        name = self.relative(path)
+        return Frame(
+            path=path if name is None else name,
+            line=line,
+            function=function,
+            project=name is not None and not is_test_path(name),
+        )
+
+    def raised(self, told: ToldException) -> Raised:
+        """Return an exception with its paths made the project's."""
+        frames = tuple(self.frame(*frame) for frame in told.frames)
+        projects = [frame.project for frame in reversed(frames)]
+        last = projects.index(True) if True in projects else None
+        return Raised(
+            type=told.type,
+            message=self.text(told.message),
+            bases=told.bases,
+            frames=frames,
+            values=told.values if told.values_at == last else (),
+        )
+
+    def text(self, text: str) -> str:
+        """Return a text in which the private view is called by the project's own path."""
+        return text if self.tree == self.root else text.replace(self.tree, self.root)
 
 
 #: Bytes of output that are kept: the end of it.

@@ -15,8 +15,15 @@ from typing import Self
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.events import Event, Places, read_event
-from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
+from pytest_brt.execute.process import (
+    Deadlines,
+    Ended,
+    Event,
+    Places,
+    read_event,
+    run_script,
+    scrubbed,
+)
 from pytest_brt.execute.sandbox import Sandbox, tasks_of
 from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.subject import Subject

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import TestTarget
-from pytest_brt.execute.events import Event, Places, ToldException
-from pytest_brt.execute.process import Ended
+from pytest_brt.execute.process import Ended, Event, Places, ToldException
 from pytest_brt.types import Raised, TestRun, Verdict
 
 #: Characters.

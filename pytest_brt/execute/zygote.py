@@ -12,8 +12,7 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.cgroup import JOINING, make_group, remove_group
-from pytest_brt.execute.events import Event
-from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended, end_group
+from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended, Event, end_group
 from pytest_brt.execute.protocol import (
     CellOrder,
     EngineSetting,

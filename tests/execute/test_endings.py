@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.execute.engine import TestTarget
-from pytest_brt.execute.events import Event, Places, ToldException
-from pytest_brt.execute.process import Ended
+from pytest_brt.execute.process import Ended, Event, Places, ToldException
 from pytest_brt.execute.verdict import Scene, came_through, cut_short, missing_nodes, not_begun
 from pytest_brt.types import Verdict
 

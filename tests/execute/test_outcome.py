@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.engine import TestTarget
-from pytest_brt.execute.events import Event, Places, ToldException
+from pytest_brt.execute.process import Event, Places, ToldException
 from pytest_brt.execute.verdict import Scene, broken, is_denial, shortly
 from pytest_brt.types import Raised, Verdict
 

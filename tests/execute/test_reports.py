@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.execute.engine import TestTarget
-from pytest_brt.execute.events import Event, Places, ToldException
+from pytest_brt.execute.process import Event, Places, ToldException
 from pytest_brt.execute.verdict import Scene, of_reports
 from pytest_brt.types import Verdict
 

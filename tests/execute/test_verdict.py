@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.execute.engine import TestTarget
-from pytest_brt.execute.events import Event, Places, ToldException, read_event
-from pytest_brt.execute.process import Ended
+from pytest_brt.execute.process import Ended, Event, Places, ToldException, read_event
 from pytest_brt.execute.verdict import Scene, verdicts
 from pytest_brt.types import TestRun, Verdict
 
