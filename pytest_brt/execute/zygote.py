@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.execute.cgroup import JOINING, make_group, remove_group
 from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended, Event, end_group
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -24,7 +23,7 @@ from pytest_brt.execute.protocol import (
     test_deadlines,
     wait,
 )
-from pytest_brt.execute.sandbox import FORKABLE
+from pytest_brt.execute.sandbox import FORKABLE, JOINING, make_group, remove_group
 from pytest_brt.execute.views import RowDied, View
 from pytest_brt.types import FileChange
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
-from pytest_brt.guard.changed_names import Touched
-from pytest_brt.guard.selection import MOST, near_tests
+from pytest_brt.guard.selection import MOST, Touched, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
 from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute import launch
-from pytest_brt.execute.cgroup import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine, weaknesses
+from pytest_brt.execute.sandbox import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
 from tests.execute.projects import make_project, run_one

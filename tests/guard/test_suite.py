@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.guard.changed_names import Touched
-from pytest_brt.guard.selection import MOST, import_nearness, near_tests
+from pytest_brt.guard.selection import MOST, Touched, import_nearness, near_tests
 from pytest_brt.guard.suite import Suite, read_suite, read_tests
 from tests.trees import write_tree
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard.changed_names import touched_by
+from pytest_brt.guard.selection import touched_by
 from pytest_brt.types import AppliedPatch, FileChange, Patch
 
 BEFORE = """\
