@@ -32,7 +32,10 @@ class _End:
 
 
 class Log:
-    """Where the steps of one dialogue go: the journal, and the folder of the run."""
+    """Where the steps of one dialogue go: the journal, and the folder of the run.
+
+    Every method raises StoreProblem where the folder cannot be written.
+    """
 
     def __init__(
         self,
@@ -54,11 +57,7 @@ class Log:
         self._start = to_json(_Start(issue=issue, name=name, title=title))
 
     def open(self) -> tuple[Step, ...]:
-        """Return the steps that an interrupted run left, and write on after them.
-
-        Raises:
-            StoreProblem: the folder cannot be written.
-        """
+        """Return the steps that an interrupted run left, and write on after them."""
         steps: list[Step] = []
         while self._journal is not None:
             step = self._journal.get(Step, *self._names, str(len(steps) + 1))
@@ -71,21 +70,13 @@ class Log:
         return tuple(steps)
 
     def add(self, step: Step) -> None:
-        """Keep one more step.
-
-        Raises:
-            StoreProblem: the folder cannot be written.
-        """
+        """Keep one more step."""
         if self._journal is not None:
             self._journal.put(step, *self._names, str(step.number))
         self._write(to_json(step) + "\n", "a")
 
     def close(self, trajectory: Trajectory) -> None:
-        """Keep how it ended.
-
-        Raises:
-            StoreProblem: the folder cannot be written.
-        """
+        """Keep how it ended."""
         end = _End(ending=trajectory.ending, reason=trajectory.reason)
         self._write(to_json(end) + "\n", "a")
 

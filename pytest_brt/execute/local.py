@@ -127,7 +127,8 @@ class LocalEngine:
         Raises:
             SandboxProblem: no process could be had for it.
         """
-        for attempt in range(2):
+        lost: Exception | None = None
+        for _ in range(2):
             try:
                 talk = self._slots.talk(slot, 0)
                 talk.begin(RowOrder(changes=changes))
@@ -136,11 +137,10 @@ class LocalEngine:
                 return ended
             except (WorkerGone, RowDied) as error:
                 self._slots.drop(slot, 0)
-                if attempt and isinstance(error, RowNotReady):
-                    raise SandboxProblem(f"the worker {error}") from error
-                if attempt:
-                    return Ended(events=(), status=1, timed_out=False, tail=str(error), seconds=0.0)
-        raise AssertionError("not reached")
+                lost = error
+        if isinstance(lost, RowNotReady):
+            raise SandboxProblem(f"the worker {lost}") from lost
+        return Ended(events=(), status=1, timed_out=False, tail=str(lost), seconds=0.0)
 
     def start(self, order: CellOrder) -> Ended:
         """Run one process of the subject's interpreter on the tree as it is.

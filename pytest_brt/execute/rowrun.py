@@ -172,11 +172,9 @@ class RowRun:
 
     def _content(self, target: TestTarget) -> bytes:
         """Return the file of a target as its process sees it; nothing where there is none."""
-        for file in target_files(target):
-            return file.content or b""
-        for change in self.row.changes:
-            if change.path == target.path:
-                return change.content or b""
+        for file in (*target_files(target), *self.row.changes):
+            if file.path == target.path:
+                return file.content or b""
         path = Path(self.setting.subject.root, target.path)
         return path.read_bytes() if path.is_file() else b""
 

@@ -94,7 +94,8 @@ def clear_stale() -> None:
     for folder in Path(tempfile.gettempdir()).glob("*brt-*"):
         if not folder.name.startswith(("brt-", "pytest-brt-")):
             continue
-        try:
+        # It may not be empty, be held by a living run, or by one that has just ended.
+        with suppress(OSError):
             seen = folder.lstat()
             if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
                 continue
@@ -106,8 +107,6 @@ def clear_stale() -> None:
                 remove_tree(folder)
             elif _NAME.fullmatch(folder.name) and now - seen.st_mtime > _EMPTY_SECONDS:
                 folder.rmdir()
-        except OSError:
-            continue  # it is not empty, held by a living run, or that has just ended
 
 
 def _clear_held(folder: Path) -> None:
@@ -133,20 +132,12 @@ def end_marked(folder: Path) -> None:
         if not found:
             return
         for pid in found:
-            try:
+            with suppress(ProcessLookupError, PermissionError):  # it ended meanwhile; is not ours
                 os.kill(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                continue  # it ended meanwhile, or is not ours
 
 
 def _environments() -> Iterator[tuple[int, bytes]]:
-    proc = Path("/proc")
-    if not proc.is_dir():
-        return
-    for folder in proc.iterdir():
-        if folder.name.isdigit() and int(folder.name) != os.getpid():
-            try:
-                text = (folder / "environ").read_bytes()
-            except OSError:
-                continue  # another user's, or it ended meanwhile
-            yield int(folder.name), text + b"\0"
+    for folder in Path("/proc").glob("[0-9]*"):
+        if int(folder.name) != os.getpid():
+            with suppress(OSError):  # another user's, or it ended meanwhile
+                yield int(folder.name), (folder / "environ").read_bytes() + b"\0"

@@ -78,17 +78,13 @@ class Slots:
                     self._free.append(slot)
 
     def talk(self, slot: Slot, seed: int) -> Talk:
-        """Return the way to have rows run in a slot, with this hash seed.
+        """Return the way to have rows run in a slot with this hash seed, started if need be.
 
         Raises:
             WorkerGone: the zygote ended.
         """
         if not self.setting.sandbox.forks:
             return Alone(slot.view, self.setting, seed)
-        return self._worker(slot, seed)
-
-    def _worker(self, slot: Slot, seed: int) -> Worker:
-        """Return the slot's zygote for a hash seed, started if need be."""
         worker = slot.workers.pop(seed, None)
         if worker is None:
             while len(slot.workers) >= KEPT_SEEDS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -163,11 +164,9 @@ def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
 
 def _is_outside(path: str, root: Path) -> bool:
     real = Path(os.path.normpath(path))
-    return real.is_absolute() and (not real.is_relative_to(root) or _in_environment(real, root))
-
-
-def _in_environment(path: Path, root: Path) -> bool:
-    return any(is_environment(folder) for folder in (path, *path.parents) if folder != root)
+    folders = (folder for folder in (real, *real.parents) if folder != root)
+    outside = not real.is_relative_to(root) or any(map(is_environment, folders))
+    return real.is_absolute() and outside
 
 
 def _choose(root: Path, python: str | None) -> tuple[str, str]:
@@ -177,10 +176,8 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
     """
     if python is not None:
         path = Path(python).expanduser()
-        if not path.is_absolute() and "/" not in python and os.sep not in python:
-            for folder in os.environ.get("PATH", "").split(os.pathsep):
-                if folder and os.access(Path(folder) / python, os.X_OK):
-                    return str(Path(folder, python).absolute()), "--brt-python"
+        if "/" not in python and (there := shutil.which(python)):
+            return str(Path(there).absolute()), "--brt-python"
         if path.is_dir():
             path = _python_in(path) or path
         if not path.is_file() or not os.access(path, os.X_OK):

@@ -123,19 +123,20 @@ def _failure(scene: Scene, report: Event) -> TestRun:
     if told is None:
         return scene.outcome(Verdict.FAIL, _said(report.text) or "failed")
     raised = scene.places.raised(told)
-    where = _deepest(scene.places, told)
     short = shortly(raised)
     if is_denial(scene, told):
         return scene.outcome(Verdict.FAIL, f"{SANDBOX}: {told.denied}: {short}", raised)
-    own = where is None or where == scene.target.path or _own_code(raised, where)
-    if own:
+    paths = (scene.places.relative(path) for path, _, _ in reversed(told.frames))
+    # The file of the innermost frame that is not a library's.
+    where = next(filter(None, paths), None)
+    ours = [frame for frame in raised.frames if frame.path == where]
+    if where == scene.target.path or not any(frame.project for frame in ours):
         if {told.type, *told.bases} & _OWN_FAULTS:
             return scene.outcome(Verdict.BROKEN, f"error in the test itself: {short}", raised)
         if told.about_project:
             return scene.outcome(Verdict.FAIL, f"{API_MISMATCH}: {short}", raised)
         return scene.outcome(Verdict.FAIL, short, raised)
-    last = [frame for frame in raised.frames if frame.path == where][-1]
-    return scene.outcome(Verdict.FAIL, f"{short} ({last.path}:{last.line})", raised)
+    return scene.outcome(Verdict.FAIL, f"{short} ({where}:{ours[-1].line})", raised)
 
 
 def _said(text: str) -> str:
@@ -147,19 +148,6 @@ def _said(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     marked = [line[1:].strip() for line in lines if line.startswith("E  ")]
     return f"{marked[0]} ({lines[-1]})" if marked else text
-
-
-def _own_code(raised: Raised, where: str) -> bool:
-    return not any(frame.project for frame in raised.frames if frame.path == where)
-
-
-def _deepest(places: Places, told: ToldException) -> str | None:
-    """Return the file of the innermost frame that is not a library's, relative; None if none."""
-    for path, _, _ in reversed(told.frames):
-        name = places.relative(path)
-        if name is not None:
-            return name
-    return None
 
 
 def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:

@@ -264,7 +264,10 @@ def common(left: array[int], right: array[int]) -> int:
 
 
 class Sequences:
-    """All sequences of a context: what they hold, and which go when room is needed."""
+    """All sequences of a context: what they hold, and which go when room is needed.
+
+    LookupError means that every sequence number is taken.
+    """
 
     def __init__(self, context: Context) -> None:
         self.lib, self.memory = context.lib, context.memory
@@ -274,20 +277,12 @@ class Sequences:
         self.kept: list[Sequence] = []
 
     def begin(self, ids: array[int]) -> Sequence:
-        """Return a new sequence with as much of `ids` as is known, but for the last of them.
-
-        Raises:
-            LookupError: every sequence number is taken.
-        """
+        """Return a new sequence with as much of `ids` as is known, but for the last of them."""
         kept, length = self._best(ids)
         return self._new() if kept is None else self.fork(kept, length)
 
     def fork(self, source: Sequence, length: int) -> Sequence:
-        """Return a new sequence that begins with the first `length` tokens of `source`.
-
-        Raises:
-            LookupError: every sequence number is taken.
-        """
+        """Return a new sequence that begins with the first `length` tokens of `source`."""
         fork = self._new(source)
         end = -1 if self.recurrent else length
         self.lib.llama_memory_seq_cp(self.memory, source.number, fork.number, -1, end)
