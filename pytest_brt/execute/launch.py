@@ -88,11 +88,7 @@ def open_engine(
 
 
 def _sandbox(level: str, net: str) -> Sandbox:
-    """Return a level with what this machine has for it.
-
-    Raises:
-        SandboxProblem: it needs another system than this one.
-    """
+    """Return a level with what this machine has for it; SandboxProblem where it is another's."""
     if sys.platform != "linux" and level in _SAFE:
         raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
     if sys.platform != "linux" or level == "none":
@@ -124,11 +120,7 @@ def _text(path: str) -> str:
 
 
 def _tried(engine: LocalEngine, net: str) -> LocalEngine:
-    """Return an engine that has shown to keep code in; one that does not is closed.
-
-    Raises:
-        SandboxProblem, SubjectProblem: it does not.
-    """
+    """Return an engine that has shown to keep code in; one that does not is closed."""
     try:
         seen = engine.check()
         faults = {

@@ -122,11 +122,7 @@ class LocalEngine:
         self._scratch.close()
 
     def _cell(self, slot: Slot, order: CellOrder, changes: Sequence[FileChange]) -> Ended:
-        """Run one cell in a new interpreter, on another worker if the first one goes.
-
-        Raises:
-            SandboxProblem: no process could be had for it.
-        """
+        """Run one cell in a new interpreter, on another worker if the first one goes."""
         lost: Exception | None = None
         for _ in range(2):
             try:

@@ -196,10 +196,8 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
 
 
 def _python_in(folder: Path) -> Path | None:
-    for tail in ("bin/python", "Scripts/python.exe"):
-        if os.access(folder / tail, os.X_OK):
-            return folder / tail
-    return None
+    python = folder / "bin/python"
+    return python if os.access(python, os.X_OK) else None
 
 
 def _split_path(root: Path, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

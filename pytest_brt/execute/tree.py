@@ -10,7 +10,6 @@ import os
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import PatchProblem
@@ -18,21 +17,10 @@ from pytest_brt.execute.below import Below
 from pytest_brt.execute.layout import walk
 from pytest_brt.types import FileChange
 
+#: What tells that a file was touched; the change time in it cannot be set back.
+_Stamp = tuple[int | bytes, ...]
 #: What the system says where nothing more can be written.
 FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stamp:
-    """What tells that a file was touched: the change time cannot be set back."""
-
-    mode: int
-    size: int
-    mtime: int
-    ctime: int
-    inode: int
-    #: SHA-256 of what is in it, where the file system does not tell of every write; else b"".
-    content: bytes = b""
 
 
 def _tells_of_mapped_writes(probe: Path) -> bool:
@@ -153,20 +141,15 @@ class TreeCopy:
 
     def _stamp(self, name: str, seen: os.stat_result) -> _Stamp:
         content = b""
+        # Where the file system does not tell of every write, what is in the file tells.
         if not self._is_told and stat.S_ISREG(seen.st_mode):
             try:
                 with self._files.read(name) as stream:
                     content = hashlib.file_digest(stream, "sha256").digest()
             except PermissionError:
                 content = b"cannot be read"  # what was copied could be: the mode tells
-        return _Stamp(
-            mode=seen.st_mode,
-            size=seen.st_size,
-            mtime=seen.st_mtime_ns,
-            ctime=seen.st_ctime_ns,
-            inode=seen.st_ino,
-            content=content,
-        )
+        times = (seen.st_mtime_ns, seen.st_ctime_ns)
+        return (seen.st_mode, seen.st_size, *times, seen.st_ino, content)
 
     def _make_folder(self, name: str) -> None:
         """Make a folder and those above it, as the owner's; a file that stands there goes."""

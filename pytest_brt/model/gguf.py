@@ -33,7 +33,7 @@ _MOST_TENSORS = 200_000
 #: read: a sparse file may be as long as it likes.
 _MOST_VALUES = 16_000_000
 _MOST_TEXT = 64 << 20
-_STRING, _ARRAY, _BOOL = 8, 9, 7
+_STRING, _ARRAY = 8, 9
 _SCALARS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f",
     7: "<?", 10: "<Q", 11: "<q", 12: "<d",

@@ -52,8 +52,7 @@ class Shape:
 
     #: A msgspec.Struct, with a tag where there are several.
     header: type
-    #: Fenced blocks after the header; numbered when there may be more than one.
-    least: int = 0
+    #: Most fenced blocks after the header; numbered when there may be more than one.
     most: int = 0
     #: Most lines of a block.
     lines: int = _LINES
@@ -141,16 +140,11 @@ def _value(info: inspect.Type, rules: _Rules, where: str) -> str:
 
 def _blocks(shape: Shape, rules: _Rules) -> str:
     """Return the rule for the fenced blocks after a header."""
-    out, close = "", ""
+    out = ""
     for number in range(1, shape.most + 1):
         label = f" {number}" if shape.most > 1 else ""
-        block = f"{_quote(f'{chr(10)}```python{label}{chr(10)}')} {_code(shape.lines, rules)}"
-        if number <= shape.least:
-            out += f" {block}"
-        else:
-            out += f" ({block}"
-            close += ")?"
-    return out + close
+        out += f" ({_quote(f'{chr(10)}```python{label}{chr(10)}')} {_code(shape.lines, rules)}"
+    return out + ")?" * shape.most
 
 
 def _code(lines: int, rules: _Rules) -> str:

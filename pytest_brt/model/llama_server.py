@@ -196,11 +196,6 @@ def serve_in_process(start: Start) -> Any:
     return package.Server(params)
 
 
-def _serve_program(start: Start) -> Any:
-    # In our process group, which ends with us.
-    return subprocess.Popen(arguments(start), stdin=subprocess.DEVNULL, stdout=sys.stderr)
-
-
 def _end_with(server: subprocess.Popen[bytes]) -> None:
     """End as the program did, for whoever watches this process to tell how."""
     status = server.wait()
@@ -214,11 +209,16 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     start = from_json(sys.stdin.readline(), Start)
+    server: Any = None
     try:
-        server = (_serve_program if start.program else serve_in_process)(start)
+        if start.program:  # in our process group, which ends with us
+            null = subprocess.DEVNULL
+            server = subprocess.Popen(arguments(start), stdin=null, stdout=sys.stderr)
+        else:
+            server = serve_in_process(start)
         answer = Answer(id=0, ready=True)
     except Exception as error:  # whatever it is, the parent says it in one line
-        server, answer = None, Answer(id=0, problem=" ".join(str(error).split())[:400])
+        answer = Answer(id=0, problem=" ".join(str(error).split())[:400])
     answers.write(to_json(answer) + "\n")
     answers.flush()
     if server is None:

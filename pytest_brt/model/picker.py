@@ -90,11 +90,7 @@ class Picker:
     def __init__(
         self, weights: Weights, shared: Candidates, sampling: Sampling, seed: int, gbnf: str = ""
     ) -> None:
-        """Make the sampler chain, and the grammar when `gbnf` is not "".
-
-        Raises:
-            ModelProblem: the grammar cannot be used.
-        """
+        """Make the sampler chain, and the grammar (see `make_grammar`) when `gbnf` is not ""."""
         self.lib = lib = weights.lib
         self.weights = weights
         self.shared = shared

@@ -47,7 +47,7 @@ class Verdict(msgspec.Struct, forbid_unknown_fields=True):
 AGENT = (
     Shape(header=Cat),
     Shape(header=Search),
-    Shape(header=Edit, least=1, most=2, lines=3),
+    Shape(header=Edit, most=2, lines=3),
     Shape(header=Finish),
 )
 JUDGE = (Shape(header=Verdict),)

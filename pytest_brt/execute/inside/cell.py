@@ -1,10 +1,14 @@
 """One test in a process of its own, a fork of a row, and how the row follows it. Python 3.8+."""
 
+import atexit
+import importlib
 import json
 import os
 import select
 import signal
 import sys
+import tempfile
+import threading
 import time
 
 start = sys.modules["_brt_start"]
@@ -90,8 +94,6 @@ class Cell:
                 os._exit(0)
 
     def _write_files(self):
-        import importlib
-
         if self.config["level"] == "ns":
             view.write_files(self.config["root"], self.request["files"])
             view.write_files(self.folders["work"], self.request["work"])
@@ -99,8 +101,6 @@ class Cell:
 
     def adopt(self, session):
         """Make the pytest session of the row the cell's own."""
-        import tempfile
-
         tempfile.tempdir = None
         config = session.config
         capture = config.pluginmanager.getplugin("capturemanager")
@@ -124,9 +124,6 @@ class Cell:
 
     def leave(self, code, touched):
         """Tell the end, wait for threads as Python does, and be gone."""
-        import atexit
-        import threading
-
         touched.tell(self.wire)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import sys
+import warnings
 
 start = sys.modules["_brt_start"]
 beforehand = start.load("beforehand")
@@ -142,8 +143,6 @@ class Zygote:
             good = False
             try:
                 self.control.close()
-                import warnings
-
                 warnings.simplefilter("error")
                 good = all(rows.try_import(name) for name in names)
                 good = good and not self.is_in_tree() and rows.threads() == 1

@@ -85,8 +85,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     data = f"mode=700,size={spec['size']}"
     if owner is not None:
         data += f",uid={owner},gid={owner}"
-    flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
-    syscalls.mount("tmpfs", scratch, "tmpfs", flags, data)
+    _tmpfs(scratch, data)
     for name in ("base", "row", "cell", "tmp", "needed"):
         _make_folder(f"{scratch}/{name}", owner)
     syscalls.move_mount(base, f"{scratch}/base")
@@ -117,8 +116,7 @@ def _hide(spec: Specification, needed: dict[str, int | str]) -> None:
             _show(path, needed[path])
         elif os.path.isdir(path) and not os.path.islink(path):
             mode = "1777" if path in ("/tmp", "/var/tmp", "/dev/shm") else "755"
-            flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
-            syscalls.mount("tmpfs", path, "tmpfs", flags, f"mode={mode},size=1m")
+            _tmpfs(path, f"mode={mode},size=1m")
 
 
 def _show(path: str, source: int | str) -> None:
@@ -136,9 +134,8 @@ def _show(path: str, source: int | str) -> None:
 
 def _show_as_owned(root: str, tree: int, owner: int) -> None:
     """Let the project's files appear as the new user's own."""
-    real = os.stat(root).st_uid
-    group = os.stat(root).st_gid
-    namespace = _user_namespace((real, owner), (group, owner))
+    real = os.stat(root)
+    namespace = _user_namespace((real.st_uid, owner), (real.st_gid, owner))
     try:
         syscalls.set_owner_map(tree, namespace)
     finally:
@@ -274,9 +271,8 @@ def _make_devices(folder: str, devices: dict[str, int]) -> None:
         os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
 
 
-def _tmpfs(path: str) -> None:
-    flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
-    syscalls.mount("tmpfs", path, "tmpfs", flags, "mode=755,size=4m")
+def _tmpfs(path: str, data: str = "mode=755,size=4m") -> None:
+    syscalls.mount("tmpfs", path, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, data)
 
 
 def _attach(tree: int, target: str) -> None:
