@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
@@ -12,15 +12,6 @@ from pytest_brt.types import Ending, KeptDialogue, Step, Trajectory
 
 #: Folder of trajectories in the folder of a run (`--brt-record`).
 FOLDER = "trajectories"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """First line of a file: what the dialogue was about."""
-
-    issue: str
-    name: str
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +45,8 @@ class Log:
         self._names = ("step", issue, name)
         self._journal = journal
         self._path = folder / FOLDER / f"{issue}-{name}.jsonl" if folder else None
-        self._start = to_json(_Start(issue=issue, name=name, title=title))
+        #: First line of a file: what the dialogue was about.
+        self._start = to_json({"issue": issue, "name": name, "title": title})
 
     def open(self) -> tuple[Step, ...]:
         """Return the steps that an interrupted run left, and write on after them."""
@@ -108,26 +100,19 @@ def _read(path: Path) -> KeptDialogue:
     except OSError as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error.strerror}") from error
     steps: list[Step] = []
-    end: _End | None = None
     try:
-        start = from_json(lines[0] if lines else b"", _Start)
+        kept = from_json(lines[0] if lines else b"", KeptDialogue)
     except StoreProblem as error:
         raise StoreProblem(f"no trajectory: {str(path)!r}: {error}") from error
     for number, line in enumerate(lines[1:], start=2):
         try:
             if line.startswith(b'{"ending"'):
                 end = from_json(line, _End)
+                kept = replace(kept, ending=end.ending, reason=end.reason)
             else:
                 steps.append(from_json(line, Step))
         except StoreProblem as error:
             if number == len(lines):
                 break  # cut off while it was written
             raise StoreProblem(f"{str(path)!r}, line {number}: {error}") from error
-    return KeptDialogue(
-        issue=start.issue,
-        name=start.name,
-        title=start.title,
-        steps=tuple(steps),
-        ending=end.ending if end else None,
-        reason=end.reason if end else "",
-    )
+    return replace(kept, steps=tuple(steps))

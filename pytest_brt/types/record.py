@@ -109,11 +109,11 @@ class KeptDialogue:
     #: As in "agent-03".
     name: str
     #: Title of the report, or "" when that was not kept.
-    title: str
-    steps: tuple[Step, ...]
+    title: str = ""
+    steps: tuple[Step, ...] = ()
     #: None when it was interrupted.
-    ending: Ending | None
-    reason: str
+    ending: Ending | None = None
+    reason: str = ""
 
     @property
     def ended(self) -> str:
