@@ -15,14 +15,19 @@ from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
 from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_compare_studies import ONE
-from tests.evaluate.test_study import make_bugs
+from tests.evaluate.test_repairs import SHOWN as REPAIRED
+from tests.evaluate.test_study_examples import SHOWN as BOTH_WAYS
+from tests.evaluate.test_study_killed import SHOWN as STUDIED
 from tests.test_docs_sessions import PAGES as FOLLOWED
+from tests.test_docs_sessions import steps_of
+from tests.test_repair_page import TRIED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
+SCRIPT = re.compile(r"^````text\n(=== (?:reply|always).*?)^````$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?P<path>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 
 
@@ -35,19 +40,34 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def commands() -> list[tuple[str, str]]:
-    """Return the page and text of each pytest command that a reader is told to type."""
+def shown(page: Path) -> list[str]:
+    """Return the pytest commands that a page tells a reader to type."""
     found = []
-    for page in PAGES:
-        if page.stem in FOLLOWED:
-            continue
-        for block in BLOCK.finditer(page.read_text("utf-8")):
-            if block["language"] in ("sh", "console") and not block["mark"]:
-                lines = block["text"].replace("\\\n", " ").splitlines()
-                typed = (line.removeprefix("$ ") for line in lines)
-                found += [(page.name, line) for line in typed if line.startswith("pytest")]
-    # What `test_repair_page` runs, to see what it prints, need not run here too.
-    return [(page, line) for page, line in found if page != "repair.md" or "gguf" in line]
+    for block in BLOCK.finditer(page.read_text("utf-8")):
+        if block["language"] in ("sh", "console") and not block["mark"]:
+            lines = block["text"].replace("\\\n", " ").splitlines()
+            typed = (" ".join(line.removeprefix("$ ").split()) for line in lines)
+            found += [line for line in typed if line.startswith("pytest")]
+    return found
+
+
+#: Of each page that is not followed from top to bottom, what no other page has.
+COMMANDS = {
+    page.relative_to(ROOT).as_posix(): shown(page) for page in PAGES if page.stem not in FOLLOWED
+}
+FOLLOWED_TOO = {
+    line
+    for page in FOLLOWED
+    for step in steps_of(page)
+    if not step.path
+    for line in step.text.splitlines()
+}
+#: What tests that look at what comes of it run as it is typed.
+ELSEWHERE = {*TRIED, STUDIED, REPAIRED, BOTH_WAYS}
+
+
+def left(page: str) -> list[str]:
+    return [line for line in COMMANDS[page] if line not in ELSEWHERE | FOLLOWED_TOO]
 
 
 def anchors(page: Path) -> set[str]:
@@ -59,50 +79,45 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(("page", "command"), commands(), ids=lambda value: str(value)[:60])
-def test_every_command_runs(project: pytest.Pytester, page: str, command: str) -> None:
+@pytest.mark.parametrize("page", [page for page in COMMANDS if left(page)])
+def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
+    """One after the other in one project, as a reader would."""
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
     (project.path / "tests/test_mine.py").write_text(
         "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n",
         "utf-8",
     )
-    page_text = (ROOT / "docs/writing-tests.md").read_text("utf-8")
-    replies = re.search(r"^````text\n(=== reply.*?)^````$", page_text, re.DOTALL | re.MULTILINE)
-    assert replies is not None
-    (project.path / "replies.txt").write_text(replies[1], "utf-8")
+    for patch in ("b-literal", "d-right-too", "e-stale"):
+        (project.path / f"patches/{patch}.diff").unlink()
+    for name in ("results-a", "results-b"):
+        write_text(project.path / name / "result.json", to_json(ONE))
+    # Where the reader has a model, a script stands for it.
+    tests, fixes = "docs/writing-tests.md", "docs/evaluate.md"
+    text = (ROOT / tests).read_text("utf-8")
+    for source, name in ((tests, "replies.txt"), (fixes, "fixes.txt")):
+        script = SCRIPT.search((ROOT / source).read_text("utf-8"))
+        assert script is not None
+        (project.path / name).write_text(script[1], "utf-8")
     for block in BLOCK.finditer((ROOT / "docs/hooks.md").read_text("utf-8")):
         if block["language"] == "python":
             (project.path / "fixed.py").write_text(block["text"], "utf-8")
-    if "--brt-issue" not in command and "--brt-tests" not in command and "rank" in command:
-        project.runpytest_subprocess("--brt-issue=issue.md")
-    # Where the reader has a model, a script stands for it.
-    script_of = "replies.txt" if page == "writing-tests.md" else "fixes.txt"
-    typed = command.replace("gguf:MODEL.gguf", f"scripted:{script_of}")
-    if page in ("evaluate.md", "repair.md"):
-        make_bugs(project.path, ("clamp",))
-        script = re.search(
-            r"^````text\n(=== always.*?)^````$",
-            (ROOT / "docs/evaluate.md").read_text("utf-8"),
-            re.DOTALL | re.MULTILINE,
-        )
-        assert script is not None
-        (project.path / "fixes.txt").write_text(script[1], "utf-8")
-        if command.startswith("pytest-brt report"):
-            for name in shlex.split(command)[2:]:
-                write_text(project.path / name / "result.json", to_json(ONE))
-    elif command.startswith("pytest-brt report"):
-        record = next(other for where, other in commands() if where == page and "-record" in other)
-        project.runpytest_subprocess(*shlex.split(record)[1:])
-    program, *arguments = shlex.split(typed)
-    module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
-    result = project.run(sys.executable, "-m", module, *arguments)
-    assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
-    if page == "writing-tests.md" and typed == command:
-        shown = page_text.partition(command)[2].partition("```text\n")[2].partition("```")[0]
-        seen = {line.strip() for line in result.stdout.str().splitlines()}
-        # How much is read depends on the prompts, how long a path is on the machine.
-        wanted = {line.strip() for line in shown.splitlines() if "tokens read" not in line}
-        assert wanted <= seen, wanted - seen
+    for command in left(page):
+        model = f"scripted:{'replies.txt' if page == tests else 'fixes.txt'}"
+        program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
+        module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
+        result = project.run(sys.executable, "-m", module, *arguments)
+        assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
+        if page == tests and "gguf" not in command:
+            below = text.partition(command)[2].partition("```text\n")[2].partition("```")[0]
+            seen = {line.strip() for line in result.stdout.str().splitlines()}
+            # How much is read depends on the prompts, how long a path is on the machine.
+            wanted = {line.strip() for line in below.splitlines() if "tokens read" not in line}
+            assert wanted, command
+            assert wanted <= seen, wanted - seen
+
+
+def test_what_other_tests_run_is_shown() -> None:
+    assert {line for lines in COMMANDS.values() for line in lines} >= ELSEWHERE
 
 
 def test_the_page_of_options_is_up_to_date() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,14 +61,10 @@ AGENT = (
     + '"express_hypothesis", "hypothesis": "low is given twice"}\n'
     + '=== always\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
 )
-STUDY = (
-    "--brt-evaluate=bugs",
-    "--brt-guard=auto",
-    "--brt-strategy=replay",
-    "--brt-model=scripted:replies.txt",
-    "-p",
-    "no:randomly",
-    "-v",
+#: In the documentation.
+SHOWN = (
+    "pytest-brt study bugs --stages repair --model scripted:fixes.txt "
+    "--strategy replay --without search --without search,memory"
 )
 
 
@@ -187,19 +184,19 @@ def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
+@pytest.mark.usefixtures("without_plots")
 def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
-    (pytester.path / "replies.txt").write_text(AGENT, "utf-8")
-    result = pytester.runpytest_subprocess(
-        *STUDY, "--brt-stages=repair", "--brt-variants=0", "--brt-without=search"
-    )
+    (pytester.path / "fixes.txt").write_text(AGENT, "utf-8")
+    result = pytester.run(sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:], "-v")
     result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
     result.stdout.no_fnmatch_line("*clamp-rank*")
     study = read(pytester.path)
     (bug,) = study.repaired
     runs = {(bool(run.brt), run.without): run for run in bug.runs}
-    assert set(runs) == {(True, ()), (False, ()), (True, ("search",))}
-    for way in ((True, ()), (True, ("search",))):
+    less: tuple[tuple[str, ...], ...] = (("search",), ("search", "memory"))
+    assert set(runs) == {(True, ()), (False, ()), *((True, parts) for parts in less)}
+    for way in ((True, parts) for parts in ((), *less)):
         assert (runs[way].is_right, runs[way].used, runs[way].first_right) == (True, True, 2)
         (found,) = runs[way].fixes
         assert found == FixOutcome(
@@ -215,16 +212,14 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_plots")
 def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
     tiny.write_llama(pytester.path / "tiny.gguf", context=6_144)
-    options = [option for option in STUDY if "--brt-model" not in option]
     result = pytester.runpytest_subprocess(
-        *options,
-        "--brt-model=gguf:tiny.gguf",
-        "--brt-stages=repair",
-        "--brt-repair-strategy=passerine",
-        *("--brt-steps=2", "--brt-samples=1", "--brt-variants=0"),
+        *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
+        *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),
+        *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0"),
     )
     result.stdout.fnmatch_lines(
         ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired by passerine*"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -303,52 +302,6 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
         assert bench_of(blind, kit, engine).host == ""
         told = replace(job, settings=replace(settings, given=("test-file",)))
         assert bench_of(told, kit, engine).host == "tests/test_interval.py"
-
-
-STUDY = ("--brt-evaluate=bugs", "--brt-guard=no", "-p", "no:randomly", "-v")
-
-
-@pytest.mark.slow
-def test_a_study_of_own_bugs_resumed(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_bugs(pytester.path)
-    # Without matplotlib everything but the plots is there.
-    missing = pytester.mkdir("missing")
-    text = "raise ImportError('not here', name='matplotlib')"
-    (missing / "matplotlib.py").write_text(text, "utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(missing))
-    result = pytester.runpytest_subprocess(*STUDY)
-    result.stdout.fnmatch_lines(
-        [
-            "*issue.md::clamp-reproduce PASSED*",
-            "*issue.md::clamp-rank PASSED*",
-            "*issue.md::lost-reproduce FAILED*",
-            "*the true fix does not apply*",
-            "*  2 * 0 * 1 * 1 * 1 * 0",
-            "plots need a package that is missing: matplotlib (pip install 'pytest-brt?eval?')",
-        ]
-    )
-    assert result.ret == 1
-    folder = pytester.path / "brt-results/bugs"
-    study = from_json((folder / "result.json").read_bytes(), StudyResult)
-    right = {patch.name: patch.right for patch in study.ranked[0].patches}
-    assert right == {
-        "a-right.diff": True,
-        "b-literal.diff": False,
-        "c-wrong.diff": False,
-        "d-right-too.diff": True,
-    }
-    assert [patch.same_as_fix for patch in study.ranked[0].patches] == [True, False, False, False]
-    assert any(test.plausible for test in study.reproduced[0].tests)
-    assert "does not apply" in study.reproduced[1].problem
-    tables = {table.name: table for table in tables_of(study)}
-    assert tables["rankers"].rows[0][1] == 1
-    before = (folder / "result.json").read_text("utf-8")
-    again = pytester.runpytest_subprocess(*STUDY)
-    again.stdout.fnmatch_lines(["2 results taken from an earlier run"])
-    after = json.loads((folder / "result.json").read_text("utf-8"))
-    assert after == json.loads(before)
 
 
 def test_what_cannot_be_studied_is_a_usage_error(pytester: pytest.Pytester) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from tests.acceptance.examples import EXAMPLES, unpack
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
+#: In the documentation.
+SHOWN = (
+    "pytest-brt study bugs --stages repair --model gguf:MODEL.gguf "
+    "--repair-strategy repairagent,passerine"
+)
 #: What the hidden tests ask of each package: more than its report shows.
 HIDDEN = {
     "humanize-precisedelta": """\
@@ -135,21 +141,19 @@ def failing_tests(results: Path) -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("without_plots")
 def test_two_packages(pytester: pytest.Pytester) -> None:
     bugs = make_study(pytester.path)
     replies = pytester.path / "replies.txt"
     replies.write_text("=== reply\n", "utf-8")
-    study = ("--brt-evaluate=bugs", "--brt-strategy=replay", f"--brt-model=scripted:{replies}")
-    how = ("--brt-samples=1", "--brt-steps=8", "--brt-guard=no")
-    shared = (*study, *how, "-p", "no:randomly")
-    assert pytester.runpytest_subprocess(*shared).ret == 0
+    model = f"scripted:{replies}"
+    how = ("--strategy=replay", "--samples=1", "--steps=8", "--guard=no")
+    start = (sys.executable, "-m", "pytest_brt")
+    assert pytester.run(*start, "study", "bugs", "--model", model, *how).ret == 0
     results = pytester.path / "brt-results/bugs"
     replies.write_text(script(bugs, failing_tests(results)), "utf-8")
-    done = pytester.runpytest_subprocess(
-        *shared,
-        *("--brt-stages=repair", "--brt-repair-strategy=repairagent,passerine"),
-        "--brt-variants=0",
-    )
+    typed = SHOWN.replace("gguf:MODEL.gguf", model).split()[1:]
+    done = pytester.run(*start, *typed, *how, "--variants=0")
     # The tests are those of the first run.
     done.stdout.fnmatch_lines(["2 results taken from an earlier run"])
     study_result = from_json((results / "result.json").read_bytes(), StudyResult)

@@ -1,15 +1,17 @@
-"""Studies whose processes are killed: the same tables, and nothing done twice."""
+"""Studies and rankings, undisturbed and with processes killed: the same tables, nothing twice."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,27 @@ from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.table import csv_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
+from tests.evaluate.conftest import NO_MATPLOTLIB
 from tests.evaluate.test_repairs import AGENT
 from tests.evaluate.test_study import make_bugs
-from tests.execute.test_remote import CLUSTER
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
-OPTIONS = ("--brt-evaluate=bugs", "--brt-guard=no", "--brt-sandbox=process")
+#: In the documentation.
+SHOWN = "pytest-brt study bugs --guard no"
+OPTIONS = ("--brt-evaluate=bugs", "--brt-guard=no")
+CLUSTER = """
+import sys, time
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    sizes = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    cluster = LocalCluster(**sizes, dashboard_address=None)
+    workers = [worker.process.pid for worker in cluster.workers.values()]
+    print(cluster.scheduler_address, *workers, flush=True)
+    sys.stdin.read()
+    cluster.close()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +49,36 @@ def bugs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_bugs(tmp_path_factory.mktemp("killed"))
     shutil.copytree(folder / "clamp", folder / "clamp-2", ignore=lambda *_: ["candidates"])
     (folder.parent / "missing").mkdir()
-    text = "raise ImportError('not here', name='matplotlib')"  # drawing takes a second
-    (folder.parent / "missing/matplotlib.py").write_text(text, "utf-8")
+    (folder.parent / "missing/matplotlib.py").write_text(NO_MATPLOTLIB, "utf-8")
     return folder.parent
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """A study that nobody disturbs: what it says, and what it finds."""
+
+    out: str
+    result: StudyResult
+
+
+def study(bugs: Path) -> subprocess.CompletedProcess[str]:
+    """Carry out the study as it is documented; its results are in ``brt-results/bugs``."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:]],
+        cwd=bugs,
+        env={**os.environ, "PYTHONPATH": str(bugs / "missing")},
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
 @pytest.fixture(scope="module")
-def alone(bugs: Path) -> StudyResult:
-    """Return what a study finds that nobody disturbs."""
-    return run(bugs, "--brt-results=alone")[0]
+def alone(bugs: Path) -> Alone:
+    done = study(bugs)
+    assert done.returncode == 1, done.stdout  # one bug cannot be set up
+    return Alone(out=done.stdout, result=read_study(bugs / "brt-results/bugs"))
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -80,36 +117,102 @@ def wait_for_lines(folder: Path, count: int) -> None:
     pytest.fail("nothing was finished")
 
 
-@pytest.fixture
-def cluster() -> Iterator[tuple[str, int]]:
-    """Start two worker processes; give the scheduler's address and one worker's id."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """A cluster, and the ids of the processes that it began with."""
+
+    address: str
+    pids: tuple[int, int]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Workers]:
+    """Start two worker processes; one that is killed is started again."""
     pytest.importorskip("distributed")
     process = subprocess.Popen(
-        [sys.executable, "-c", CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-W", "ignore", "-c", CLUSTER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
     assert process.stdout is not None
-    address, worker, _ = process.stdout.readline().split()
-    yield address, int(worker)
+    address, one, other = process.stdout.readline().split()
+    yield Workers(address=address, pids=(int(one), int(other)))
     process.communicate("")
 
 
-def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
-    bugs: Path, alone: StudyResult, cluster: tuple[str, int]
+def test_a_ranking_on_a_cluster_of_which_one_worker_is_killed(
+    project: pytest.Pytester, cluster: Workers
 ) -> None:
-    address, worker = cluster
-    process = start(bugs, "--brt-results=many", f"--brt-executor=dask:{address}")
+    for patch in ("b-literal", "d-right-too", "e-stale"):
+        (project.path / f"patches/{patch}.diff").unlink()
+    os.kill(cluster.pids[0], signal.SIGKILL)
+    time.sleep(1)
+    reports = []
+    for number, executor in enumerate(("threads", f"dask:{cluster.address}")):
+        out = project.path.parent / f"{number}.json"
+        result = project.runpytest_subprocess(
+            *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no"),
+            *(f"--brt-executor={executor}", f"--brt-json={out}"),
+        )
+        assert result.ret == 0, result.stdout.str() + result.stderr.str()
+        report = json.loads(out.read_text("utf-8"))
+        reports.append([(p["name"], p["rank"], p["epr"], p["cells"]) for p in report["patches"]])
+    assert reports[0] == reports[1]
+
+
+def test_a_study_of_own_bugs_resumed(bugs: Path, alone: Alone) -> None:
+    for line in (
+        r"bugs/clamp/issue\.md \.\..*",
+        r"bugs/lost/issue\.md F.*",
+        ".*the true fix does not apply.*",
+        " *3 +0 +1 +2 +1 +0",
+        # Without matplotlib everything but the plots is there.
+        r"plots need a package that is missing: matplotlib \(pip install 'pytest-brt\[eval\]'\)",
+    ):
+        assert re.search(f"^{line}$", alone.out, re.MULTILINE), line
+    result = alone.result
+    (ranked,) = result.ranked
+    right = {patch.name: patch.right for patch in ranked.patches}
+    assert right == {
+        "a-right.diff": True,
+        "b-literal.diff": False,
+        "c-wrong.diff": False,
+        "d-right-too.diff": True,
+    }
+    assert [patch.same_as_fix for patch in ranked.patches] == [True, False, False, False]
+    found = {bug.instance: bug for bug in result.reproduced}
+    assert any(test.plausible for test in found["clamp"].tests)
+    assert "does not apply" in found["lost"].problem
+    assert {table.name: table for table in tables_of(result)}["rankers"].rows[0][1] == 1
+    again = study(bugs)
+    assert again.returncode == 1
+    assert "3 results taken from an earlier run" in again.stdout
+    assert read_study(bugs / "brt-results/bugs") == result
+
+
+def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
+    bugs: Path, alone: Alone, cluster: Workers
+) -> None:
+    process = start(
+        bugs,
+        "--brt-results=many",
+        f"--brt-executor=dask:{cluster.address}",
+        "--brt-sandbox=process",
+    )
     wait_for_lines(bugs / "many", 1)
-    os.kill(worker, signal.SIGKILL)
+    os.kill(cluster.pids[1], signal.SIGKILL)
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 1, out.decode()
     many = read_study(bugs / "many")
-    assert tables(many) == tables(alone)
+    assert tables(many) == tables(alone.result)
     assert len(many.ranked) == 1
     # The workers wrote journals of their own, beside that of the one who asked.
     assert len(list((bugs / "many").glob("journal-*.jsonl"))) >= 2
 
 
-def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: StudyResult) -> None:
+def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: Alone) -> None:
     process = start(bugs, "--brt-results=killed", "-n", "1")
     wait_for_lines(bugs / "killed", 2)
     os.killpg(process.pid, signal.SIGKILL)
@@ -117,12 +220,13 @@ def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: StudyResult) -> 
     done = sum(path.read_bytes().count(b"\n") for path in (bugs / "killed").glob("journal-*.jsonl"))
     resumed, out = run(bugs, "--brt-results=killed")
     assert f"{done} results taken from an earlier run" in out
-    assert tables(resumed) == tables(alone)
-    assert replace(resumed, reproduced=(), ranked=()) == replace(alone, reproduced=(), ranked=())
+    assert tables(resumed) == tables(alone.result)
+    assert replace(resumed, reproduced=(), ranked=()) == replace(
+        alone.result, reproduced=(), ranked=()
+    )
 
 
-def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: tuple[str, int]) -> None:
-    address, _ = cluster
+def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: Workers) -> None:
     shutil.copytree(bugs / "bugs/clamp-2", bugs / "one/clamp")
     (bugs / "replies.txt").write_text(AGENT.replace("all fail:", "In our own words"), "utf-8")
     (bugs / "words/repair").mkdir(parents=True)
@@ -136,7 +240,8 @@ def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: tuple[str,
         "--brt-prompts=words",
         "--brt-variants=0",
         "--brt-evaluate=one",
-        f"--brt-executor=dask:{address}",
+        "--brt-sandbox=process",
+        f"--brt-executor=dask:{cluster.address}",
     )
     repaired, _ = run(bugs, "--brt-results=repairing", *options, code=0)
     (bug,) = repaired.repaired

@@ -1,13 +1,8 @@
-"""Rows on a cluster: the same results, with and without a shared disk, with a worker killed."""
+"""Rows on a cluster: the same results, with and without a shared disk, with a worker lost."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -40,19 +35,6 @@ ROW = Row(targets=(TestTarget(id="t", path="test_it.py", source=TEST, node="test
 FIXED = FileChange(
     path="interval/__init__.py", content=SOURCE.replace("(value, low)", "(value, high)").encode()
 )
-
-CLUSTER = """
-import sys, time
-from distributed import LocalCluster
-
-if __name__ == "__main__":
-    sizes = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    cluster = LocalCluster(**sizes, dashboard_address=None)
-    workers = [worker.process.pid for worker in cluster.workers.values()]
-    print(cluster.scheduler_address, *workers, flush=True)
-    sys.stdin.read()
-    cluster.close()
-"""
 
 
 @pytest.fixture
@@ -128,42 +110,6 @@ def test_a_row_whose_worker_dies_is_tried_once_more(local: Engine) -> None:
 def test_an_executor_that_is_none(spec: str) -> None:
     with pytest.raises(UsageProblem, match="expected threads or dask:ADDRESS"):
         open_cluster(spec)
-
-
-@pytest.fixture
-def cluster() -> Iterator[tuple[str, list[int]]]:
-    process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", CLUSTER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
-    assert process.stdout is not None
-    address, *workers = process.stdout.readline().split()
-    yield address, [int(worker) for worker in workers]
-    process.communicate("")
-
-
-@pytest.mark.slow
-def test_a_real_cluster_of_which_one_worker_is_killed(
-    project: pytest.Pytester, cluster: tuple[str, list[int]]
-) -> None:
-    address, workers = cluster
-    assert len(workers) == 2
-    os.kill(workers[0], signal.SIGKILL)
-    time.sleep(1)
-    options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no")
-    reports = []
-    for number, executor in enumerate(("threads", f"dask:{address}")):
-        out = project.path.parent / f"{number}.json"
-        result = project.runpytest_subprocess(
-            *options, f"--brt-executor={executor}", f"--brt-json={out}"
-        )
-        assert result.ret == 0, result.stdout.str() + result.stderr.str()
-        report = json.loads(out.read_text("utf-8"))
-        reports.append([(p["name"], p["rank"], p["epr"], p["cells"]) for p in report["patches"]])
-    assert reports[0] == reports[1]
 
 
 @pytest.mark.slow

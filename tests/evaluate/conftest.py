@@ -1,0 +1,15 @@
+"""What the tests of whole studies share."""
+
+from __future__ import annotations
+
+import pytest
+
+#: Without matplotlib everything but the plots is there; drawing takes two seconds of a study.
+NO_MATPLOTLIB = "raise ImportError('not here', name='matplotlib')"
+
+
+@pytest.fixture
+def without_plots(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = pytester.mkdir("missing")
+    (missing / "matplotlib.py").write_text(NO_MATPLOTLIB, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(missing))
