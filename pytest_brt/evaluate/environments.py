@@ -15,6 +15,7 @@ import msgspec
 
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.store import write_text
 
@@ -137,6 +138,6 @@ def _check_out(clone: Path, commit: str, tree: Path, index: Path) -> None:
             )
         except BrtError as error:
             raise SubjectProblem(str(error)) from None
-        if done.status:
-            said = " ".join(done.stderr.split())[:300]
+        if done.returncode:
+            said = " ".join(decode(done.stderr).split())[:300]
             raise SubjectProblem(f"no tree of commit {commit!r} from {str(clone)!r}: {said}")

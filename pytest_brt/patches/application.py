@@ -155,8 +155,8 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
             *("-c", "core.quotePath=false", "diff", "--no-index", *flags),
             *("--no-ext-diff", "--no-textconv", "--", "a", "b"),
         )
-    if reply.status not in (0, 1):
-        raise PatchProblem(f"git diff: {reply.stderr.strip().splitlines()[:1]}")
+    if reply.returncode not in (0, 1):
+        raise PatchProblem(f"git diff: {decode(reply.stderr).strip().splitlines()[:1]}")
     return decode(_HEADER.sub(_both_sides, reply.stdout))
 
 

@@ -48,15 +48,6 @@ _OVERRIDES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GitReply:
-    """What one run of git gave."""
-
-    status: int
-    stdout: bytes
-    stderr: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """Where a repository keeps what git reads."""
 
@@ -109,7 +100,7 @@ def run_git(
     stdin: bytes = b"",
     repository: Repository | None = None,
     env: Mapping[str, str] | None = None,
-) -> GitReply:
+) -> subprocess.CompletedProcess[bytes]:
     """Run ``git *arguments`` in `folder`: in no repository, or in `repository`.
 
     Raises:
@@ -139,7 +130,7 @@ def run_git(
     command = ["/bin/sh", "-c", _LIMITED, "git"] if sys.platform != "win32" else ["git"]
     with _own_folder(repository) as named:
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 [*command, *overrides, *arguments],
                 cwd=folder,
                 env={**environment, **named, **(env or {})},
@@ -150,11 +141,6 @@ def run_git(
             )
         except subprocess.TimeoutExpired as error:
             raise PatchProblem(f"git {arguments[0]} did not end within {_SECONDS:.0f} s") from error
-    return GitReply(
-        status=done.returncode,
-        stdout=done.stdout,
-        stderr=done.stderr.decode("utf-8", "surrogateescape"),
-    )
 
 
 @contextmanager

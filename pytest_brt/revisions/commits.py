@@ -5,13 +5,14 @@ Files that git does not know stay as they are: projects often need generated one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.git import GitReply, find_repository, run_git
+from pytest_brt.patches.file_names import decode
+from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.store import write_bytes
 from pytest_brt.types import FileChange
 
@@ -90,18 +91,26 @@ class History:
         )
         return self._described(self._git("merge-base", base.sha, head.sha, none=none))
 
-    def changes_to(self, revision: Revision) -> tuple[FileChange, ...]:
-        """Return what makes the working tree that of `revision`."""
-        return tuple(self._undoing(revision.sha))
-
-    def reverting(self, base: Revision, head: Revision) -> tuple[FileChange, ...]:
-        """Return what undoes on `head`'s tree all that was changed since `base`."""
-        return tuple(self._undoing(base.sha, head.sha))
+    def changes_to(self, wanted: Revision, start: Revision | None = None) -> tuple[FileChange, ...]:
+        """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
+        options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
+        ends = [revision.sha for revision in (wanted, start) if revision is not None]
+        fields = self._git("diff", *_NO_SUBMODULES, *options, *ends, "--").split(b"\0")
+        changes = []
+        for head, path in zip(fields[::2], fields[1::2], strict=False):
+            mode, _, blob, _, _ = head.decode().lstrip(":").split(" ")
+            name = decode(path)
+            if mode == _NOTHING:
+                changes.append(FileChange(path=name, content=None))
+            elif mode in _FILES:
+                content = self._git("cat-file", "blob", blob)
+                changes.append(FileChange(path=name, content=content, executable=_FILES[mode]))
+        return tuple(changes)
 
     def text(self, revision: Revision, path: str) -> str | None:
         """Return the text of a file in a revision; None when it is not there."""
         done = self._run("cat-file", "blob", f"{revision.sha}:./{path}")
-        return done.stdout.decode("utf-8", "replace") if done.status == 0 else None
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
     def branches(self, pattern: str) -> tuple[str, ...]:
         """Return the branches whose names match `pattern` (``*``, ``?``), by name.
@@ -113,7 +122,7 @@ class History:
             "for-each-ref", "--format=%(HEAD)%(refname)", "refs/heads", "refs/remotes"
         )
         names = []
-        for line in listed.decode("utf-8", "surrogateescape").splitlines():
+        for line in decode(listed).splitlines():
             name = line[1:].removeprefix("refs/heads/").removeprefix("refs/remotes/")
             if line[0] != "*" and not name.endswith("/HEAD") and fnmatchcase(name, pattern):
                 names.append(name)
@@ -134,31 +143,18 @@ class History:
         about = self._git("log", "-1", "--format=%cs %an: %s", name).decode("utf-8", "replace")
         return Revision(sha=name, about=about.strip())
 
-    def _undoing(self, *revisions: str) -> Iterator[FileChange]:
-        """Yield what makes the newer of two revisions, or the working tree, the older one."""
-        options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
-        fields = self._git("diff", *_NO_SUBMODULES, *options, *revisions, "--").split(b"\0")
-        for head, path in zip(fields[::2], fields[1::2], strict=False):
-            mode, _, blob, _, _ = head.decode().lstrip(":").split(" ")
-            name = path.decode("utf-8", "surrogateescape")
-            if mode == _NOTHING:
-                yield FileChange(path=name, content=None)
-            elif mode in _FILES:
-                content = self._git("cat-file", "blob", blob)
-                yield FileChange(path=name, content=content, executable=_FILES[mode])
-
     def _git(self, *arguments: str, none: str = "") -> bytes:
         """Return what git gives; `none` says what it means where git fails without a word."""
         done = self._run(*arguments)
-        if done.status:
-            said = done.stderr.strip().splitlines()
+        if done.returncode:
+            said = decode(done.stderr).strip().splitlines()
             if none and not said:
                 raise UsageProblem(none)
-            why = said[-1] if said else f"it ended with status {done.status}"
+            why = said[-1] if said else f"it ended with status {done.returncode}"
             raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {why}")
         return done.stdout
 
-    def _run(self, *arguments: str) -> GitReply:
+    def _run(self, *arguments: str) -> CompletedProcess[bytes]:
         return run_git(self.root, *arguments, repository=self._repository)
 
 

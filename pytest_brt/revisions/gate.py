@@ -60,7 +60,7 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Tes
     """Return the test functions that `head` adds or changes, by file and in their order."""
     found = []
     collected = read_ini(history.root).collected
-    for change in history.reverting(base, head):
+    for change in history.changes_to(base, head):
         is_suite = collected.has_file(change.path)
         text = history.text(head, change.path) if is_suite else None
         if text is None:
@@ -115,7 +115,7 @@ class Gate:
         now = {change.path: change for change in history.changes_to(head)}
         undone = {
             change.path: change
-            for change in history.reverting(base, head)
+            for change in history.changes_to(base, head)
             if not is_test_path(change.path)
         }
         self._head = tuple(now.values())

@@ -93,7 +93,7 @@ def test_objects_that_are_missing_are_not_fetched(tmp_path: Path) -> None:
     _git(tmp_path, "clone", "-q", *options, origin.as_uri(), str(clone))
     before = sorted(path.name for path in clone.rglob("*.pack"))
     reply = run_git(clone, "cat-file", "blob", "HEAD:a.txt", repository=find_repository(clone))
-    assert reply.status != 0
+    assert reply.returncode != 0
     assert sorted(path.name for path in clone.rglob("*.pack")) == before
     assert _git(clone, "cat-file", "blob", "HEAD:a.txt") == "1"  # git alone would have
 
@@ -118,7 +118,7 @@ def test_git_may_not_fill_the_disk(tmp_path: Path) -> None:
     (tmp_path / "big").unlink()
     repository = find_repository(tmp_path)
     reply = run_git(tmp_path, "checkout-index", "-f", "big", repository=repository)
-    assert reply.status != 0, blob
+    assert reply.returncode != 0, blob
     assert not (tmp_path / "big").exists() or (tmp_path / "big").stat().st_size <= 128 << 20
 
 

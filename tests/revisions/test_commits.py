@@ -54,7 +54,7 @@ def test_reverting_undoes_what_was_committed_and_nothing_else(repository: Reposi
     repository.commit("head", a_py="2\n", gone_py=None, added_py="4\n")
     (repository.root / "a.py").write_text("uncommitted\n", encoding="utf-8")
     history = History(repository.root)
-    undone = history.reverting(history.revision("HEAD~1"), history.revision("HEAD"))
+    undone = history.changes_to(history.revision("HEAD~1"), history.revision("HEAD"))
     assert {change.path: change.content for change in undone} == {
         "a.py": b"1\n",
         "gone.py": b"3\n",
