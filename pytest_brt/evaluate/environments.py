@@ -16,7 +16,7 @@ import msgspec
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.patches.file_names import decode
-from pytest_brt.patches.git import find_repository, run_git
+from pytest_brt.patches.git import Repository, find_repository, run_git
 from pytest_brt.store import write_text
 
 
@@ -96,7 +96,8 @@ def make_tree(
         except (OSError, shutil.Error) as error:
             raise SubjectProblem(f"cannot copy {instance.tree!r}: {error}") from None
     else:
-        _check_out(_clone_of(instance.repo, repos), instance.base_commit, tree, scratch / "index")
+        clone = _clone_of(instance.repo, repos)
+        _check_out(clone, instance.base_commit, tree, scratch / "index")
     for path, text in environment.files.items():
         place = (tree / path).resolve()
         if not place.is_relative_to(tree.resolve()):
@@ -105,32 +106,27 @@ def make_tree(
     return tree
 
 
-def _clone_of(repo: str, repos: Path | None) -> Path:
-    """Return the git folder of a repository's clone, bare or not."""
+def _clone_of(repo: str, repos: Path | None) -> Repository:
+    """Return a repository's clone, bare or not, a linked worktree or a submodule too."""
     if repos is None:
         raise SubjectProblem(f"{repo} needs a clone (add --brt-repos DIR with DIR/{repo} in it)")
     name = repo.rpartition("/")[2]
     for spelt in (repo, repo.replace("/", "__"), repo.replace("/", "+"), name):
         for end in ("", ".git"):
             place = repos / f"{spelt}{end}"
-            for git in (place / ".git", place):
-                if (git / "objects").is_dir() and (git / "HEAD").is_file():
-                    return git
-            if (place / ".git").is_file():  # a linked worktree, or a submodule
-                return place
+            found = find_repository(place) if place.is_dir() else None
+            if found is not None and found.work == place:  # not one that `repos` lies in
+                return found
     raise SubjectProblem(
         f"no clone of {repo} in {str(repos)!r} (looked for {repo}, {repo.replace('/', '__')} "
         f"and {name})"
     )
 
 
-def _check_out(clone: Path, commit: str, tree: Path, index: Path) -> None:
+def _check_out(clone: Repository, commit: str, tree: Path, index: Path) -> None:
     """Write the files of `commit` to `tree`: all of them, which `git archive` does not promise."""
     tree.mkdir(parents=True)
-    repository = find_repository(clone)
-    if repository is None:
-        raise SubjectProblem(f"not a clone: {str(clone)!r} (give a folder of clones)")
-    repository = replace(repository, work=tree)
+    repository = replace(clone, work=tree)
     for command in (("read-tree", commit), ("checkout-index", "-a", "-q")):
         try:
             done = run_git(
@@ -140,4 +136,4 @@ def _check_out(clone: Path, commit: str, tree: Path, index: Path) -> None:
             raise SubjectProblem(str(error)) from None
         if done.returncode:
             said = " ".join(decode(done.stderr).split())[:300]
-            raise SubjectProblem(f"no tree of commit {commit!r} from {str(clone)!r}: {said}")
+            raise SubjectProblem(f"no tree of commit {commit!r} from {str(clone.git)!r}: {said}")

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,22 +66,19 @@ def open_tree(job: Job, scratch: Path) -> Iterator[tuple[Engine, float]]:
     subject = find_subject(root, python=job.environment.python or None, env=env)
     limits = Limits(seconds=settings.timeout, memory_mb=settings.memory)
     engine = open_engine(subject, sandbox=settings.sandbox, net=settings.net, limits=limits)
-    try:
+    with closing(engine):
         yield engine, time.perf_counter() - started
-    finally:
-        engine.close()
 
 
 @contextmanager
 def open_run(plan: Plan, workbench: Workbench) -> Iterator[Run]:
     """Open a run of `plan`."""
     # One thread: what a bug needs is done in order, and bugs are done side by side.
-    with ThreadPoolExecutor(1, thread_name_prefix="brt-bug") as executor:
-        run = Run(plan, workbench, executor)
-        try:
-            yield run
-        finally:
-            run.close()
+    with (
+        ThreadPoolExecutor(1, thread_name_prefix="brt-bug") as executor,
+        closing(Run(plan, workbench, executor)) as run,
+    ):
+        yield run
 
 
 def bench_of(job: Job, kit: StudyKit, engine: Engine) -> Workbench:

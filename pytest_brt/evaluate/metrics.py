@@ -129,11 +129,6 @@ def mean_columns(orders: Sequence[Order]) -> dict[str, float]:
     }
 
 
-def interval(orders: Sequence[Order], column: str) -> Gap:
-    """Return the mean of a measure over instances, by bootstrap."""
-    return mean_interval([COLUMNS[column](order) for order in orders])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """What selecting from a score on gives, over instances: paper 001's threshold curve."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
@@ -96,8 +97,7 @@ def _repairs(
         given=places_of_fix(job.instance, Path(engine.subject.root)) if told else (),
     )
     deadline = time.monotonic() + job.settings.budget
-    repairing = Repairing(plan, bench_of(job, kit, engine), Guard(engine), None)
-    try:
+    with closing(Repairing(plan, bench_of(job, kit, engine), Guard(engine), None)) as repairing:
         return [
             repairing.repair(
                 issue,
@@ -109,8 +109,6 @@ def _repairs(
             )
             for index in indices(strategy, job.settings.samples, given=bool(way.given))
         ]
-    finally:
-        repairing.close()
 
 
 def indices(strategy: RepairStrategy, runs: int | None, *, given: bool) -> range:

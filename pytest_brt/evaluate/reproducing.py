@@ -8,13 +8,13 @@ from pathlib import Path
 
 from pytest_brt.evaluate.change_coverage import cover
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
-from pytest_brt.evaluate.record import Reproduced, StrategyRun, StudySettings, TestOutcome
+from pytest_brt.evaluate.record import Reproduced, StrategyRun, TestOutcome
 from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.run.plan import Case, Plan
-from pytest_brt.types import Attempt, CandidateTest, JudgedTest
+from pytest_brt.types import Attempt, JudgedTest
 
 
 def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
@@ -41,7 +41,11 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         attempts = run.record().attempts
         started = time.perf_counter()
         tests = _outcomes(attempts, job, engine)
-        covered = cover(instance, engine, _by_strategy(attempts, settings))
+        candidates = {
+            name: [j.test for a in attempts if a.strategy == name for j in _candidates(a)]
+            for name in settings.strategies
+        }
+        covered = cover(instance, engine, candidates)
         judging = time.perf_counter() - started
     return Reproduced(
         instance=instance.id,
@@ -54,17 +58,6 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         setup=setup,
         judging=judging,
     )
-
-
-def _by_strategy(
-    attempts: tuple[Attempt, ...], settings: StudySettings
-) -> dict[str, list[CandidateTest]]:
-    found: dict[str, list[CandidateTest]] = {name: [] for name in settings.strategies}
-    for attempt in attempts:
-        found.setdefault(attempt.strategy, []).extend(
-            judged.test for judged in _candidates(attempt)
-        )
-    return found
 
 
 def _candidates(attempt: Attempt) -> tuple[JudgedTest, ...]:

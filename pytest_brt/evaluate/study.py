@@ -72,10 +72,9 @@ class StudyPlan:
 
     def stages(self, instance: Instance) -> tuple[Stage, ...]:
         """Return what is done with a bug: patches are ranked where there are any."""
-        left_out = {stage for stage in Stage if stage not in self.asked}
-        if not self.pool(instance):
-            left_out.add(Stage.RANK)
-        return tuple(stage for stage in Stage if stage not in left_out - {Stage.REPRODUCE})
+        idle = () if self.pool(instance) else (Stage.RANK,)
+        done = {Stage.REPRODUCE, *self.asked}.difference(idle)
+        return tuple(stage for stage in Stage if stage in done)
 
 
 def setting_of(settings: StudySettings) -> str:

@@ -10,10 +10,10 @@ from statistics import fmean, median
 from pytest_brt.evaluate.metrics import (
     COLUMNS,
     acc_at,
-    interval,
     mean_columns,
     mean_interval,
     random_baseline,
+    reciprocal_rank,
     threshold_curve,
     wef_at,
 )
@@ -177,7 +177,7 @@ def _rankers(result: StudyResult) -> Table:
     rows: list[Row] = []
     for ranker, orders in patch_orders(mixed(result)).items():
         means = mean_columns(orders)
-        cells: dict[str, Cell] = {**means, "mrr": interval(orders, "mrr")}
+        cells: dict[str, Cell] = {**means, "mrr": mean_interval([*map(reciprocal_rank, orders)])}
         rows.append((ranker, len(orders), *(cells[name] for name in COLUMNS)))
     return Table(
         name="rankers",
