@@ -76,32 +76,21 @@ def _digest(last: LastRun) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What was spent on each model in earlier runs, by the model's name."""
-
-    schema: int = 1
-    models: dict[str, Cost]
-
-
 def add_spent(folder: Path, model: str, cost: Cost) -> None:
     """Add what one run spent on a model, so that the next one knows how fast it is here.
 
     Raises:
         StoreProblem: the folder cannot be written.
     """
-    models = {**_read_spent(folder), model: load_spent(folder, model) + cost}
-    write_text(folder / "spent.json", to_json(Spent(models=models)))
+    spent = load_spent(folder)
+    spent[model] = spent.get(model, Cost()) + cost
+    write_text(folder / "spent.json", to_json(spent))
 
 
-def load_spent(folder: Path, model: str) -> Cost:
-    """Return what earlier runs spent on a model; nothing when that is not known."""
-    return _read_spent(folder).get(model, Cost())
-
-
-def _read_spent(folder: Path) -> dict[str, Cost]:
+def load_spent(folder: Path) -> dict[str, Cost]:
+    """Return what earlier runs spent on each model, by its name."""
     try:
-        return from_json((folder / "spent.json").read_bytes(), Spent).models
+        return from_json((folder / "spent.json").read_bytes(), dict[str, Cost])
     except (OSError, StoreProblem):
         return {}  # it may vanish, and is only for an estimate
 
@@ -225,29 +214,6 @@ class Journal:
 
     def _key(self, names: tuple[str, ...]) -> str:
         return content_id(self._setting, *names)
-
-
-class Held:
-    """The right to a journal's file, for as long as one run goes on."""
-
-    def __init__(self, path: Path) -> None:
-        """Take it, unless another run has it."""
-        #: Another run has it, and goes on: the file is not one that an interrupted run left.
-        self.busy = False
-        self._descriptor: int | None = None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = hold(path)
-        except BlockingIOError:
-            self.busy = True
-        except OSError:
-            return  # a file that cannot be held: two runs at once may do the same work
-
-    def close(self) -> None:
-        """Give it back; safe to call twice."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
 
 
 def hold(path: Path) -> int | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pytest_brt.store import Held, Journal
+import pytest
+
+from pytest_brt.store import Journal, hold
 from pytest_brt.types import Attempt
 
 
@@ -103,12 +106,12 @@ def test_a_line_that_was_changed_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_file_belongs_to_one_run_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "journal.jsonl"
-    first = Held(path)
-    assert not first.busy
-    assert Held(path).busy
-    first.close()
-    first.close()
-    second = Held(path)
-    assert not second.busy
-    second.close()
+    path = tmp_path / "journal.jsonl"
+    first = hold(path)
+    assert first is not None
+    with pytest.raises(BlockingIOError):
+        hold(path)
+    os.close(first)
+    second = hold(path)
+    assert second is not None
+    os.close(second)

@@ -66,10 +66,10 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 
 
 def test_what_was_spent_on_a_model_adds_up(tmp_path: Path) -> None:
-    assert load_spent(tmp_path, "m") == Cost()
+    assert load_spent(tmp_path) == {}
     add_spent(tmp_path, "m", Cost(calls=2, seconds=1.5))
     add_spent(tmp_path, "m", Cost(calls=1, seconds=0.5))
     add_spent(tmp_path, "other", Cost(calls=7))
-    assert load_spent(tmp_path, "m") == Cost(calls=3, seconds=2.0)
+    assert load_spent(tmp_path) == {"m": Cost(calls=3, seconds=2.0), "other": Cost(calls=7)}
     (tmp_path / "spent.json").write_text("{", "utf-8")
-    assert load_spent(tmp_path, "m") == Cost()
+    assert load_spent(tmp_path) == {}

@@ -119,7 +119,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         cache=cache,
         record=options.record,
     )
-    spent = load_spent(cache, model.name) if cache is not None else Cost()
+    spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
     plan = replace(plan, given=given, repairs=repairs)
     return Inputs(plan=plan, workbench=workbench, spent=spent, paths=paths, earlier=last)
 

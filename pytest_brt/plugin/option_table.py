@@ -285,7 +285,9 @@ class Options:
     )
     top: int | None = _RANK("K", "select the best K patches", read.at_least(1))
     threshold: float | None = _RANK(
-        "T", "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1", read.share
+        "T",
+        "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1",
+        read.at_least(0.0, most=1.0),
     )
     gate: str = _RANK(
         "BASE..HEAD",
@@ -346,7 +348,7 @@ class Options:
         "FILE",
         "write everything found into FILE, as its name ends: .html (a page), .md (Markdown), "
         ".json, .sarif (SARIF 2.1.0, failures at their place in the project); repeatable",
-        read.ending(*read.ENDINGS),
+        read.report,
         repeat=True,
     )
     json: str = _REPORT("FILE", "write everything found as JSON", hidden=True)

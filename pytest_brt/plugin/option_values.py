@@ -84,16 +84,17 @@ def option(
     )
 
 
-def at_least(least: float) -> Callable[[str], object]:
-    """Return a reader of numbers that are not below `least`; whole ones where that is one."""
+def at_least(least: float, most: float = math.inf) -> Callable[[str], object]:
+    """Return a reader of numbers from `least` to `most`; whole ones where `least` is one."""
+    wanted = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
 
     def read(text: str) -> object:
         try:
             value = type(least)(text)
         except ValueError:
             value = None
-        if value is None or not value >= least:  # so that nan is refused as well
-            raise ValueError(f"expected a number of at least {least:g}")
+        if value is None or not least <= value <= most:  # so that nan is refused as well
+            raise ValueError(f"expected a number {wanted}")
         return value
 
     return read
@@ -146,26 +147,11 @@ def seconds(text: str) -> object:
     return seconds
 
 
-def share(text: str) -> object:
-    """Read a number from 0 to 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:  # so that nan is refused as well
-        raise ValueError("expected a number from 0 to 1")
-    return value
-
-
-def ending(*suffixes: str) -> Callable[[str], object]:
-    """Return a reader of names of files that end in one of `suffixes`."""
-
-    def read(text: str) -> object:
-        if not text.endswith(suffixes):
-            raise ValueError(f"expected a file called *{', *'.join(suffixes)}")
-        return text
-
-    return read
+def report(text: str) -> object:
+    """Read the name of a file for a report."""
+    if not text.endswith(ENDINGS):
+        raise ValueError(f"expected a file called *{', *'.join(ENDINGS)}")
+    return text
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,13 +38,13 @@ from pytest_brt.plugin.items import (
     of_patches,
 )
 from pytest_brt.plugin.mode_items import OurFiles
-from pytest_brt.plugin.option_table import Options
+from pytest_brt.plugin.option_table import SPECS, Options
 from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.answer import bug_tests, count
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
-from pytest_brt.store import RANKED, Held, Journal, LastRun, add_spent, save_last_run, write_bytes
+from pytest_brt.store import RANKED, Journal, LastRun, add_spent, hold, save_last_run, write_bytes
 from pytest_brt.types import Cost, RunRecord
 
 
@@ -56,11 +55,6 @@ def command_again(
 
     >>> command_again(["--brt-issue", "my issue.md"], "/usr/bin/pytest", {})
     "pytest --brt-issue 'my issue.md'"
-
-    Args:
-        arguments: pytest's, as it was invoked.
-        program: what was started, as in `sys.argv`.
-        environ: where the front end says what was typed.
     """
     if TYPED in environ:
         return environ[TYPED]
@@ -84,7 +78,8 @@ class Session(OurFiles):
             BrtError: an input cannot be used, with what to do about it.
         """
         self.options = options
-        self._held: Held | None = None
+        #: What holds the journal's file for this run.
+        self._held: int | None = None
         self._scratch = HeldFolder("pytest-brt-")
         try:
             self.inputs = read_inputs(config, options, self._scratch.path)
@@ -152,12 +147,9 @@ class Session(OurFiles):
 
     def outside_name(self, path: Path) -> str:
         """Return its path from the project, or its name where it was written for this run."""
-        made = self._scratch.path
-        return (
-            path.relative_to(made).as_posix()
-            if made in path.parents
-            else super().outside_name(path)
-        )
+        if path.is_relative_to(self._scratch.path):
+            return path.relative_to(self._scratch.path).as_posix()
+        return super().outside_name(path)
 
     # -- the loop -----------------------------------------------------------------------
 
@@ -272,24 +264,20 @@ class Session(OurFiles):
             return None
         engine = self.inputs.workbench.engine
         # What is written where, how many at a time, and how long it may take change no result.
-        asked = replace(
-            self.options,
-            report=(),
-            json="",
-            html="",
-            sarif="",
-            record=None,
-            key=None,
-            jobs=0,
-            out=None,
-            budget=0.0,
-        )
+        aside = ("out", "jobs", "budget")
+        specs = [spec for spec in SPECS if spec.group != "report" and spec.name not in aside]
+        decisive = [getattr(self.options, spec.name) for spec in specs]
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
-        facts = (self.written.tree, repr(engine.subject), engine.level, repr(asked), by)
+        facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         setting = content_id(__version__, *facts)
         path = folder / "journal.jsonl"
-        self._held = Held(path)
-        return None if self._held.busy else Journal(path, setting)
+        try:
+            self._held = hold(path)
+        except BlockingIOError:
+            return None  # it is that of a run which goes on, not one that was interrupted
+        except OSError:
+            self._held = None  # it cannot be held: two runs at once may do the same work
+        return Journal(path, setting)
 
     def _keep_tests(self, record: RunRecord) -> None:
         if not (record.attempts or record.ranks):
@@ -345,7 +333,7 @@ class Session(OurFiles):
                 model.close()
         self.run.close()
         if self._held is not None:
-            self._held.close()
+            os.close(self._held)
         self.inputs.workbench.engine.close()
         self._scratch.close()
         gc.freeze()  # pytest will look at all objects, five times over
