@@ -97,7 +97,7 @@ def _repairs(
         given=places_of_fix(job.instance, Path(engine.subject.root)) if told else (),
     )
     deadline = time.monotonic() + job.settings.budget
-    with closing(Repairing(plan, bench_of(job, kit, engine), Guard(engine), None)) as repairing:
+    with closing(Repairing(plan, bench_of(job, kit, engine), Guard(engine))) as repairing:
         return [
             repairing.repair(
                 issue,

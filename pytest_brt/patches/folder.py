@@ -59,11 +59,9 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
 def common_folder(paths: Sequence[Path]) -> Path:
     """Return the folder from which names of patches count: one folder, or what all lie in."""
     folders = [path.parent if path.is_file() else path for path in paths]
-    return (
-        folders[0]
-        if len(set(folders)) == 1
-        else Path(os.path.commonpath(map(Path.absolute, folders)))
-    )
+    if len(set(folders)) == 1:
+        return folders[0]
+    return Path(os.path.commonpath(map(Path.absolute, folders)))
 
 
 def _patch_files(path: Path) -> list[Path]:

@@ -43,23 +43,30 @@ def read_cases(
     Raises:
         UsageProblem: a report, a patch or a path cannot be used.
     """
-    issues = {_issue_path(source, scratch): _read(config, source) for source in options.issues}
+    issues = dict(_report(config, source, scratch) for source in options.issues)
     folder, patches = _patches(config, options, scratch)
     cases = _paired(issues, folder, patches)
     return cases, _files(issues, cases, folder)
 
 
-def _issue_path(source: str, scratch: Path) -> Path:
-    found = _on_github(source)
-    if found:
-        return scratch / f"{found[0].replace('/', '-')}-{found[1]}.md"
-    return scratch / "stdin.md" if source == "-" else _plain("--brt-issue", source)
-
-
-def _on_github(source: str) -> tuple[str, str] | None:
-    """Return the repository and the number of an issue, None for the path of a file."""
+def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
+    """Return a report and its file; of what is no file, the one to be made of it in `scratch`."""
     found = _ON_GITHUB.fullmatch(source)
-    return None if found is None or Path(source).exists() else (found[1], found[2])
+    if found and not Path(source).exists():
+        repository, number = found.groups()
+        issue = load_issue("-", BytesIO(_ask_gh(source, repository, number)))
+        name = f"{repository.replace('/', '-')}-{number}.md"
+        return scratch / name, replace(issue, source=source)
+    if source != "-":
+        return _plain("--brt-issue", source), load_issue(source, sys.stdin.buffer)
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)
+    try:
+        return scratch / "stdin.md", load_issue(source, sys.stdin.buffer)
+    finally:
+        if capture is not None:
+            capture.resume_global_capture()
 
 
 def _ask_gh(source: str, repository: str, number: str) -> bytes:
@@ -89,20 +96,6 @@ def _plain(option: str, source: str | Path) -> Path:
             f"{str(source)!r} (rename it; a report can also be given as '-' on stdin)"
         )
     return path
-
-
-def _read(config: pytest.Config, source: str) -> Issue:
-    found = _on_github(source)
-    if found:
-        return replace(load_issue("-", BytesIO(_ask_gh(source, *found))), source=source)
-    capture: Any = config.pluginmanager.getplugin("capturemanager")
-    if source != "-" or capture is None:
-        return load_issue(source, sys.stdin.buffer)
-    capture.suspend_global_capture(in_=True)
-    try:
-        return load_issue(source, sys.stdin.buffer)
-    finally:
-        capture.resume_global_capture()
 
 
 def _patches(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 import os
-import queue
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Progress:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lines: queue.SimpleQueue[tuple[str, float]] = queue.SimpleQueue()
+        self._lines: deque[tuple[str, float]] = deque()
         #: The last line that was taken, and when it was said.
         self._last = ("", 0.0)
         self._shown = clock()
@@ -60,7 +60,7 @@ class Progress:
         """Take a line; it also goes to the log, which ``--log-cli-level=info`` shows."""
         text = plain(text)
         _LOG.info("%s", text)
-        self._lines.put((text, self._clock()))
+        self._lines.append((text, self._clock()))
 
     def taken(self) -> list[str]:
         """Return the lines that were said since."""
@@ -78,11 +78,8 @@ class Progress:
         return [f"{text} ({now - when:.0f} s ago)"] if text else []
 
     def _said(self) -> Iterator[tuple[str, float]]:
-        while True:
-            try:
-                yield self._lines.get_nowait()
-            except queue.Empty:
-                return
+        while self._lines:
+            yield self._lines.popleft()
 
 
 #: Where a session keeps its own.

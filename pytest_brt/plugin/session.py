@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,8 @@ class Session(OurFiles):
             self._scratch.close()
             raise
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
-        self.run = Run(self.inputs.plan, self.inputs.workbench, self.executor, self.journal)
+        workbench = replace(self.inputs.workbench, journal=self.journal)
+        self.run = Run(self.inputs.plan, workbench, self.executor)
         self.record: RunRecord | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pytest_brt.codec import to_json
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import Subject
+from pytest_brt.patches.file_names import encode
 from pytest_brt.types import (
     Cell,
     FileChange,
@@ -171,10 +172,10 @@ def files_of(evidence: Evidence, record: RunRecord, key: bytes | None) -> Iterat
     for test in evidence.tests:
         source = sources[test.id]
         if test.file and source is not None:
-            yield FileChange(path=test.file, content=encoded(source))
+            yield FileChange(path=test.file, content=encode(source))
     for patch, rank in zip(evidence.patches, record.ranks, strict=True):
-        yield FileChange(path=patch.file, content=encoded(rank.result.patch.text))
-    main = encoded(to_json(evidence, indent=2) + "\n")
+        yield FileChange(path=patch.file, content=encode(rank.result.patch.text))
+    main = encode(to_json(evidence, indent=2) + "\n")
     yield FileChange(path=MAIN, content=main)
     if key is not None:
         yield FileChange(path=SIGNATURE, content=f"{sign(main, key)}\n".encode())
@@ -187,13 +188,8 @@ def sign(main: bytes, key: bytes) -> str:
 
 def sha256(content: str | bytes) -> str:
     """Return the SHA-256 of a text or of bytes, as hex digits."""
-    data = content if isinstance(content, bytes) else encoded(content)
+    data = content if isinstance(content, bytes) else encode(content)
     return hashlib.sha256(data).hexdigest()
-
-
-def encoded(text: str) -> bytes:
-    """Return the bytes of a text that may hold undecoded bytes of a file."""
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _test(judged: JudgedTest, setting: Setting) -> ProvenTest:

@@ -9,7 +9,6 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
-from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue, JudgedTest
 
 #: What is noted of an attempt that was not at its end.
@@ -28,10 +27,9 @@ _NONE_STANDS = (
 class Attempting:
     """Carries out attempts; safe to call from many threads."""
 
-    def __init__(self, plan: Plan, workbench: Workbench, journal: Journal | None) -> None:
+    def __init__(self, plan: Plan, workbench: Workbench) -> None:
         self.plan = plan
         self.workbench = workbench
-        self.journal = journal
         self._so_far: dict[AttemptKey, Attempt] = {}
 
     def attempt(self, key: AttemptKey, deadline: float) -> Attempt:
@@ -43,23 +41,29 @@ class Attempting:
         issue = next(case.issue for case in self.plan.cases if case.issue_id == key.issue)
         assert issue is not None, "keys are made from cases that have an issue"
         started = time.perf_counter()
-        meter = Meter(self.workbench.meter)
+        shared = self.workbench
+        meter = Meter(shared.meter)
         strategy = self.plan.strategies[key.strategy]
 
         def found(attempt: Attempt) -> None:
             seconds = time.perf_counter() - started
             self._so_far[key] = self._accounted(issue, attempt, meter, seconds)
 
-        bench = replace(self._bench(key, meter, deadline), found=found)
+        editor = shared.editor
+        bench = replace(
+            shared,  # but for its models: they are paid for by this attempt alone
+            model=MeteredModel(shared.model, meter, deadline),
+            editor=None if editor is None else MeteredModel(editor, meter, deadline),
+            deadline=deadline,
+            found=found,
+            say=lambda text: shared.say(f"{key.strategy}-{key.index:02}: {text}"),
+        )
         try:
             attempt = _advised(strategy.attempt(issue, key.index, bench), asks=strategy.asks)
         except OutOfTime as over:
+            told = (str(over),)
             attempt = Attempt(
-                issue=key.issue,
-                strategy=key.strategy,
-                index=key.index,
-                tests=(),
-                notes=(str(over),),
+                issue=key.issue, strategy=key.strategy, index=key.index, tests=(), notes=told
             )
         return self._accounted(issue, attempt, meter, time.perf_counter() - started)
 
@@ -71,24 +75,6 @@ class Attempting:
     def _accounted(self, issue: Issue, attempt: Attempt, meter: Meter, seconds: float) -> Attempt:
         tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
         return replace(attempt, tests=tests, seconds=seconds, cost=meter.cost)
-
-    def _bench(self, key: AttemptKey, meter: Meter, deadline: float) -> Workbench:
-        """Return the workbench of one attempt, whose models are paid for by it alone."""
-        bench = self.workbench
-        name = f"{key.strategy}-{key.index:02}"
-
-        def say(text: str) -> None:
-            bench.say(f"{name}: {text}")
-
-        editor = bench.editor
-        return replace(
-            bench,
-            model=MeteredModel(bench.model, meter, deadline),
-            editor=None if editor is None else MeteredModel(editor, meter, deadline),
-            deadline=deadline,
-            journal=self.journal,
-            say=say,
-        )
 
     def _accepted(self, issue: Issue, judged: JudgedTest) -> JudgedTest:
         judgement = judged.judgement

@@ -18,7 +18,6 @@ from pytest_brt.reproduce.select import agreed
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan
-from pytest_brt.store import Journal
 from pytest_brt.types import (
     Attempt,
     JudgedTest,
@@ -49,15 +48,8 @@ class Run:
     library do, cannot deadlock: what a task waits for was submitted before it.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        workbench: Workbench,
-        executor: Executor,
-        journal: Journal | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, workbench: Workbench, executor: Executor) -> None:
         self.plan = plan
-        self.journal = journal
         self.workbench = workbench
         self._executor = executor
         self._lock = Lock()
@@ -67,16 +59,17 @@ class Run:
         self._ran: dict[tuple[str, str], Future[Ran]] = {}
         self._given: Future[tuple[JudgedTest, ...]] | None = None
         self._guardings: dict[str, Guarding] = {}
-        self._deadline: float | None = None
+        #: When all must be over, as `time.monotonic` counts; infinity before the first attempt.
+        self._deadline = math.inf
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
         self._localised: dict[str, Future[Localised]] = {}
-        self._attempting = Attempting(plan, workbench, journal)
+        self._attempting = Attempting(plan, workbench)
         self._repairing: Repairing | None = None
 
     def attempt(self, key: AttemptKey) -> Future[Attempt]:
         """Return the future of one attempt."""
         with self._lock:
-            if self._deadline is None:
+            if self._deadline == math.inf:
                 self._deadline = time.monotonic() + self.plan.budget
         return self._started(self._attempts, key, self._make, key)
 
@@ -150,7 +143,7 @@ class Run:
         return self._once(
             Repair,
             lambda: self._workshop().repair(
-                issue, key.strategy, key.index, attempts=made, given=given, deadline=self._last()
+                issue, key.strategy, key.index, attempts=made, given=given, deadline=self._deadline
             ),
             *names,
         )
@@ -177,7 +170,7 @@ class Run:
         with self._lock:
             if self._repairing is None:
                 plan = self.plan.repairs or RepairPlan(issues=frozenset(), strategies={})
-                self._repairing = Repairing(plan, self.workbench, self._guard, self.journal)
+                self._repairing = Repairing(plan, self.workbench, self._guard)
             return self._repairing
 
     def _tests_of(self, case: Case) -> tuple[Future[Attempt], ...]:
@@ -195,22 +188,19 @@ class Run:
 
         What was cut short because the time was over is not finished.
         """
-        if self.journal is None:
+        journal = self.workbench.journal
+        if journal is None:
             return work()
-        value = self.journal.get(kind, *names)
+        value = journal.get(kind, *names)
         if value is None:
             value = work()
-            if self._deadline is None or time.monotonic() < self._deadline:
-                self.journal.put(value, *names)
+            if time.monotonic() < self._deadline:
+                journal.put(value, *names)
         return value
-
-    def _last(self) -> float:
-        """Return when all must be over, as `time.monotonic` counts."""
-        return math.inf if self._deadline is None else self._deadline
 
     def _make(self, key: AttemptKey) -> Attempt:
         names = ("attempt", key.issue, key.strategy, str(key.index))
-        return self._once(Attempt, lambda: self._attempting.attempt(key, self._last()), *names)
+        return self._once(Attempt, lambda: self._attempting.attempt(key, self._deadline), *names)
 
     def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
         made, given = self._finished(attempts)

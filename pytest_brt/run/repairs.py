@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,6 @@ from pytest_brt.reproduce.opinion import opinion_of
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
 
 #: Seconds that existing tests may take on one fix, unless the user wants less.
@@ -57,13 +55,10 @@ class RepairPlan:
 class Repairing:
     """Carries out repairs and localisations; safe to call from many threads."""
 
-    def __init__(
-        self, plan: RepairPlan, workbench: Workbench, guard: Guard, journal: Journal | None
-    ) -> None:
+    def __init__(self, plan: RepairPlan, workbench: Workbench, guard: Guard) -> None:
         self.plan = plan
         self._workbench = workbench
         self._guard = guard
-        self._journal = journal
         self._lock = Lock()
         self._index: Index | None = None
         self._sites: dict[str, Site] = {}
@@ -79,7 +74,7 @@ class Repairing:
         *,
         attempts: Sequence[Attempt],
         given: Sequence[JudgedTest],
-        deadline: float = math.inf,
+        deadline: float,
     ) -> Repair:
         """Carry out the run `index` of one strategy; no model is asked after `deadline`.
 
@@ -117,7 +112,7 @@ class Repairing:
                     blind=self.plan.blind,
                     seed=seed,
                     deadline=deadline,
-                    journal=self._journal,
+                    journal=bench.journal,
                     record=bench.record,
                     tools=self.plan.tools,
                     say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),

@@ -242,7 +242,7 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path:
         plan = replace(make(engine, Strategy(attempt=late), None, pool).plan, budget=budget)
         journal = Journal(tmp_path / "journal.jsonl", "s")
         bench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
-        run = Run(plan, bench, pool, journal)
+        run = Run(plan, replace(bench, journal=journal), pool)
         return run.attempt(AttemptKey(issue="i1", strategy="counting", index=0)).result()
 
     with ThreadPoolExecutor(1) as pool:
