@@ -29,10 +29,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="DIR", help="folder written by --brt-record, or by a study"
     )
     parser.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="*",
-        help="a dialogue, as in agent-03, or another study",
+        "name", metavar="NAME", nargs="*", help="a dialogue, as in agent-03, or another study"
     )
     parser.add_argument("--html", metavar="FILE", help="write all of them as one HTML page")
     parser.add_argument("-v", "--verbose", action="store_true", help="leave nothing out")

@@ -127,9 +127,8 @@ def grouped(
     return [list(group) for _, group in groupby(ordered, key=key)]
 
 
-def majority(rows: tuple[PatchResult, ...], tests: object) -> list[list[PatchResult]]:
+def majority(rows: tuple[PatchResult, ...]) -> list[list[PatchResult]]:
     """Order by how many patches are the same after normalisation."""
-    del tests
     counts = Counter(row.normal or row.patch.text for row in rows)
     return grouped(rows, lambda row: -counts[row.normal or row.patch.text])
 
@@ -145,7 +144,7 @@ RANKERS: Mapping[str, Ordering] = {
     "random": lambda rows, _: [list(rows)],
     "first-come": lambda rows, _: [[row] for row in rows],
     "regression-only": lambda rows, _: grouped(rows, broken_tests),
-    "majority": majority,
+    "majority": lambda rows, _: majority(rows),
     "epr": lambda rows, tests: by_rank(rank_by_epr(rows, tests)),
     "weighted": lambda rows, tests: by_rank(
         # As it would be if no existing test had been run.

@@ -18,13 +18,7 @@ from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.revisions.commits import History
-from pytest_brt.revisions.gate import (
-    Gate,
-    Gated,
-    GateProof,
-    changed_tests,
-    split_range,
-)
+from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
 from pytest_brt.shown import on_a_line, show
 
 

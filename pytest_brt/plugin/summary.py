@@ -25,14 +25,7 @@ from pytest_brt.render.answer import (
     reviewed,
     tests_of,
 )
-from pytest_brt.render.dialogue import (
-    HEADING,
-    account,
-    columns,
-    name_of,
-    prospect,
-    total,
-)
+from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
 from pytest_brt.render.table import (
     broken_tests,
     existing,

@@ -16,15 +16,7 @@ from pytest_brt.patches.judges import REMARK, named_testers
 from pytest_brt.patches.special import REMARK as SPECIAL
 from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.types import (
-    Cell,
-    FileChange,
-    Guarded,
-    JudgedTest,
-    Patch,
-    PatchResult,
-    TestRun,
-)
+from pytest_brt.types import Cell, FileChange, Guarded, JudgedTest, Patch, PatchResult, TestRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
