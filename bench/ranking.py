@@ -38,7 +38,7 @@ from calibration import calibration, calibration_error, paired_gap
 from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import PatchProblem
-from pytest_brt.evaluate.metrics import COLUMNS, Order, interval, mean_columns
+from pytest_brt.evaluate.metrics import COLUMNS, Order, mean_columns, mean_interval
 from pytest_brt.evaluate.ranking import RANKERS, grouped
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
@@ -330,7 +330,8 @@ def show_variant(
         figures[ranker] = {key: round(means[key], 4) for key in ("p1", "mrr", "auc", "f1")}
     best = orders["weighted+guard"]
     for column in ("p1", "mrr"):
-        end, gap = interval(best, column), paired_gap(best, orders["epr"], column)
+        end = mean_interval([COLUMNS[column](order) for order in best])
+        gap = paired_gap(best, orders["epr"], column)
         print(
             f"{column} {end.mean:.3f} [{end.low:.2f}, {end.high:.2f}], above plain EPR "
             f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}] (95 % by bootstrap)"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from subprocess import CompletedProcess
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.file_names import decode
@@ -109,7 +108,8 @@ class History:
 
     def text(self, revision: Revision, path: str) -> str | None:
         """Return the text of a file in a revision; None when it is not there."""
-        done = self._run("cat-file", "blob", f"{revision.sha}:./{path}")
+        blob = f"{revision.sha}:./{path}"
+        done = run_git(self.root, "cat-file", "blob", blob, repository=self._repository)
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
     def branches(self, pattern: str) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class History:
 
     def _git(self, *arguments: str, none: str = "") -> bytes:
         """Return what git gives; `none` says what it means where git fails without a word."""
-        done = self._run(*arguments)
+        done = run_git(self.root, *arguments, repository=self._repository)
         if done.returncode:
             said = decode(done.stderr).strip().splitlines()
             if none and not said:
@@ -153,9 +153,6 @@ class History:
             why = said[-1] if said else f"it ended with status {done.returncode}"
             raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {why}")
         return done.stdout
-
-    def _run(self, *arguments: str) -> CompletedProcess[bytes]:
-        return run_git(self.root, *arguments, repository=self._repository)
 
 
 def write_branches(history: History, pattern: str, folder: Path) -> None:

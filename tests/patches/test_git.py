@@ -69,7 +69,9 @@ def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path], tmp_path: 
     assert b"+2" in history.diff_of("other")
     assert [change.content for change in history.changes_to(new)] == [b"2\n"]
     assert history.text(new, "a.txt") == "2\n"
-    _check_out(root, new.sha, tmp_path / "tree", tmp_path / "index")
+    clone = find_repository(root)
+    assert clone is not None
+    _check_out(clone, new.sha, tmp_path / "tree", tmp_path / "index")
     assert (tmp_path / "tree/a.txt").read_text(encoding="utf-8") == "2\n"
     assert not mark.exists()
 
