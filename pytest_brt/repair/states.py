@@ -63,25 +63,21 @@ _READ = (
 )
 
 
-def _staying(state: State, *tools: ToolName) -> dict[ToolName, State]:
-    return dict.fromkeys(tools, state)
-
-
 #: State → the tools it has → the state after each. What is not in here is refused.
 TABLE: Mapping[State, Mapping[ToolName, State]] = {
     State.UNDERSTAND: {
-        **_staying(State.UNDERSTAND, *_READ, ToolName.RUN_TESTS, ToolName.LOCALIZE),
+        **dict.fromkeys((*_READ, ToolName.RUN_TESTS, ToolName.LOCALIZE), State.UNDERSTAND),
         ToolName.HYPOTHESIS: State.COLLECT,
     },
     State.COLLECT: {
-        **_staying(
-            State.COLLECT, *_READ, ToolName.SEARCH, ToolName.SIMILAR_CALLS, ToolName.METHOD_BODY
+        **dict.fromkeys(
+            (*_READ, ToolName.SEARCH, ToolName.SIMILAR_CALLS, ToolName.METHOD_BODY), State.COLLECT
         ),
         ToolName.WRITE_FIX: State.TRY,
         ToolName.DISCARD: State.UNDERSTAND,
     },
     State.TRY: {
-        **_staying(State.TRY, ToolName.WRITE_FIX, ToolName.READ_RANGE),
+        **dict.fromkeys((ToolName.WRITE_FIX, ToolName.READ_RANGE), State.TRY),
         ToolName.COLLECT_MORE: State.COLLECT,
         ToolName.DISCARD: State.UNDERSTAND,
         ToolName.ACCOMPLISHED: State.DONE,

@@ -25,7 +25,7 @@ from pytest_brt.reproduce.model_tests.host_file import (
     with_names_of,
     with_usual_imports,
 )
-from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests, tidied
+from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
@@ -65,7 +65,10 @@ def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Sett
     suite = "" if test_root == "." else test_root.strip("/")
     folder = host.rpartition("/")[0] if host else suite
     return Settled(
-        source=tidied(source), host=host, folder=folder, problems=tuple(problems.values())
+        source=laid_out(parse(source).body, source),
+        host=host,
+        folder=folder,
+        problems=tuple(problems.values()),
     )
 
 

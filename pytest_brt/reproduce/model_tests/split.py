@@ -242,15 +242,6 @@ def laid_out(body: Sequence[ast.stmt], source: str, changed: Collection[ast.stmt
     return "".join(out) + "\n"
 
 
-def tidied(source: str) -> str:
-    """Return the module `source` with the blank lines that it should have.
-
-    Raises:
-        SyntaxError: it is not Python.
-    """
-    return laid_out(parse(source).body, source)
-
-
 def _between(before: ast.stmt, node: ast.stmt) -> str:
     if isinstance(node, Function | ast.ClassDef) or isinstance(before, Function | ast.ClassDef):
         return "\n\n\n"
