@@ -90,11 +90,11 @@ def prompt(text: str = "hello " * 20, **how: object) -> Prompt:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_says_what_each_sample_says_alone(make: Make, kind: str) -> None:
-    together = ask(make(kind), prompt(samples=6, seed=7))[0]
-    alone = [ask(make(kind), prompt(seed=7 + n))[0][0] for n in range(6)]
+    together = ask(make(kind), prompt(samples=4, seed=7))[0]
+    alone = [ask(make(kind), prompt(seed=7 + n))[0][0] for n in range(4)]
     assert [done.text for done in together] == [done.text for done in alone]
-    assert [done.seed for done in together] == [7, 8, 9, 10, 11, 12]
-    assert len({done.text for done in together}) == 6
+    assert [done.seed for done in together] == [7, 8, 9, 10]
+    assert len({done.text for done in together}) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -243,8 +243,7 @@ def test_a_conversation_that_goes_on_evaluates_what_is_new(make: Make, kind: str
 # -- grammar ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("top_p", [0.9, 1.0])
+@pytest.mark.parametrize(("temperature", "top_p"), [(0.0, 1.0), (1.0, 0.9), (1.0, 1.0)])
 def test_constrained_answers_are_what_was_asked_for(
     make: Make, temperature: float, top_p: float
 ) -> None:
@@ -431,15 +430,13 @@ def test_all_constrained_answers_are_valid(make: Make) -> None:
     # Random weights end a line once in a hundred tokens: one line of code has to do.
     shapes = [replace(shape, lines=1) for shape in AGENT]
     agent, judge = grammar_for(*shapes, lead=("thought",)), grammar_for(*JUDGE)
-    right = 0
     kinds = set()
-    times = rounds(10)
-    for number in range(times):
+    for number in range(rounds(10)):
         how = {"top_p": 0.9 + number / 100, "max_tokens": 3000, "seed": 1000 * number}
         acted, judged = ask(
             engine,
-            prompt(f"agent {number}", samples=70, grammar=agent, **how),
-            prompt(f"judge {number}", samples=30, grammar=judge, **how),
+            prompt(f"agent {number}", samples=30, grammar=agent, **how),
+            prompt(f"judge {number}", samples=10, grammar=judge, **how),
         )
         for done in acted:
             assert done.finish is Finish.STOP
@@ -451,6 +448,4 @@ def test_all_constrained_answers_are_valid(make: Make) -> None:
             assert done.finish is Finish.STOP
             assert isinstance(json.loads(done.text), dict)
             read_reply(done.text, Verdict)
-        right += len(acted) + len(judged)
-    assert right == 100 * times
     assert kinds == {Cat, Edit, End, Search}

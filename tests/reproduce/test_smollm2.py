@@ -54,7 +54,7 @@ def weights() -> Path:
 #: The second is the time for it: two go on until it is over, and two are done before.
 @pytest.mark.parametrize(
     ("strategy", "budget"),
-    [("libro", "60s"), ("invert", "15s"), ("agent", "60s"), ("auto", "15s")],
+    [("libro", "60s"), ("invert", "8s"), ("agent", "60s"), ("auto", "8s")],
 )
 def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
     weights: Path, pytester: pytest.Pytester, strategy: str, budget: str
@@ -68,7 +68,7 @@ def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
         f"--brt-strategy={strategy}",
         "--brt-samples=1",
         "--brt-steps=2",
-        "--brt-context=3072",
+        "--brt-context=2048",
         "--brt-repeat=1",
         f"--brt-budget={budget}",
         "--brt-json=out.json",
