@@ -9,8 +9,14 @@ import pytest
 
 from pytest_brt.evaluate import metrics
 
-# Here, not in a fixture: numpy cannot be loaded again after a test of pytester's has unloaded it.
-sk: Any = pytest.importorskip("sklearn.metrics")
+# Here, not in the fixture: it cannot be loaded again after a test of pytester's has unloaded it.
+pytest.importorskip("numpy")
+
+
+@pytest.fixture(scope="module")
+def sk() -> Any:
+    """Return scikit-learn's measures, which take seconds to load: in one worker only."""
+    return pytest.importorskip("sklearn.metrics")
 
 
 def pools(seed: int) -> list[list[tuple[float, bool]]]:
@@ -20,7 +26,7 @@ def pools(seed: int) -> list[list[tuple[float, bool]]]:
     return [pool for pool in made if len({right for _, right in pool}) == 2]
 
 
-def test_top_k_is_scikit_learns_precision_recall_and_f1() -> None:
+def test_top_k_is_scikit_learns_precision_recall_and_f1(sk: Any) -> None:
     for pool in pools(1):
         line = [right for _, right in sorted(pool, reverse=True)]
         for k in range(1, 6):
@@ -31,7 +37,7 @@ def test_top_k_is_scikit_learns_precision_recall_and_f1() -> None:
             assert metrics.f1(order, k) == pytest.approx(sk.f1_score(line, chosen))
 
 
-def test_auc_and_mrr_are_scikit_learns() -> None:
+def test_auc_and_mrr_are_scikit_learns(sk: Any) -> None:
     for pool in pools(2):
         # Rounded, so that there are ties.
         scores = [round(score, 1) for score, _ in pool]
@@ -49,7 +55,7 @@ def test_auc_and_mrr_are_scikit_learns() -> None:
         assert metrics.reciprocal_rank(order) == pytest.approx(expected)
 
 
-def test_the_threshold_curve_is_scikit_learns() -> None:
+def test_the_threshold_curve_is_scikit_learns(sk: Any) -> None:
     for pool in pools(3):
         for point in metrics.threshold_curve([pool], 10):
             labels = [right for _, right in pool]

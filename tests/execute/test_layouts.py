@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from pytest_brt.execute.engine import Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import Subject, find_subject
 from pytest_brt.types import FileChange, TestRun, Verdict
-from tests.execute.subjects import environment
+from tests.execute.subjects import environment, pip_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -29,6 +28,7 @@ ASKS = "import brtlayout.core\ndef test_a():\n    assert brtlayout.core.answer()
 WRONG = "def answer():\n    return 41\n"
 RIGHT = b"def answer():\n    return 42\n"
 
+#: What is not installed comes first, while the environment is empty.
 LAYOUTS = [
     ("src", "none"), ("src", "editable"), ("src", "strict"), ("src", "regular"),
     (".", "editable"), (".", "regular"),
@@ -37,8 +37,11 @@ LAYOUTS = [
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """An environment that installs can be made in."""
-    return environment("3.11", "pytest==8.4.2", "setuptools==75.8.0", "wheel")
+    """An environment that installs can be made in: each takes the place of the one before."""
+    made = environment("3.11", "pytest==8.4.2", "setuptools==75.8.0", "wheel")
+    uninstall = [*pip_for("3.11", made), "uninstall", "-y", "brtlayout"]
+    subprocess.run(uninstall, check=True, capture_output=True)
+    return made
 
 
 @pytest.fixture(
@@ -48,7 +51,7 @@ def python() -> Path:
 )
 def project(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, python: Path
-) -> Iterator[tuple[Subject, str]]:
+) -> tuple[Subject, str]:
     where, how = request.param
     tmp_path = tmp_path_factory.mktemp(f"layout-{how}")
     tmp_path.chmod(0o755)
@@ -60,7 +63,6 @@ def project(
     (root / "pyproject.toml").write_text(PYPROJECT.format(where=where), encoding="utf-8")
     (package / "__init__.py").touch()
     (package / "core.py").write_text(WRONG, encoding="utf-8")
-    pip = [str(python), "-m", "pip", "-q", "--disable-pip-version-check"]
     options = {
         "none": None,
         "editable": ["-e"],
@@ -68,11 +70,10 @@ def project(
         "regular": [],
     }[how]
     if options is not None:
-        install = [*pip, "install", "--no-build-isolation", "--no-deps", *options, str(root)]
-        subprocess.run(install, check=True, capture_output=True)
+        install = [*pip_for("3.11", python), "install", "--no-build-isolation", "--no-deps"]
+        subprocess.run([*install, *options, str(root)], check=True, capture_output=True)
     subject = find_subject(root, python=str(python), env={})
-    yield subject, f"{where}/brtlayout/core.py".removeprefix("./")
-    subprocess.run([*pip, "uninstall", "-y", "brtlayout"], check=True, capture_output=True)
+    return subject, f"{where}/brtlayout/core.py".removeprefix("./")
 
 
 @pytest.mark.parametrize("sandbox", ["ns", "landlock", "none"])
