@@ -7,30 +7,35 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.acceptance.examples import EXAMPLES, unpack
-from tests.conftest import tree_hash
+from tests.conftest import LEAN, tree_hash
 
 pytestmark = pytest.mark.slow
 RECORDINGS = Path(__file__).parent / "recordings"
 
 
 def play(strategy: str, example: str, samples: int, folder: Path) -> dict[str, Any]:
-    """Run a strategy on an example, rank its patches by what it wrote, and return the JSON."""
+    """Run a strategy on an example, rank patches by what it wrote, and return the JSON."""
     root = unpack(EXAMPLES / example, folder)
     before = tree_hash(root)
+    (folder / "patches").mkdir()
+    for name in patches(example, "right") | patches(example, "wrong-place"):
+        shutil.copy(EXAMPLES / example / "patches" / name, folder / "patches")
     script = RECORDINGS / f"{strategy}-{example.partition('-')[0]}.txt"
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider",
+        sys.executable, "-m", "pytest", "-q", *LEAN.split(), "-p", "no:cacheprovider",
         f"--brt-issue={EXAMPLES / example / 'issue.md'}", f"--brt-strategy={strategy}",
         f"--brt-model=scripted:{script}", f"--brt-samples={samples}",
-        f"--rank-fixes={EXAMPLES / example / 'patches'}", "--brt-guard=no",
+        f"--rank-fixes={folder / 'patches'}", "--brt-guard=no",
         f"--brt-json={folder / 'found.json'}",
     ]  # fmt: skip
     env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
@@ -44,12 +49,11 @@ def play(strategy: str, example: str, samples: int, folder: Path) -> dict[str, A
     return found
 
 
-def labels(example: str) -> dict[str, str]:
-    import tomllib
-
+def patches(example: str, kind: str) -> set[str]:
+    """Return the names of the patches of a kind."""
     text = (EXAMPLES / example / "example.toml").read_text("utf-8")
     kinds: dict[str, str] = tomllib.loads(text)["patches"]
-    return kinds
+    return {name for name, label in kinds.items() if label == kind}
 
 
 @pytest.mark.parametrize(
@@ -65,8 +69,6 @@ def test_what_was_written_fails_on_the_bug_and_passes_on_right_patches(
 ) -> None:
     found = play(strategy, example, samples, tmp_path)
     assert sum(test["candidate"] for test in found["tests"]) == candidates
-    kinds = labels(example)
     epr = {patch["name"]: patch["epr"] for patch in found["patches"]}
-    right = [epr[name] for name, kind in kinds.items() if kind == "right"]
-    assert min(right) == 1.0, epr
-    assert all(epr[name] < 1.0 for name, kind in kinds.items() if kind == "wrong-place"), epr
+    assert {epr[name] for name in patches(example, "right")} == {1.0}, epr
+    assert all(epr[name] < 1.0 for name in patches(example, "wrong-place")), epr

@@ -82,10 +82,17 @@ tidx, token = get_next_comment(idx=tidx + 1)
 
 
 def repaired(
-    name: str, replies: str, strategy: str, tmp_path: Path
+    name: str, replies: str, strategy: str, tmp_path: Path, suite: str
 ) -> tuple[dict[str, Any], str, Path]:
-    """Repair an example; return its report, the patch that was written, and the tree."""
+    """Repair an example; return its report, the patch that was written, and the tree.
+
+    Of the existing tests only the file `suite` is left: that a fix may break others, and which
+    of them are run, small projects tell sooner.
+    """
     root = unpack(EXAMPLES / name, tmp_path)
+    for path in (root / suite).parent.glob("test_*.py"):
+        if path != root / suite:
+            path.unlink()
     before = tree_hash(root)
     (tmp_path / "replies.txt").write_text(replies, encoding="utf-8")
     command = [
@@ -110,7 +117,9 @@ def repaired(
 
 
 def test_repairagent_repairs_a_crash(tmp_path: Path) -> None:
-    report, patch, root = repaired("tabulate-maxcolwidths", TABULATE, "repairagent", tmp_path)
+    report, patch, root = repaired(
+        "tabulate-maxcolwidths", TABULATE, "repairagent", tmp_path, "test/test_regression.py"
+    )
     (repair,) = report["repairs"]
     (fix,) = repair["fixes"]
     assert (fix["source"], repair["ending"], repair["steps"]) == ("a variant", "finish", 10)
@@ -121,7 +130,9 @@ def test_repairagent_repairs_a_crash(tmp_path: Path) -> None:
 
 
 def test_passerine_repairs_a_wrong_value(tmp_path: Path) -> None:
-    report, patch, _ = repaired("sqlparse-strip-comments", SQLPARSE, "passerine", tmp_path)
+    report, patch, _ = repaired(
+        "sqlparse-strip-comments", SQLPARSE, "passerine", tmp_path, "tests/test_format.py"
+    )
     (repair,) = report["repairs"]
     (fix,) = repair["fixes"]
     assert fix["plausible"]

@@ -21,8 +21,8 @@ from tests.conftest import tree_hash
 from tests.repair.scenes import Scene
 from tests.rounds import rounds
 
-RUNS = rounds(200)
-AT_ONCE = 16
+RUNS = rounds(100)
+AT_ONCE = 10
 
 
 class Wide(MeteredModel):
@@ -44,7 +44,7 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
     def run(number: int) -> Trajectory:
         # Without states all tools are at hand, write_fix and its variants too.
         without = frozenset({Without.STATES}) if number % 2 else frozenset()
-        if number % 10 == 9:
+        if number % 5 == 4:
             bench = RepairBench(site=site, brt=site.failing[0], steps=2, seed=number)
             trajectory = run_passerine(number, bench).trajectory
             assert trajectory is not None
@@ -61,7 +61,7 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
     assert len(trajectories) == RUNS
     for number, trajectory in enumerate(trajectories):
         assert trajectory.ending in {Ending.STEPS, Ending.LOOP, Ending.TOKENS, Ending.FINISH}
-        if number % 2 or number % 10 == 9:
+        if number % 2 or number % 5 == 4:
             continue
         for at, step in enumerate(trajectory.steps):
             if step.action and not step.problem:
