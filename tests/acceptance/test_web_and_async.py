@@ -10,10 +10,18 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
-from tests.acceptance.test_django_and_await import APP, SETTING, made, reproduced
+from tests.acceptance.test_django_and_await import (
+    APP,
+    PACKAGES,
+    PLACES,
+    SETTING,
+    made,
+    reproduced,
+)
 from tests.execute.subjects import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -125,7 +133,7 @@ FIXES = {
 }
 DJANGO_STYLE = {
     **APP,
-    "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n",
+    "manage.py": PLACES["manage.py"][1],
     "cart/tests.py": """
         from django.test import TestCase
 
@@ -145,13 +153,15 @@ DJANGO_STYLE = {
 }
 
 
-def ranked(root: Path, report: str, python: str) -> dict[str, dict[str, object]]:
-    """Return what is found of the patches beside `root`, by their names."""
+def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
+    """Return the best bug test, and what is found of the patches beside `root`, by their names."""
+    python = str(environment("3.11", *PACKAGES))
     issue, answer = root.parent / "report.md", root.parent / "answer.json"
     issue.write_text(dedent(report), encoding="utf-8")
     command = [sys.executable, "-m", "pytest_brt", "issue", str(issue), "--python", python]
+    command += ["--repeat=1", "--keep=1", "--rank", str(root.parent / "patches")]
     done = subprocess.run(
-        [*command, "--rank", str(root.parent / "patches"), f"--report={answer}"],
+        [*command, f"--report={answer}"],
         cwd=root,
         capture_output=True,
         text=True,
@@ -159,7 +169,9 @@ def ranked(root: Path, report: str, python: str) -> dict[str, dict[str, object]]
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return {patch["name"]: patch for patch in json.loads(answer.read_text("utf-8"))["patches"]}
+    found = json.loads(answer.read_text("utf-8"))
+    source = next(test["source"] for test in found["tests"] if test["candidate"])
+    return source, {patch["name"]: patch for patch in found["patches"]}
 
 
 def write_patch(root: Path, name: str, path: str, before: str, after: str) -> None:
@@ -188,27 +200,28 @@ def test_a_route_of_fastapi(tmp_path: Path) -> None:
 
 
 def test_an_asyncio_library_with_async_fixtures(tmp_path: Path) -> None:
-    python = str(environment("3.11", "pytest==9.0.0", "pytest-asyncio==1.3.0"))
     root = made(tmp_path / "relay", RELAY)
     for name, fix in FIXES.items():
         before = "return len(self.listeners)"
         write_patch(root, name, "relay/__init__.py", before, f"return {fix}")
-    found = ranked(root, SENT, python)
+    _, found = ranked(root, SENT)
     # The one that only returns 0 passes the bug test, and breaks the test with the async fixture.
     assert found["breaks.diff"]["regressions"], found
     assert found["breaks.diff"]["passed"]
 
 
-def test_existing_tests_in_the_style_of_django(tmp_path: Path) -> None:
-    packages = ("pytest==9.0.0", "django==5.2.8", "pytest-django==4.11.1", "pytest-asyncio==1.3.0")
-    python = str(environment("3.11", *packages))
+def test_code_that_reads_a_setting_and_existing_tests_in_the_style_of_django(
+    tmp_path: Path,
+) -> None:
     root = made(tmp_path / "shop", DJANGO_STYLE)
     before = "return 0 if amount > settings.FREE_FROM else 5"
     fixes = {"right": "return 0 if amount >= settings.FREE_FROM else 5", "breaks": "return 0"}
     for name, after in fixes.items():
         write_patch(root, name, "cart/models.py", before, after)
-    found = ranked(root, SETTING, python)
+    source, found = ranked(root, SETTING)
+    assert "assert shipping(50) == 0" in source
+    assert "django_db" not in source
     assert found["right.diff"]["place"] == 1
     assert found["right.diff"]["regressions"] == []
     broken = found["breaks.diff"]["regressions"]
-    assert [item["test"] for item in broken] == ["cart/tests.py::CartTest::test_small_orders_pay"]  # type: ignore[attr-defined]
+    assert [item["test"] for item in broken] == ["cart/tests.py::CartTest::test_small_orders_pay"]
