@@ -12,4 +12,4 @@ from tests.conftest import LEAN
 @pytest.fixture
 def once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sessions run a bug test once on the unpatched tree, where agreement is no question."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"{LEAN} --brt-repeat=1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{LEAN} -o brt_repeat=1")
