@@ -27,10 +27,12 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     """Run each example once, as its users do, and return the JSON reports."""
     found = {}
     for name in NAMES:
+        # Existing tests are tried with the one that has packages for them.
+        guard = f"--brt-guard={2 if name == NAMES[0] else 'no'}"
         out = folder / f"{name}.json"
         command = [sys.executable, f"{EXAMPLES}/run.py", name, "--keep", f"{folder}/{name}", "--"]
         result = subprocess.run(
-            [*command, f"--brt-json={out}", "--brt-guard=6", "-p", "no:cacheprovider"],
+            [*command, f"--brt-json={out}", guard, "-p", "no:cacheprovider"],
             capture_output=True,
             text=True,
             check=False,

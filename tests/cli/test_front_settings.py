@@ -15,23 +15,30 @@ REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nEx
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "ini",
+    ("ini", "options", "said"),
     [
-        pytest.param("[pytest]\nrequired_plugins = nosuch-plugin\nminversion = 99\n", id="wants"),
-        pytest.param("[pytest\nbroken\n", id="broken"),
+        pytest.param(
+            "[pytest]\nrequired_plugins = nosuch-plugin\nminversion = 99\n",
+            (),
+            "test_wrong_f_gives_expected fails because of this bug",
+            id="wants",
+        ),
+        pytest.param("[pytest\nbroken\n", ("--collect-only",), "1 test collected", id="broken"),
     ],
 )
-def test_settings_that_stop_pytest_are_left_out(tmp_path: Path, ini: str) -> None:
+def test_settings_that_stop_pytest_are_left_out(
+    tmp_path: Path, ini: str, options: tuple[str, ...], said: str
+) -> None:
     tree = {"pkg/__init__.py": "def f(x): return x\n", "pytest.ini": ini, "issue.md": REPORT}
     write_tree(tmp_path, tree)
     for command, status in (("pytest", 4), ("pytest_brt", 0)):
         arguments = ["--brt-issue=issue.md"] if command == "pytest" else ["issue", "issue.md"]
         done = subprocess.run(
-            [sys.executable, "-m", command, *arguments],
+            [sys.executable, "-m", command, *arguments, *options],
             cwd=tmp_path,
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == status, done.stdout + done.stderr
-    assert "test_wrong_f_gives_expected fails because of this bug" in done.stdout
+    assert said in done.stdout

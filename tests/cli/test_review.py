@@ -58,36 +58,45 @@ def test_without_an_earlier_run(
     assert main(["diff", "a", "b"]) == 4
 
 
+ADDOPTS = "[tool.pytest.ini_options]\naddopts = '-o cache_dir=build/cache'\n"
+VARIABLES = {"TOX_ENV_DIR": "/", "PYTEST_ADDOPTS": "-o cache_dir=$WHERE/cache"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "text", "variables"),
+    ("command", "file", "text", "variables"),
     [
-        ("pytest.ini", "[pytest]\ncache_dir = build/cache\n", {}),
-        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-o cache_dir=build/cache'\n", {}),
-        ("README", "", {"TOX_ENV_DIR": "/", "PYTEST_ADDOPTS": "-o cache_dir=$WHERE/cache"}),
-        ("README", "", {"TOX_ENV_DIR": "{root}/build"}),
+        ("pytest", "pytest.ini", "[pytest]\ncache_dir = build/cache\n", {}),
+        ("pytest", "pyproject.toml", ADDOPTS, {}),
+        ("pytest", "README", "", VARIABLES),
+        ("pytest", "README", "", {"TOX_ENV_DIR": "{root}/build"}),
+        # It is told the folder that was found; the variables are what could be in its way.
+        ("pytest_brt", "README", "", VARIABLES),
     ],
 )
-@pytest.mark.parametrize("command", ["pytest_brt", "pytest"])
 def test_pytests_cache_is_found_where_the_project_has_it(
     command: str,
     file: str,
     text: str,
     variables: dict[str, str],
-    project: pytest.Pytester,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    project.path.joinpath(file).write_text(text, "utf-8")
+    """A run that finds nothing to do keeps that."""
+    (tmp_path / file).write_text(text, "utf-8")
+    (tmp_path / "issue.md").write_text("# It is wrong\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WHERE", "build")
     for name, value in variables.items():
-        monkeypatch.setenv(name, value.replace("{root}", str(project.path)))
-    arguments = ["issue", "clamp.md"] if command == "pytest_brt" else ["--brt-issue=clamp.md"]
-    subprocess.run([sys.executable, "-m", command, *arguments], check=True, stdout=subprocess.PIPE)
-    assert not project.path.joinpath(".pytest_cache").exists()
-    root, folder, last = find_last_run(str(project.path), WRITTEN)
-    assert root == project.path
-    assert project.path / "build" in folder.parents
-    assert last.tests
+        monkeypatch.setenv(name, value.replace("{root}", str(tmp_path)))
+    arguments = ["issue", "issue.md"] if command == "pytest_brt" else ["--brt-issue=issue.md"]
+    done = subprocess.run([sys.executable, "-m", command, *arguments], check=False)
+    assert done.returncode == 1
+    assert not (tmp_path / ".pytest_cache").exists()
+    root, folder, last = find_last_run(str(tmp_path), WRITTEN)
+    assert root == tmp_path
+    assert tmp_path / "build" in folder.parents
+    assert last.about.startswith("issue.md, ")
 
 
 def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> None:

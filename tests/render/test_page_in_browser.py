@@ -56,10 +56,9 @@ def browse(folder: Path, page: str, width: int, scheme: int, *options: str) -> t
     return done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("scheme", "width"), list(zip(SCHEMES, WIDTHS, strict=True)))
 def test_nothing_is_cut_off_and_colours_follow(
-    page: str, tmp_path: Path, width: str, scheme: str
+    page: str, tmp_path: Path, scheme: str, width: str
 ) -> None:
     measured = re.sub(r"<meta http-equiv[^>]*>", "", page).replace("</body>", MEASURE)
     out, _ = browse(tmp_path, measured, WIDTHS[width], SCHEMES[scheme], "--dump-dom")
