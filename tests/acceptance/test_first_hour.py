@@ -63,7 +63,8 @@ def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
 def test_patches_may_be_what_a_shell_makes_of_a_pattern(project: pytest.Pytester) -> None:
     names = ("a-right", "c-wrong")
     command = project.run(
-        *(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "--guard", "no", "--keep=4"),
+        *(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "--guard=no", "--keep=4"),
+        "--repeat=1",
         *("--report=out.md", "--rank", *(f"patches/{name}.diff" for name in names)),
     )
     assert command.ret == 0, command.stdout.str() + command.stderr.str()

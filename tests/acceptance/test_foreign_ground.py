@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 RIGHT = SOURCE.replace("min(value, low)", "min(value, high)")
 WRONG = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["c-wrong"])
-OPTIONS = ("--brt-issue=issue.md", "--rank-fixes=patches", "--brt-guard=no")
+OPTIONS = ("--brt-issue=issue.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-repeat=1")
 UNITTEST = """\
 import unittest
 
@@ -71,15 +71,12 @@ def assert_ranked(done: subprocess.CompletedProcess[str]) -> None:
     assert 0.0 < float(rows[1][4]) < float(rows[0][4]) <= 1.0, done.stdout
 
 
-def test_a_path_with_spaces_and_letters_of_all_kinds(tmp_path: Path) -> None:
+def test_a_path_with_spaces_and_letters_of_all_kinds_in_the_locale_of_a_bare_machine(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "mein Projekt, größer – 中文 'x'"
-    make(root)
-    assert_ranked(run(root, *OPTIONS))
-
-
-def test_the_locale_of_a_bare_machine(tmp_path: Path) -> None:
-    root = tmp_path / "größer"
     make(root, issue=f"{CLAMP_ISSUE}\nGrüße – 中文 🐛\n")
+    (root / "interval/__init__.py").chmod(0o444)  # files may be read-only
     done = run(
         root,
         *(*OPTIONS, "--brt-json=out.json", "--brt-html=out.html"),
@@ -91,16 +88,15 @@ def test_the_locale_of_a_bare_machine(tmp_path: Path) -> None:
     assert_ranked(done)
 
 
-@pytest.mark.parametrize("home", ["/proc", "/nonexistent"])
-def test_a_home_that_cannot_be_written(root: Path, home: str) -> None:
-    make(root)
+@pytest.mark.parametrize(("package", "home"), [("src", "/proc"), ("acme", "/nonexistent")])
+def test_a_src_layout_or_namespace_package_and_a_home_that_cannot_be_written(
+    root: Path, package: str, home: str
+) -> None:
+    issue = CLAMP_ISSUE
+    if package == "acme":
+        issue = CLAMP_ISSUE.replace("from interval", "from acme.interval")
+    make(root, f"{package}/interval/__init__.py", issue=issue)
     assert_ranked(run(root, *OPTIONS, HOME=home, XDG_CACHE_HOME=f"{home}/x"))
-
-
-def test_files_that_are_read_only(root: Path) -> None:
-    make(root)
-    (root / "interval/__init__.py").chmod(0o444)
-    assert_ranked(run(root, *OPTIONS))
 
 
 def run_as_other(root: Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -147,19 +143,19 @@ def test_a_user_without_a_home_in_a_folder_for_all(root: Path) -> None:
     assert "sandbox landlock" in done.stdout, "the tests' folder is another's"
 
 
-def test_a_folder_of_a_monorepo(tmp_path: Path) -> None:
+def test_a_folder_of_a_monorepo_without_any_tests(tmp_path: Path) -> None:
     root = tmp_path / "repo/libs/intervals"
     make(root)
     write_tree(tmp_path / "repo", {"libs/other/__init__.py": "raise ImportError\n"})
     for name, after in {"right": RIGHT, "wrong": WRONG}.items():
         text = diff_of(after, "libs/intervals/interval/__init__.py")
         (root / f"patches/{name}.diff").write_text(text, "utf-8")
-    assert_ranked(run(root, *OPTIONS))
-
-
-def test_a_src_layout(root: Path) -> None:
-    make(root, "src/interval/__init__.py")
-    assert_ranked(run(root, *OPTIONS))
+    done = run(root, *OPTIONS, "--brt-write=new")
+    assert_ranked(done)
+    assert "written: tests/test_" in done.stdout or "written: test_" in done.stdout
+    written = [*root.glob("test_*.py"), *root.glob("tests/test_*.py")]
+    assert len(written) == 1
+    assert run(root, str(written[0].relative_to(root))).returncode == 1
 
 
 def test_an_editable_install(root: Path, tmp_path: Path) -> None:
@@ -169,25 +165,6 @@ def test_an_editable_install(root: Path, tmp_path: Path) -> None:
     packages = Path(pytest.__file__).parents[1]
     (site / "editable.pth").write_text(f"{root}/lib/python\n{packages}\n", "utf-8")
     assert_ranked(run(root, *OPTIONS, f"--brt-python={tmp_path}/env/bin/python"))
-
-
-def test_a_namespace_package(root: Path) -> None:
-    make(
-        root,
-        "acme/interval/__init__.py",
-        issue=CLAMP_ISSUE.replace("from interval", "from acme.interval"),
-    )
-    assert_ranked(run(root, *OPTIONS))
-
-
-def test_no_tests_at_all(root: Path) -> None:
-    make(root)
-    done = run(root, *OPTIONS, "--brt-write=new")
-    assert_ranked(done)
-    assert "written: tests/test_" in done.stdout or "written: test_" in done.stdout
-    written = [*root.glob("test_*.py"), *root.glob("tests/test_*.py")]
-    assert len(written) == 1
-    assert run(root, str(written[0].relative_to(root))).returncode == 1
 
 
 def test_unittest_style(root: Path) -> None:

@@ -201,7 +201,7 @@ def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pyteste
     refused = project.runpytest_subprocess(ISSUE)
     assert refused.ret != 0
     command = (sys.executable, "-m", "pytest_brt")
-    patch = ("--rank=patches/a-right.diff", "--report=../report.json", "--guard=no")
+    patch = ("--rank=patches/a-right.diff", "--report=../report.json", "--guard=no", "--repeat=1")
     result = project.run(*command, "issue", "clamp.md", "-v", *patch)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     assert result.parseoutcomes() == {"reproduced": 1, "passing": 1}
