@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -98,9 +98,27 @@ class Scene:
 
     root: Path
     engine: Engine
+    #: Those made so far: what one repair found out, all others know, as those of one report do.
+    sites: dict[tuple[tuple[str, ...], bool], Site] = field(default_factory=dict)
 
     def site(self, model: Model, *, given: tuple[str, ...] = (), tests: bool = True) -> Site:
         """Return a site that asks `model`."""
+        if (given, tests) not in self.sites:
+            self.sites[given, tests] = self._made(model, given, tests=tests)
+        return replace(self.sites[given, tests], model=model)
+
+    @contextmanager
+    def with_file(
+        self, path: str, text: str, model: Model, *, tests: bool = True
+    ) -> Iterator[Site]:
+        """Put a file into the project for a while; yield a site that knows of it."""
+        (self.root / path).write_text(text, encoding="utf-8")
+        try:
+            yield self._made(model, (), tests=tests)
+        finally:
+            (self.root / path).unlink()
+
+    def _made(self, model: Model, given: tuple[str, ...], *, tests: bool) -> Site:
         issue = load_issue(str(self.root / "clamp.md"), BytesIO())
         failing = trusted(replay(issue, engine=self.engine).tests) if tests else ()
         return make_site(

@@ -11,8 +11,8 @@ from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, FileChange, Repair
-from tests.conftest import SOURCE, tree_hash
-from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
+from tests.conftest import tree_hash
+from tests.repair.scenes import LINE, MODULE, Scene, scripted
 
 TEST = "tests/test_interval.py"
 REPLIES = f"""\
@@ -102,12 +102,12 @@ def test_an_edit_shows_what_it_changed_and_names_the_nearest_tests(done: Repair)
     assert shown[-1] == f"Run the tests: {TEST}."
 
 
-def test_an_example_in_a_docstring_is_no_test_file_to_run(tmp_path: Path) -> None:
-    shown = 'def twice(value):\n    """Double it.\n\n    >>> twice(2)\n    4\n    """\n'
-    code = f"{SOURCE}\n\n{shown}    return 2 * value\n"
-    with open_scene(tmp_path / "project", {MODULE: code}) as scene:
-        site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
-        change = FileChange(path=MODULE, content=code.replace("2 * value", "value * 2").encode())
+def test_an_example_in_a_docstring_is_no_test_file_to_run(scene: Scene, tmp_path: Path) -> None:
+    path = "interval/means.py"
+    shown = 'def mean(value):\n    """Mean of one.\n\n    >>> mean(2)\n    2\n    """\n'
+    code = f"{shown}    return 1 * value\n"
+    with scene.with_file(path, code, scripted(tmp_path, "=== reply\n"), tests=False) as site:
+        change = FileChange(path=path, content=code.replace("1 * value", "value * 1").encode())
         assert site.tests_near((change,)) == (TEST,)
 
 
@@ -129,13 +129,11 @@ def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_p
 
 def test_a_long_file_is_shown_without_a_hole_and_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
     path = "interval/long.py"
-    (scene.root / path).write_text("".join(f"X{n} = {n}\n" for n in range(1, 601)), "utf-8")
-    try:
-        ask = f'=== reply\n{{"thought": "t", "action": "cat", "path": "{path}", "first": '
-        site = scene.site(scripted(tmp_path, f"{ask}1}}\n{ask}590}}\n"))
+    text = "".join(f"X{n} = {n}\n" for n in range(1, 601))
+    ask = f'=== reply\n{{"thought": "t", "action": "cat", "path": "{path}", "first": '
+    model = scripted(tmp_path, f"{ask}1}}\n{ask}590}}\n")
+    with scene.with_file(path, text, model, tests=False) as site:
         done = run_passerine(1, RepairBench(site=site, steps=2))
-    finally:
-        (scene.root / path).unlink()
     assert done.trajectory is not None
     first, rest = (step.observation.splitlines() for step in done.trajectory.steps)
     last = len(first) - 2
@@ -251,7 +249,6 @@ def test_above():
 
 def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Path) -> None:
     path = "tests/test_old.py"
-    (scene.root / path).write_text(OLD, encoding="utf-8")
     test = f'=== reply\n{{"thought": "t", "action": "test", "path": "{path}"}}\n'
     text = (
         "=== reply if: What to change: return high\n"
@@ -260,11 +257,8 @@ def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Pat
         f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", '
         f'"prompt": "return high"}}\n{test}'
     )
-    try:
-        site = scene.site(scripted(tmp_path, text))
+    with scene.with_file(path, OLD, scripted(tmp_path, text)) as site:
         done = run_passerine(1, RepairBench(site=site, steps=3))
-    finally:
-        (scene.root / path).unlink()
     assert done.trajectory is not None
     before, _, after = (step.observation.splitlines() for step in done.trajectory.steps)
     assert before[0] == "4 tests: 3 fail, 1 is skipped:"

@@ -20,7 +20,7 @@ from pytest_brt.repair.tools.looking import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Repair, Trajectory, Verdict
 from tests.conftest import tree_hash
-from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
+from tests.repair.scenes import LINE, MODULE, Scene, scripted
 
 REPLIES = f"""\
 === reply
@@ -288,7 +288,7 @@ def test_what_failing_tests_say_is_cut_where_it_leaves_no_room(
     assert "lines left out" in model.texts()[0].partition("# What you did")[0]
 
 
-def test_two_functions_are_seen_together_in_a_small_context(tmp_path: Path) -> None:
+def test_two_functions_are_seen_together_in_a_small_context(scene: Scene, tmp_path: Path) -> None:
     def long(name: str) -> str:
         lines = "".join(f"    total += weight_{n} * value\n" for n in range(28))
         return f"def {name}(value, total):\n{lines}    return total\n"
@@ -297,13 +297,13 @@ def test_two_functions_are_seen_together_in_a_small_context(tmp_path: Path) -> N
         head = '{"thought": "t", "action": "extract_method", "path": "interval/long.py"'
         return f'=== reply\n{head}, "name": "{name}"}}\n'
 
-    files = {"interval/long.py": f"{long('one')}\n\n{long('other')}"}
     script = read("one") + read("other")
     script += '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}\n'
     script += '=== reply\n{"thought": "t", "action": "search_code_base", "keywords": "clamp"}\n'
-    with open_scene(tmp_path / "project", files) as scene:
-        model = Listener(scripted(tmp_path, script, context=4096))
-        repair(RepairBench(site=scene.site(model), steps=5))
+    model = Listener(scripted(tmp_path, script, context=4096))
+    text = f"{long('one')}\n\n{long('other')}"
+    with scene.with_file("interval/long.py", text, model) as site:
+        repair(RepairBench(site=site, steps=5))
     last = model.texts()[-1]
     assert "def one(value, total)" in last
     assert "def other(value, total)" in last

@@ -49,9 +49,8 @@ def test_read_range_shows_numbers_and_says_where_the_file_ends(tools: dict[str, 
 def test_long_code_ends_with_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
     path = "interval/long.py"
     lines = ["def long():", *(f"    x{n} = {n} + {n} + {n} + {n}" for n in range(2, 401))]
-    (scene.root / path).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    try:
-        site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
+    model = scripted(tmp_path, "=== reply\n")
+    with scene.with_file(path, "\n".join(lines) + "\n", model, tests=False) as site:
         tools = dict(agent_loop(RepairBench(site=site)).tools)
         method = use(
             tools, ToolName.EXTRACT_METHOD, path=path, name="long"
@@ -59,8 +58,6 @@ def test_long_code_ends_with_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
         lines = use(
             tools, ToolName.READ_RANGE, path=path, first=100, last=300
         ).observation.splitlines()
-    finally:
-        (scene.root / path).unlink()
     assert method[0] == f"{path}: long, lines 1 to 400:"
     assert method[-1] == f"[… go on with read_range {path} {len(method) - 1} 400 …]"
     assert lines[0] == f"{path}, lines 100 to {97 + len(lines)} of 400:"

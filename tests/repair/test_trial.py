@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from pytest_brt.repair.trial import Trials
 from pytest_brt.types import Origin, TestRun, Verdict
-from tests.execute.projects import make_project, open_on
 from tests.rank.rows import judged
+from tests.repair.scenes import Scene
 
 
 def _runs(verdicts: str) -> tuple[TestRun, ...]:
@@ -25,29 +24,21 @@ def unguarded(changes: object) -> None:
     raise AssertionError(f"no existing test is to be run for {changes}")
 
 
-def test_a_fix_must_win_half_of_the_trust_and_the_most_trusted_test(tmp_path: Path) -> None:
-    engine = open_on(make_project(tmp_path / "project"))
-    try:
-        failing = tuple(judged(n, confidence) for n, confidence in enumerate((0.4, 0.3, 0.3)))
-        trials = Trials(engine, failing, unguarded)
-        assert trials.passes(_runs("ppp"))
-        assert trials.passes(_runs("ppf"))
-        assert not trials.passes(_runs("pff")), "0.4 of 1.0 is less than half"
-        assert not trials.passes(_runs("fpp")), "the most trusted one fails"
-        assert Trials(engine, failing[:2], unguarded).passes(_runs("pf")), (
-            "0.4 of 0.7 is more than half"
-        )
-    finally:
-        engine.close()
+def test_a_fix_must_win_half_of_the_trust_and_the_most_trusted_test(scene: Scene) -> None:
+    failing = tuple(judged(n, confidence) for n, confidence in enumerate((0.4, 0.3, 0.3)))
+    trials = Trials(scene.engine, failing, unguarded)
+    assert trials.passes(_runs("ppp"))
+    assert trials.passes(_runs("ppf"))
+    assert not trials.passes(_runs("pff")), "0.4 of 1.0 is less than half"
+    assert not trials.passes(_runs("fpp")), "the most trusted one fails"
+    assert Trials(scene.engine, failing[:2], unguarded).passes(_runs("pf")), (
+        "0.4 of 0.7 is more than half"
+    )
 
 
-def test_all_tests_that_a_person_gave_must_pass(tmp_path: Path) -> None:
-    engine = open_on(make_project(tmp_path / "project"))
-    try:
-        made = tuple(judged(n, confidence) for n, confidence in enumerate((0.4, 0.3, 0.3)))
-        given = replace(made[2], test=replace(made[2].test, origin=Origin(strategy="given")))
-        trials = Trials(engine, (*made[:2], given), unguarded)
-        assert trials.passes(_runs("pfp"))
-        assert not trials.passes(_runs("ppf"))
-    finally:
-        engine.close()
+def test_all_tests_that_a_person_gave_must_pass(scene: Scene) -> None:
+    made = tuple(judged(n, confidence) for n, confidence in enumerate((0.4, 0.3, 0.3)))
+    given = replace(made[2], test=replace(made[2].test, origin=Origin(strategy="given")))
+    trials = Trials(scene.engine, (*made[:2], given), unguarded)
+    assert trials.passes(_runs("pfp"))
+    assert not trials.passes(_runs("ppf"))
