@@ -51,7 +51,9 @@ def test_a_patch_that_hangs_while_imported_is_a_timeout(
         for number in range(3)
     )
     begin = time.monotonic()
-    result = engine.run(Row(targets=targets, changes=_core("while True: pass\n")))
+    result = engine.run(
+        Row(targets=targets, changes=_core("import time\nwhile True: time.sleep(0.1)\n"))
+    )
     assert [run.verdict for run in result.runs] == [Verdict.TIMEOUT] * 3, result
     assert time.monotonic() - begin < 20
     assert run_one(engine, IMPORTS).verdict is Verdict.PASS

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,7 +19,6 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from tests.reproduce.replay.project import open_project
 
 
 def written(
@@ -108,13 +106,6 @@ def test_a_test_that_pins_the_bug_is_refused() -> None:
     judged = judge(pins, (run(Verdict.FAIL, "AssertionError"),), wrong=("9",))
     assert not judged.judgement.candidate
     assert "asserts the value that the report calls wrong: 9" in judged.judgement.reason
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("judge") / "project")
-    yield engine
-    engine.close()
 
 
 def test_hash_order_is_found_out(engine: Engine) -> None:

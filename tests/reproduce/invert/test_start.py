@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget
@@ -12,14 +10,6 @@ from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.invert.tries import starts
 from pytest_brt.types import Verdict
-from tests.reproduce.replay.project import open_project
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = open_project(tmp_path_factory.mktemp("start") / "project")
-    yield opened
-    opened.close()
 
 
 def made(engine: Engine, code: str, words: str = "") -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,16 +15,8 @@ from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.small import made_small, spare_statements
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
 from tests.reproduce.model_tests.test_judge import candidate
-from tests.reproduce.replay.project import open_project
 
 FACTS = Facts(text="double(2) gives 5", crash=False, context="")
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = open_project(tmp_path_factory.mktemp("small") / "project")
-    yield opened
-    opened.close()
 
 
 def judged(test: CandidateTest, engine: Engine) -> JudgedTest:

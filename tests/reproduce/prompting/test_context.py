@@ -15,7 +15,6 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import report_text, shorten
 from pytest_brt.reproduce.replay.run import replay
-from tests.reproduce.replay.project import open_project
 
 REPORT = """\
 # first() fails for nothing
@@ -44,13 +43,6 @@ IndexError: list index out of range
 I would like the default instead.
 """
 ISSUE = read_issue(REPORT, "issue.md")
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = open_project(tmp_path_factory.mktemp("context") / "project")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,8 @@ from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.context import Hints, imports_of
 from pytest_brt.types import Place
-from tests.reproduce.replay.project import open_project
 
 BARE = read_issue("# It is wrong\n\nIt is.", "issue.md")
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = open_project(tmp_path_factory.mktemp("imports") / "project")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(scope="module")

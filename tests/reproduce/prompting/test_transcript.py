@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from pytest_brt.execute.engine import Engine
@@ -11,14 +9,6 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.watch import Seen, watch
 from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.transcript import Stance, session_of, stance_of
-from tests.reproduce.replay.project import open_project
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = open_project(tmp_path_factory.mktemp("session") / "project")
-    yield opened
-    opened.close()
 
 
 def seen(text: str, engine: Engine) -> tuple[Seen, ...]:

@@ -59,11 +59,6 @@ class Shelf:
         raise KeyError(f"no room for {key}")
 
 
-def spin():
-    while True:
-        pass
-
-
 def die():
     os.abort()
 

@@ -10,8 +10,9 @@ from pytest_brt.execute.engine import Engine
 from tests.reproduce.replay.project import open_project
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Return an engine that nobody changes: one for all files, as each takes a second."""
     engine = open_project(tmp_path_factory.mktemp("replay") / "project")
     yield engine
     engine.close()
