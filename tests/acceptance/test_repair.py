@@ -46,7 +46,7 @@ def replies(project: pytest.Pytester) -> Path:
 def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         f"--brt-json={out}",
         *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
         *arguments,
@@ -64,7 +64,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
         project,
         "--brt-repair=clamp.md",
         f"--brt-model=scripted:{replies}",
-        "--rank-fixes=patches",
+        *("--rank-fixes", "patches/a-right.diff", "patches/c-wrong.diff"),
         f"--brt-out={out}",
         "--brt-without=search",
     )
@@ -101,11 +101,17 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
 
 
 @pytest.mark.slow
-def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
+def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester) -> None:
+    """Passerine is given it, and its patch takes the place of old ones in the default folder."""
+    believed = r"def test_clamp_not_as_reported\("
+    copy = "Copy the words of the report"
+    quote = '{"quote": "clamp() always returns the lower bound", "answer": '
     replies = project.path.parent / "replies.txt"
     replies.write_text(
-        # Which of the tests it is given, rules alone are to say.
-        '=== always if: Copy the words of the report\n{"quote": "", "answer": "no"}\n'
+        f"=== always if: (?s){believed}.*Is there a correct fix\n"
+        '{"fix": "none", "answer": "no"}\n'
+        f'=== always if: (?s){believed}.*{copy}|{copy}.*{believed}\n{quote}"yes"}}\n'
+        f'=== always if: {copy}\n{quote}"no"}}\n'
         "=== reply if: What to change\n"
         f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
         "```python\n    return max(low, min(value, high))\n```\n"
@@ -130,10 +136,12 @@ def test_passerine_and_the_default_folder(project: pytest.Pytester) -> None:
     )
     assert result.ret == 0, result.stdout.str()
     (repair,) = report["repairs"]
-    assert repair["given"].startswith("test_clamp")
+    assert repair["given"] == "test_clamp_not_as_reported", "others are trusted more by rules"
     names = {path.name for path in old.iterdir()}
     assert names == {"fix-mine.diff", repair["fixes"][0]["patch"]}
-    result.stdout.fnmatch_lines(["*clamp.md::passerine PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["*clamp.md::passerine PASSED*", "*passerine *given test_clamp_not_as_reported;*"]
+    )
 
 
 @pytest.mark.slow
@@ -151,7 +159,7 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
         "--brt-repair=clamp.md",
         f"--brt-model=scripted:{replies}",
         "--brt-variants=0",
-        "--rank-fixes=patches",
+        "--rank-fixes=patches/c-wrong.diff",
         "-v",
     )
     assert result.ret == 1, result.stdout.str()
@@ -178,7 +186,8 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
 def test_no_patch_is_a_failure(project: pytest.Pytester) -> None:
     replies = project.path.parent / "replies.txt"
     replies.write_text('=== always\n{"thought": "t", "action": "run_tests"}\n', encoding="utf-8")
-    result, report = run(project, "--brt-repair=clamp.md", f"--brt-model=scripted:{replies}", "-v")
+    model = f"--brt-model=scripted:{replies}"
+    result, report = run(project, "--brt-repair=clamp.md", model, "--brt-steps=3", "-v")
     assert result.ret == 1
     assert report["repairs"][0]["fixes"] == []
     result.stdout.fnmatch_lines(["*clamp.md::repairagent NO PATCH*", "*no fix was tried*"])
@@ -227,27 +236,3 @@ def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
     assert place["artifactLocation"]["uri"] == MODULE
     assert place["region"]["startLine"] == LINE
     result.stdout.fnmatch_lines(["*where the bug may be*", "*interval/__init__.py::clamp*0.89*"])
-
-
-@pytest.mark.slow
-def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester) -> None:
-    believed = r"def test_clamp_not_as_reported\("
-    quote = '{"quote": "clamp() always returns the lower bound", "answer": '
-    script = (
-        f"=== always if: (?s){believed}.*Is there a correct fix\n"
-        '{"fix": "none", "answer": "no"}\n'
-        f'=== always if: {believed}\n{quote}"yes"}}\n'
-        f'=== always if: Copy the words of the report\n{quote}"no"}}\n'
-        '=== always\n{"thought": "t", "action": "finish"}\n'
-    )
-    path = project.path.parent / "judge.txt"
-    path.write_text(script, encoding="utf-8")
-    result, _ = run(
-        project,
-        "--brt-repair=clamp.md",
-        "--brt-repair-strategy=passerine",
-        f"--brt-model=scripted:{path}",
-        *("--brt-samples=1", "--brt-steps=1"),
-    )
-    # Others are trusted more by rules.
-    result.stdout.fnmatch_lines(["*passerine *given test_clamp_not_as_reported;*"])
