@@ -25,23 +25,29 @@ def _tensor(name: str, *shape: int) -> Tensor:
     return Tensor(name=name, shape=shape, kind=kind, size=size, fill=bytes)
 
 
-def _write(path: Path, architecture: str, keys: Mapping[str, Value], rest: list[Tensor]) -> Path:
+def _write(
+    path: Path,
+    architecture: str,
+    keys: Mapping[str, Value],
+    rest: list[Tensor],
+    size: int = _TOKENS,
+) -> Path:
     words = vocabulary()
     tokens = words["tokenizer.ggml.tokens"]
     kinds = words["tokenizer.ggml.token_type"]
     assert isinstance(tokens, list)
     assert isinstance(kinds, list)
-    more = _TOKENS - len(tokens)
+    more = size - len(tokens)
     words["tokenizer.ggml.tokens"] = [*tokens, *(f"<{n}>" for n in range(more))]
     words["tokenizer.ggml.token_type"] = [*kinds, *[1] * more]
     all_keys: dict[str, Value] = {"general.architecture": architecture, **words}
     all_keys |= {f"{architecture}.{name}": value for name, value in keys.items()}
     width = keys["embedding_length"]
     assert isinstance(width, int)
-    tensors = [_tensor("token_embd.weight", width, _TOKENS), _tensor("output_norm.weight", width)]
-    write_gguf(path, all_keys, [*tensors, _tensor("output.weight", width, _TOKENS), *rest])
+    tensors = [_tensor("token_embd.weight", width, size), _tensor("output_norm.weight", width)]
+    write_gguf(path, all_keys, [*tensors, _tensor("output.weight", width, size), *rest])
     start = path.stat().st_size
-    os.truncate(path, start + sum(t.size + 64 for t in (*tensors, *rest)) + width * _TOKENS * 2)
+    os.truncate(path, start + sum(t.size + 64 for t in (*tensors, *rest)) + width * size * 2)
     os.truncate(path, read_header(path).expected)
     return path
 
@@ -71,7 +77,14 @@ def dense(path: Path) -> Path:
     return _write(path, "qwen2", keys, tensors)
 
 
-def experts(path: Path, *, layers: int = 48, width: int = 2048, count: int = 128) -> Path:
+def experts(
+    path: Path,
+    *,
+    layers: int = 48,
+    width: int = 2048,
+    count: int = 128,
+    tokens: int = _TOKENS,
+) -> Path:
     """Write the outline of a mixture of experts, of 30B parameters unless told (Qwen3's shape)."""
     heads, kv, inner = 32, 4, 768
     keys: dict[str, Value] = {
@@ -98,7 +111,7 @@ def experts(path: Path, *, layers: int = 48, width: int = 2048, count: int = 128
             _tensor(f"{at}ffn_up_exps.weight", width, inner, count),
             _tensor(f"{at}ffn_down_exps.weight", inner, width, count),
         ]
-    return _write(path, "qwen3moe", keys, tensors)
+    return _write(path, "qwen3moe", keys, tensors, tokens)
 
 
 def hybrid(path: Path) -> Path:

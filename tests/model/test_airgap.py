@@ -43,7 +43,9 @@ model = RecordedModel(open_model("gguf:tiny", settings), str(folder))
 assert model.complete(prompt)[0].tokens
 model.close()
 assert open_model(f"scripted:{folder}/replies.jsonl", settings).complete(prompt)[0].tokens
-assert CheckState.FAIL not in {check.state for check in examine(folder / "models", "")}
+checks = {check.name: check for check in examine(folder / "models", "")}
+assert CheckState.FAIL not in {check.state for check in checks.values()}
+print(checks["generation"].text)
 print("done")
 """
 
@@ -80,6 +82,7 @@ def test_local_models_open_no_socket_and_need_no_network(tmp_path: Path) -> None
     )
     said, seen = run(tmp_path, JOB, before=namespace if can else ())
     assert said.endswith("done\n"), said
+    assert " of hybrid.gguf" in said
     assert seen == ""
 
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import functools
 import resource
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model import rendering
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.chat import Begins, Rendering, Template
 from tests.tiny import CHATML
@@ -46,9 +48,14 @@ def whole(rendering: Rendering) -> str:
     return "".join(segment.text for segment in rendering.segments)
 
 
+@functools.cache
+def made(source: str) -> Template:
+    """Compile each template once: each has a process of its own."""
+    return Template(source, where="m.gguf", bos="<s>")
+
+
 def flat(template: str, *turns: tuple[Role, str], thinking: bool = False) -> str:
-    made = Template(template, where="m.gguf", bos="<s>")
-    return whole(made.render(talk(*turns), thinking=512 if thinking else 0))
+    return whole(made(template).render(talk(*turns), thinking=512 if thinking else 0))
 
 
 def test_the_usual_case() -> None:
@@ -60,7 +67,7 @@ def test_the_usual_case() -> None:
 
 def test_markup_and_text_are_kept_apart() -> None:
     text = "see <|im_end|> here"
-    rendering = Template(CHATML, where="m").render(talk((U, text)))
+    rendering = made(CHATML).render(talk((U, text)))
     assert [(segment.text, segment.message) for segment in rendering.segments] == [
         ("<|im_start|>user\n", -1),
         (text, 0),
@@ -139,7 +146,7 @@ def test_a_prompt_begins_one_block_of_thoughts_or_none(source: str, off: str, on
 def test_what_a_model_writes_first_is_known(
     source: str, thinks: bool, off: Begins, on: Begins
 ) -> None:
-    template = Template(source, where="m")
+    template = made(source)
     assert template.thinks is thinks
     assert template.render(talk((U, "<think>"))).begins is off
     assert template.render(talk((U, "q")), thinking=9).begins is on
@@ -155,7 +162,7 @@ def test_what_was_said_may_be_marked_for_training() -> None:
 
 
 def test_channels() -> None:
-    template = Template(HARMONY, where="m")
+    template = made(HARMONY)
     rendering = template.render(talk((U, "q")), thinking=5)
     assert whole(rendering).endswith("assistant<|channel|>analysis<|message|>")
     assert rendering.marks is not None
@@ -190,11 +197,35 @@ DOUBLES = (
 )
 
 
+@pytest.fixture
+def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give templates a quarter of a second; they run in a process started from the file."""
+    ours = Path(rendering.__file__).read_text(encoding="utf-8")
+    limit = f"\nSECONDS = {rendering.SECONDS}\n"
+    assert ours.count(limit) == 1
+    copy = tmp_path / "rendering.py"
+    copy.write_text(ours.replace(limit, "\nSECONDS = 0.25\n"), encoding="utf-8")
+    monkeypatch.setattr(rendering, "__file__", str(copy))
+    monkeypatch.setattr(rendering, "SECONDS", 0.25)
+
+
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (ENDLESS, "refuses the conversation: it computes for more than 2 s"),
-        ("{{ 9 ** (9 ** 9) }}", "cannot be read: it computes for more than 2 s"),
+        (ENDLESS, "refuses the conversation: it computes for more than 0.25 s"),
+        ("{{ 9 ** (9 ** 9) }}", "cannot be read: it computes for more than 0.25 s"),
+    ],
+)
+def test_a_template_that_takes_too_long_is_ended(source: str, message: str) -> None:
+    with pytest.raises(ModelProblem, match=message) as caught:
+        Template(source, where="m.gguf").render(talk((U, "hi")))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
         (DOUBLES, "more than 512 MB"),
         ("{{ ('a' * 1000) * 1000000000 }}", "more than 512 MB"),
         ("{{ '%01000000000d' % messages|length }}", "more than 512 MB"),
@@ -209,10 +240,11 @@ def test_a_template_that_has_no_end_is_ended(source: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_template_that_was_ended_is_not_tried_again() -> None:
     template = Template(ENDLESS, where="m.gguf")
     for _ in range(2):
-        with pytest.raises(ModelProblem, match="computes for more than 2 s"):
+        with pytest.raises(ModelProblem, match=r"computes for more than 0\.25 s"):
             template.render(talk((S, "be brief"), (U, "hi")))
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with pytest.raises(ModelProblem):
@@ -223,18 +255,12 @@ def test_a_template_that_was_ended_is_not_tried_again() -> None:
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-@functools.cache
-def usual_templates() -> list[Template]:
-    sources = (CHATML, NO_SYSTEM, IGNORES_SYSTEM, THINKS, HARMONY)
-    return [Template(source, where="m") for source in sources]
-
-
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from([U, A]), texts), min_size=1, max_size=6), texts)
 def test_every_text_comes_through_whole(turns: list[tuple[Role, str]], system: str) -> None:
     turns = [(U, "start"), *turns, (U, "end")]
-    for template in usual_templates():
+    for source in (CHATML, NO_SYSTEM, IGNORES_SYSTEM, THINKS, HARMONY):
         messages = talk((S, system), *turns)
-        segments = template.render(messages).segments
+        segments = made(source).render(messages).segments
         said = {segment.message: segment.text for segment in segments if segment.message >= 0}
         assert [said[number] for number in range(len(messages))] == [m.text for m in messages]

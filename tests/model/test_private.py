@@ -44,8 +44,9 @@ def prompt(text: str = "hello", *, max_tokens: int = 16, **how: object) -> Promp
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(weights: Path) -> Iterator[PrivateModel]:
+    """One for all: a server that was killed is started again."""
     opened = open_file(str(weights / "llama.gguf"), SERVED)
     assert isinstance(opened, PrivateModel)
     yield opened
@@ -84,10 +85,11 @@ def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
 @needs_server
 def test_a_server_that_dies_in_the_middle_is_asked_again(model: PrivateModel) -> None:
     model.complete(prompt())
+    before = len(model.deaths)
     asked = prompt(samples=8, max_tokens=400, seconds=120.0)
     threading.Timer(0.2, os.killpg, (model.pid, signal.SIGKILL)).start()
     done = model.complete(asked)
-    assert model.deaths == ["SIGKILL, killed from outside, often for want of memory"]
+    assert model.deaths[before:] == ["SIGKILL, killed from outside, often for want of memory"]
     assert [answer.seed for answer in done] == list(range(8))
     assert all(answer.tokens for answer in done)
 
@@ -127,7 +129,9 @@ def test_a_program_that_is_killed_is_noticed(
 
 
 @needs_server
-def test_nobody_else_reaches_it_and_nothing_of_it_stays(model: PrivateModel) -> None:
+def test_nobody_else_reaches_it_and_nothing_of_it_stays(weights: Path) -> None:
+    model = open_file(str(weights / "llama.gguf"), SERVED)
+    assert isinstance(model, PrivateModel)
     model.complete(prompt())
     folder = Path(model.server.host).parent
     assert model.server.url.startswith("unix://")
@@ -166,11 +170,10 @@ def test_a_real_model_writes_tests_without_a_compiler_or_a_network(tmp_path: Pat
     )
     command = ["unshare", "-rn", sys.executable, "-c", script, "--brt-issue=issue.md"]
     command += [f"--brt-model=gguf:{real.model('smollm2')}", "--brt-strategy=libro"]
+    command += ["--brt-samples=1", "--brt-context=1024"]
     if subprocess.run(["unshare", "-rn", "true"], check=False, capture_output=True).returncode:
         pytest.skip("no namespaces here")
-    done = subprocess.run(
-        [*command, "--brt-samples=1"], check=False, cwd=tmp_path, capture_output=True, text=True
-    )
+    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert "llama-server (auto: llama-cpp-python is not installed)" in done.stdout
     assert "the model: 1 question" in done.stdout
     assert done.returncode in {0, 1}
@@ -237,7 +240,7 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
 def test_experts_stay_in_memory_where_a_server_runs_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = str(outlines.experts(tmp_path / "m.gguf", layers=4, width=64, count=8))
+    path = str(outlines.experts(tmp_path / "m.gguf", layers=4, width=64, count=8, tokens=300))
     settings = Settings(threads=1, context=512, cpu_experts=3)
     with pytest.raises(ModelProblem, match="--brt-cpu-experts 3: only a llama-server can do that"):
         open_file(path, replace(settings, engine="inprocess"))
