@@ -98,7 +98,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
         buggy = buggy_places(options.buggy_file, root)
         host = given_test_file(options.test_file, root)
         repairs = _repairs(config, options, cases, buggy)
-    except UsageProblem:
+    except BaseException:
         engine.close()
         raise
     progress = config.stash.setdefault(PROGRESS, Progress())

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -82,15 +83,16 @@ class Session(OurFiles):
         #: What holds the journal's file for this run.
         self._held: int | None = None
         self._scratch = HeldFolder("pytest-brt-")
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._scratch.close)
             self.inputs = read_inputs(config, options, self._scratch.path)
+            engine = self.inputs.workbench.engine
+            undo.callback(engine.close)
             super().__init__(config, self.inputs.paths)
             command = command_again(config.invocation_params.args)
-            self.written = Files(options, self.inputs.workbench.engine, command)
+            self.written = Files(options, engine, command)
             self.journal = self._open_journal()
-        except BaseException:
-            self._scratch.close()
-            raise
+            undo.pop_all()
         self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix="brt")
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
