@@ -34,8 +34,8 @@ def test_the_action_shows_the_answer_and_ends_with_its_code(
         "RUNNER_TEMP": str(temporary),
         "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
         "REPORT": report,
-        "PATCHES": "patches" if code == 0 else "",
-        "OPTIONS": "--brt-guard=no --brt-keep=4",
+        "PATCHES": "patches/a-right.diff" if code == 0 else "",
+        "OPTIONS": "--brt-guard=no --brt-keep=4 --brt-repeat=1",
     }
     codes = [
         subprocess.run(

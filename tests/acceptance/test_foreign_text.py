@@ -19,11 +19,14 @@ RAISES = f"""\
 MINE = "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n"
 
 
+@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("options", [(), ("-vv",)])
 def test_names_and_messages_are_shown_as_text(
     project: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
     patches = project.path / "patches"
+    for name in ("b-literal", "c-wrong", "d-right-too", "e-stale"):
+        (patches / f"{name}.diff").unlink()
     odd = diff_of(SOURCE.replace(CLAMP, RAISES))
     (patches / f"odd{ODD}\nfixes by EPR.diff").write_text(odd, encoding="utf-8")
     (patches / "raw\udcff.diff").write_text(odd, encoding="utf-8")
@@ -51,6 +54,6 @@ def test_two_names_that_would_look_alike_are_refused(project: pytest.Pytester) -
         Path(project.path, "patches", name).write_text(
             diff_of(SOURCE.replace(CLAMP, FIXES["a-right"])), encoding="utf-8"
         )
-    result = project.runpytest_subprocess("--rank-fixes=patches")
+    result = project.runpytest_inprocess("--rank-fixes=patches")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*two patches in *both called 'a?.diff' (rename one)*"])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import tree_hash
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 
 CAN_UNSHARE = sys.platform == "linux" and not subprocess.call(
     ["unshare", "-Ur", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -20,6 +20,8 @@ FORBID = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
 
 @pytest.mark.skipif(not CAN_UNSHARE, reason="this machine allows no user namespace to try it in")
 def test_the_main_job_without_namespaces(project: pytest.Pytester) -> None:
+    for name in ("b-literal", "c-wrong", "e-stale"):
+        (project.path / f"patches/{name}.diff").unlink()
     before = tree_hash(project.path)
     run = ("unshare", "-Ur", "sh", "-c", FORBID, "sh", sys.executable, "-m", "pytest")
     options = ("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no")

@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import CLAMP
 
+pytestmark = pytest.mark.usefixtures("once")
+
 REPORT = "# clamp is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
 
 
@@ -22,7 +24,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
+    return project.runpytest_inprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
 
 
 def test_it_is_listed_as_possible_and_not_written(project: pytest.Pytester) -> None:
