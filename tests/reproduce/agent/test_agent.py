@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
-from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, problems, replies
+from tests.reproduce.bench import act, bench_of, code, issue_of, problems, replies
 
 attempt = STRATEGIES["agent"].attempt
 
@@ -26,16 +25,9 @@ PASSING = code("def test_low():\n    assert clamp(-1, 0, 10) == 0")
 BROKEN = code("def test_inside(interval_of_ten):\n    assert interval_of_ten.clamp(5) == 5")
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("agent")
-
-
-@pytest.fixture(scope="module")
-def engine(root: Path) -> Iterator[Engine]:
-    engine = open_project(root)
-    yield engine
-    engine.close()
+@pytest.fixture
+def engine(interval: Engine) -> Engine:
+    return interval
 
 
 @pytest.fixture
@@ -164,10 +156,12 @@ def test_the_test_is_kept_when_the_steps_run_out(
 def test_files_that_are_no_python_can_be_seen(engine: Engine, issue: Issue, tmp_path: Path) -> None:
     root = Path(engine.subject.root)
     (root / "setup.cfg").write_text("[tool:x]\nlimits = 0 10\n", "utf-8")
-    script = replies(act("cat", path="setup.cfg"), EDIT, RIGHT, RUN, FINISH)
-    made = attempt(issue, 0, bench_of(engine, tmp_path, script))
+    script = replies(act("cat", path="setup.cfg"))
+    try:
+        made = attempt(issue, 0, bench_of(engine, tmp_path, script, steps=1))
+    finally:
+        (root / "setup.cfg").unlink()
     assert steps_of(made)[0].observation == "[tool:x]\nlimits = 0 10"
-    assert made.tests[0].judgement.candidate
 
 
 def test_a_test_that_passes_is_no_candidate(engine: Engine, issue: Issue, tmp_path: Path) -> None:

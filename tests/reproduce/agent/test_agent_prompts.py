@@ -17,7 +17,7 @@ from pytest_brt.reproduce.agent.run import opening
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Step, Verdict
 from tests.conftest import CLAMP_ISSUE
-from tests.reproduce.bench import bench_of, issue_of, open_project, replies
+from tests.reproduce.bench import bench_of, issue_of, replies
 from tests.reproduce.golden import check
 
 HOST = "tests/test_interval.py"
@@ -25,21 +25,15 @@ CHANGE = "Assert that clamp(5, 0, 10) is 5."
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("prompts"))
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def kit(engine: Engine, tmp_path: Path) -> Iterator[Kit]:
-    issue = issue_of(CLAMP_ISSUE, tmp_path)
-    with open_index(Path(engine.subject.root)) as index:
+def kit(interval: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
+    folder = tmp_path_factory.mktemp("prompts")
+    issue = issue_of(CLAMP_ISSUE, folder)
+    with open_index(Path(interval.subject.root)) as index:
         yield Kit(
             issue=issue,
-            bench=bench_of(engine, tmp_path, replies("x")),
+            bench=bench_of(interval, folder, replies("x")),
             index=index,
-            hints=gather_hints(issue, index, engine),
+            hints=gather_hints(issue, index, interval),
             sampling=Sampling(temperature=0.2),
         )
 

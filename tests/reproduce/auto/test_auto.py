@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
 from pytest_brt.reproduce.strategy import STRATEGIES
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
-from tests.reproduce.bench import act, bench_of, code, issue_of, open_project, replies
+from tests.reproduce.bench import act, bench_of, code, issue_of, replies
 from tests.reproduce.examples import judge_says
 
 attempt = STRATEGIES["auto"].attempt
@@ -24,11 +23,9 @@ WRONG = code("from interval import mean\n\n\ndef test_one():\n    assert mean([1
 SAMPLES = f"=== always if: You write pytest tests that reproduce\n{WRONG}\n"
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = open_project(tmp_path_factory.mktemp("auto"))
-    yield engine
-    engine.close()
+@pytest.fixture
+def engine(interval: Engine) -> Engine:
+    return interval
 
 
 def test_a_strong_test_of_replay_is_enough(engine: Engine, tmp_path: Path) -> None:
