@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pluggy import HookimplMarker
@@ -37,6 +39,20 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspec)
 
 
+class _AsInstalled:
+    """Finds our modules before pytest, which rewrites the asserts of plugins, would.
+
+    What it makes of them it can only keep where it may write: in an image, or in an environment
+    of somebody else, each run would compile all of them again.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
+
+
 def _is_ours(namespace: object) -> bool:
     from pytest_brt.plugin.options import Mode, mode_of
 
@@ -57,6 +73,7 @@ def pytest_load_initial_conftests(
         # From here on nothing is imported from the project, whatever its modules are called.
         theirs = {"", os.getcwd(), *map(str, early_config.getini("pythonpath"))}  # noqa: PTH109
         sys.path[:] = [path for path in sys.path if path not in theirs]
+        sys.meta_path.insert(0, _AsInstalled())
         from pytest_brt.plugin.mode_items import shed_project_settings
 
         shed_project_settings(early_config, args)
