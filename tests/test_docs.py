@@ -13,7 +13,7 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
-from tests.conftest import CLAMP_ISSUE
+from tests.conftest import CLAMP_ISSUE, LEAN
 from tests.evaluate.test_compare_studies import ONE
 from tests.evaluate.test_repairs import SHOWN as REPAIRED
 from tests.evaluate.test_study_examples import SHOWN as BOTH_WAYS
@@ -105,6 +105,8 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         model = f"scripted:{'replies.txt' if page == tests else 'fixes.txt'}"
         program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
         module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
+        if program == "pytest-brt" and arguments[0] != "report":
+            arguments += LEAN.split()  # it does not read PYTEST_ADDOPTS
         result = project.run(sys.executable, "-m", module, *arguments)
         assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
         if page == tests and "gguf" not in command:

@@ -117,7 +117,7 @@ def test_all_patches_but_the_unfit_one_apply(example: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_without_isolation_it_asks_for_ordinary_processes(tmp_path: Path) -> None:
-    answer = run(NAMES[0], "--keep", tmp_path, "--", "--brt-net=wifi")
+    answer = run(NAMES[1], "--keep", tmp_path, "--", "--brt-net=wifi")
     assert answer.returncode == 4
     assert answer.stderr.count("--brt-net: expected one of none, host, got 'wifi'") == 2
     assert "run.py: trying again with --brt-sandbox process" in answer.stderr

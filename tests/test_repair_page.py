@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.repair.states import TABLE, State, ToolName
-from tests.conftest import CLAMP_ISSUE
+from tests.conftest import CLAMP_ISSUE, LEAN
 
 PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
 COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest-brt ")]
@@ -57,7 +57,8 @@ def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) ->
     assert script is not None
     (project.path / "fixes.txt").write_text(script[1], "utf-8")
     project.makeini("[pytest]\nbrt_guard = auto\n")
-    result = project.run(sys.executable, "-m", "pytest_brt", *shlex.split(command)[1:])
+    typed = (*shlex.split(command)[1:], *LEAN.split())
+    result = project.run(sys.executable, "-m", "pytest_brt", *typed)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     patches = (project.path / "brt-patches").rglob("*.diff")
     printed = result.stdout.str() + "".join(path.read_text("utf-8") for path in patches)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LEAN
 from tests.trees import write_tree
 
 REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nExpected 2.\n"
@@ -34,7 +35,7 @@ def test_settings_that_stop_pytest_are_left_out(
     for command, status in (("pytest", 4), ("pytest_brt", 0)):
         arguments = ["--brt-issue=issue.md"] if command == "pytest" else ["issue", "issue.md"]
         done = subprocess.run(
-            [sys.executable, "-m", command, *arguments, *options],
+            [sys.executable, "-m", command, *arguments, *options, *LEAN.split()],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -37,7 +37,7 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests import tiny
-from tests.conftest import SOURCE
+from tests.conftest import LEAN, SOURCE
 from tests.evaluate.test_study import make_bugs
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
@@ -53,9 +53,10 @@ def fix(code: str, known: str) -> str:
     )
 
 
-#: With the failing tests the right fix; without them one that breaks nothing and is wrong.
+#: With the failing tests the right fix, when it is asked in the user's own words; without them one
+#: that breaks nothing and is wrong.
 AGENT = (
-    fix("max(low, min(value, high))", "all fail:")
+    fix("max(low, min(value, high))", "In our own words")
     + fix("value if value > low else low", "There is no failing test")
     + '=== always if: State: understand\n{"thought": "t", "action": '
     + '"express_hypothesis", "hypothesis": "low is given twice"}\n'
@@ -188,7 +189,11 @@ def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
 def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
     (pytester.path / "fixes.txt").write_text(AGENT, "utf-8")
-    result = pytester.run(sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:], "-v")
+    words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"
+    pytester.mkdir("words").joinpath("repair").mkdir()
+    (pytester.path / "words/repair/bug.j2").write_text(words, "utf-8")
+    typed = (*SHOWN.split()[1:], "--prompts=words", "-v", *LEAN.split())
+    result = pytester.run(sys.executable, "-m", "pytest_brt", *typed)
     result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
     result.stdout.no_fnmatch_line("*clamp-rank*")
     study = read(pytester.path)
@@ -215,7 +220,7 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
 @pytest.mark.usefixtures("without_plots")
 def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
-    tiny.write_llama(pytester.path / "tiny.gguf", context=6_144)
+    tiny.write_llama(pytester.path / "tiny.gguf", context=3_072)
     result = pytester.runpytest_subprocess(
         *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
         *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),

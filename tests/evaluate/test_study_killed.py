@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,8 +19,9 @@ from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.table import csv_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
+from pytest_brt.render.answer import count
+from tests.conftest import LEAN
 from tests.evaluate.conftest import NO_MATPLOTLIB
-from tests.evaluate.test_repairs import AGENT
 from tests.evaluate.test_study import make_bugs
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -45,9 +45,8 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def bugs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which studies of two good bugs and a bad one can be made."""
+    """Return a folder in which studies of a good bug and a bad one can be made."""
     folder = make_bugs(tmp_path_factory.mktemp("killed"))
-    shutil.copytree(folder / "clamp", folder / "clamp-2", ignore=lambda *_: ["candidates"])
     (folder.parent / "missing").mkdir()
     (folder.parent / "missing/matplotlib.py").write_text(NO_MATPLOTLIB, "utf-8")
     return folder.parent
@@ -64,7 +63,7 @@ class Alone:
 def study(bugs: Path) -> subprocess.CompletedProcess[str]:
     """Carry out the study as it is documented; its results are in ``brt-results/bugs``."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:]],
+        [sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:], *LEAN.split()],
         cwd=bugs,
         env={**os.environ, "PYTHONPATH": str(bugs / "missing")},
         stdout=subprocess.PIPE,
@@ -82,8 +81,7 @@ def alone(bugs: Path) -> Alone:
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
-    plugins = ("-p", "no:randomly", "-p", "no:hypothesispytest")
-    command = [sys.executable, "-m", "pytest", *plugins, *OPTIONS, *options]
+    command = [sys.executable, "-m", "pytest", *LEAN.split(), *OPTIONS, *options]
     # A group of its own: no process of an earlier study holds the pipes of the next.
     return subprocess.Popen(
         command,
@@ -119,10 +117,10 @@ def wait_for_lines(folder: Path, count: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """A cluster, and the ids of the processes that it began with."""
+    """Where a cluster listens, and the id of one of its processes."""
 
     address: str
-    pids: tuple[int, int]
+    pid: int
 
 
 @pytest.fixture(scope="module")
@@ -137,37 +135,17 @@ def cluster() -> Iterator[Workers]:
         encoding="utf-8",
     )
     assert process.stdout is not None
-    address, one, other = process.stdout.readline().split()
-    yield Workers(address=address, pids=(int(one), int(other)))
+    address, pid, _ = process.stdout.readline().split()
+    yield Workers(address=address, pid=int(pid))
     process.communicate("")
-
-
-def test_a_ranking_on_a_cluster_of_which_one_worker_is_killed(
-    project: pytest.Pytester, cluster: Workers
-) -> None:
-    for patch in ("b-literal", "d-right-too", "e-stale"):
-        (project.path / f"patches/{patch}.diff").unlink()
-    os.kill(cluster.pids[0], signal.SIGKILL)
-    time.sleep(1)
-    reports = []
-    for number, executor in enumerate(("threads", f"dask:{cluster.address}")):
-        out = project.path.parent / f"{number}.json"
-        result = project.runpytest_subprocess(
-            *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no"),
-            *(f"--brt-executor={executor}", f"--brt-json={out}"),
-        )
-        assert result.ret == 0, result.stdout.str() + result.stderr.str()
-        report = json.loads(out.read_text("utf-8"))
-        reports.append([(p["name"], p["rank"], p["epr"], p["cells"]) for p in report["patches"]])
-    assert reports[0] == reports[1]
 
 
 def test_a_study_of_own_bugs_resumed(bugs: Path, alone: Alone) -> None:
     for line in (
         "_+ lost-reproduce _+",
-        "=+ 1 failed, 3 passed in .*=+",
+        "=+ 1 failed, 2 passed in .*=+",
         ".*the true fix does not apply.*",
-        " *3 +0 +1 +2 +1 +0",
+        " *2 +0 +1 +1 +1 +0",
         # Without matplotlib everything but the plots is there.
         r"plots need a package that is missing: matplotlib \(pip install 'pytest-brt\[eval\]'\)",
     ):
@@ -188,61 +166,59 @@ def test_a_study_of_own_bugs_resumed(bugs: Path, alone: Alone) -> None:
     assert {table.name: table for table in tables_of(result)}["rankers"].rows[0][1] == 1
     again = study(bugs)
     assert again.returncode == 1
-    assert "3 results taken from an earlier run" in again.stdout
+    assert "2 results taken from an earlier run" in again.stdout
     assert read_study(bugs / "brt-results/bugs") == result
 
 
-def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
-    bugs: Path, alone: Alone, cluster: Workers
-) -> None:
-    process = start(
-        bugs,
-        "--brt-results=many",
-        f"--brt-executor=dask:{cluster.address}",
-        "--brt-sandbox=process",
-    )
+@pytest.fixture(scope="module")
+def many(bugs: Path, cluster: Workers) -> StudyResult:
+    """Return what a study finds on a cluster of which one worker is killed meanwhile."""
+    executor = f"--brt-executor=dask:{cluster.address}"
+    process = start(bugs, "--brt-results=many", "--brt-sandbox=process", executor)
     wait_for_lines(bugs / "many", 1)
-    os.kill(cluster.pids[1], signal.SIGKILL)
+    os.kill(cluster.pid, signal.SIGKILL)
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 1, out.decode()
-    many = read_study(bugs / "many")
+    return read_study(bugs / "many")
+
+
+def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
+    bugs: Path, alone: Alone, many: StudyResult
+) -> None:
     assert tables(many) == tables(alone.result)
     assert len(many.ranked) == 1
     # The workers wrote journals of their own, beside that of the one who asked.
     assert len(list((bugs / "many").glob("journal-*.jsonl"))) >= 2
 
 
+@pytest.mark.usefixtures("many")
+def test_a_ranking_on_a_cluster_of_which_one_worker_was_killed(
+    project: pytest.Pytester, cluster: Workers
+) -> None:
+    for patch in ("b-literal", "d-right-too", "e-stale"):
+        (project.path / f"patches/{patch}.diff").unlink()
+    reports = []
+    for number, executor in enumerate(("threads", f"dask:{cluster.address}")):
+        out = project.path.parent / f"{number}.json"
+        result = project.runpytest_subprocess(
+            *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no"),
+            *(f"--brt-executor={executor}", f"--brt-json={out}"),
+        )
+        assert result.ret == 0, result.stdout.str() + result.stderr.str()
+        report = json.loads(out.read_text("utf-8"))
+        reports.append([(p["name"], p["rank"], p["epr"], p["cells"]) for p in report["patches"]])
+    assert reports[0] == reports[1]
+
+
 def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: Alone) -> None:
     process = start(bugs, "--brt-results=killed", "-n", "1")
-    wait_for_lines(bugs / "killed", 2)
+    wait_for_lines(bugs / "killed", 1)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     done = sum(path.read_bytes().count(b"\n") for path in (bugs / "killed").glob("journal-*.jsonl"))
     resumed, out = run(bugs, "--brt-results=killed")
-    assert f"{done} results taken from an earlier run" in out
+    assert f"{count(done, 'result')} taken from an earlier run" in out
     assert tables(resumed) == tables(alone.result)
     assert replace(resumed, reproduced=(), ranked=()) == replace(
         alone.result, reproduced=(), ranked=()
     )
-
-
-def test_workers_repair_in_the_words_of_the_user(bugs: Path, cluster: Workers) -> None:
-    shutil.copytree(bugs / "bugs/clamp-2", bugs / "one/clamp")
-    (bugs / "replies.txt").write_text(AGENT.replace("all fail:", "In our own words"), "utf-8")
-    (bugs / "words/repair").mkdir(parents=True)
-    # Without these words the script does not know the right fix.
-    words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"
-    (bugs / "words/repair/bug.j2").write_text(words, "utf-8")
-    options = (
-        f"--brt-model=scripted:{bugs / 'replies.txt'}",
-        "--brt-strategy=replay",
-        "--brt-stages=repair",
-        "--brt-prompts=words",
-        "--brt-variants=0",
-        "--brt-evaluate=one",
-        "--brt-sandbox=process",
-        f"--brt-executor=dask:{cluster.address}",
-    )
-    repaired, _ = run(bugs, "--brt-results=repairing", *options, code=0)
-    (bug,) = repaired.repaired
-    assert [run.is_right for run in bug.runs] == [True, False]
