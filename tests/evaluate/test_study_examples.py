@@ -1,4 +1,4 @@
-"""A study of real bugs, repaired by scripted replies: two packages, two strategies, both ways."""
+"""A study of two packages, repaired by scripted replies: two strategies, both ways."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pytest_brt.evaluate.rates import REPAIR_RATES, Which, mended, shares, steps
 from pytest_brt.evaluate.record import StudyResult
 from tests.acceptance.examples import EXAMPLES, unpack
 from tests.conftest import LEAN
+from tests.evaluate.test_study import make_bugs
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -24,20 +25,9 @@ SHOWN = (
     "pytest-brt study bugs --stages repair --model gguf:MODEL.gguf "
     "--repair-strategy repairagent,passerine"
 )
-#: What the hidden tests ask of each package: more than its report shows.
-HIDDEN = {
-    "humanize-precisedelta": """\
-import humanize
-
-
-def test_carried():
-    assert humanize.precisedelta(3599, minimum_unit="minutes", format="%0.0f") == "1 hour"
-
-
-def test_as_ever():
-    assert humanize.precisedelta(3601) == "1 hour and 1 second"
-""",
-    "sqlparse-strip-comments": """\
+#: A package of some size, and what hidden tests ask of it: more than its report.
+EXAMPLE = EXAMPLES / "sqlparse-strip-comments"
+HIDDEN = """\
 import sqlparse
 
 
@@ -47,15 +37,14 @@ def test_three():
 
 def test_as_ever():
     assert sqlparse.format("select 1 -- a", strip_comments=True) == "select 1"
-""",
-}
-#: A file, one of its tests, what is replaced in it and by what; for humanize that is no fix.
+"""
+#: A file, one of its tests, what is replaced in it and by what; for clamp that is no fix.
 FIXES = {
-    "precisedelta": (
-        "src/humanize/time.py",
-        "tests/test_lists.py",
-        "_fmt_value = 2 if 1 < fmt_value < 2 else int(fmt_value)",
-        "            _fmt_value = 2 if 1 < fmt_value < 2 else round(fmt_value)",
+    "clamp": (
+        "interval/__init__.py",
+        "tests/test_interval.py",
+        "return max(low, min(value, low))",
+        "    return max(low, min(value, low + 0))",
     ),
     "strip_comments": (
         "sqlparse/filters/others.py",
@@ -116,20 +105,21 @@ def script(bugs: Path, failing: Iterable[str]) -> str:
 
 
 def make_study(folder: Path) -> Path:
-    """Make a folder of the examples, with hidden tests of our own."""
-    for name, hidden in HIDDEN.items():
-        place = folder / "bugs" / name
-        place.mkdir(parents=True)
-        shutil.move(unpack(EXAMPLES / name, folder / name), place / "tree")
-        shutil.copy(EXAMPLES / name / "issue.md", place)
-        shutil.copy(EXAMPLES / name / "patches/fix-02.diff", place / "fix.diff")
-        lines = hidden.splitlines()
-        (place / "tests.diff").write_text(
-            f"--- /dev/null\n+++ b/tests/test_hidden.py\n@@ -0,0 +1,{len(lines)} @@\n"
-            + "".join(f"+{line}\n" for line in lines),
-            "utf-8",
-        )
-    return folder / "bugs"
+    """Make a folder of two bugs with hidden tests; neither has candidates."""
+    bugs = make_bugs(folder, ("clamp",))
+    shutil.rmtree(bugs / "clamp/candidates")
+    place = bugs / EXAMPLE.name
+    place.mkdir()
+    shutil.move(unpack(EXAMPLE, folder), place / "tree")
+    shutil.copy(EXAMPLE / "issue.md", place)
+    shutil.copy(EXAMPLE / "patches/fix-02.diff", place / "fix.diff")
+    lines = HIDDEN.splitlines()
+    (place / "tests.diff").write_text(
+        f"--- /dev/null\n+++ b/tests/test_hidden.py\n@@ -0,0 +1,{len(lines)} @@\n"
+        + "".join(f"+{line}\n" for line in lines),
+        "utf-8",
+    )
+    return bugs
 
 
 def failing_tests(results: Path) -> list[str]:
@@ -166,7 +156,7 @@ def test_two_packages(pytester: pytest.Pytester) -> None:
         )
         assert (len(given), len(alone)) == (2, 2)
         with_, without = (shares(REPAIR_RATES, runs) for runs in (given, alone))
-        # Nobody mends humanize; without the failing test nobody mends sqlparse either.
+        # Nobody mends clamp(); without the failing test nobody mends sqlparse either.
         assert (with_["right"].mean, without["right"].mean) == (1 / 2, 0)
         # What passes no failing test is not kept; what nobody can judge is.
         assert (with_["fix"].mean, without["fix"].mean) == (1 / 2, 1)
