@@ -26,7 +26,6 @@ from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.wire import Start
 from tests import real, tiny
-from tests.conftest import CLAMP_ISSUE, SOURCE, TESTS
 from tests.llama import needs_llama
 from tests.model import outlines
 from tests.model.actions import JUDGE, Verdict, choice_grammar
@@ -157,26 +156,6 @@ def test_it_needs_no_network(weights: Path) -> None:
         pytest.skip("no namespaces here")
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "5\n"
-
-
-@pytest.mark.slow
-@needs_server
-def test_a_real_model_writes_tests_without_a_compiler_or_a_network(tmp_path: Path) -> None:
-    for name, text in (("interval.py", SOURCE), ("test_a.py", TESTS), ("issue.md", CLAMP_ISSUE)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    script = (
-        "import sys; sys.modules['llama_cpp'] = None\n"
-        "import pytest; sys.exit(pytest.main(sys.argv[1:]))\n"
-    )
-    command = ["unshare", "-rn", sys.executable, "-c", script, "--brt-issue=issue.md"]
-    command += [f"--brt-model=gguf:{real.model('smollm2')}", "--brt-strategy=libro"]
-    command += ["--brt-samples=1", "--brt-context=1024"]
-    if subprocess.run(["unshare", "-rn", "true"], check=False, capture_output=True).returncode:
-        pytest.skip("no namespaces here")
-    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
-    assert "llama-server (auto: llama-cpp-python is not installed)" in done.stdout
-    assert "the model: 1 question" in done.stdout
-    assert done.returncode in {0, 1}
 
 
 @needs_server

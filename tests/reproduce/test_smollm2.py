@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests import real
-from tests.conftest import SOURCE, TESTS
+from tests.conftest import CLAMP_ISSUE, SOURCE, TESTS
 from tests.llama import needs_llama
+from tests.real import needs_server
 
-pytestmark = [needs_llama, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 #: It calls nothing, so that replay finds no test and `auto` asks the model.
 REPORT = """\
 # clamp() always returns the lower bound
@@ -51,18 +54,8 @@ def weights() -> Path:
     return real.model("smollm2")
 
 
-#: The second is the time for it: two go on until it is over, and two are done before.
-@pytest.mark.parametrize(
-    ("strategy", "budget"),
-    [("libro", "60s"), ("invert", "8s"), ("agent", "60s"), ("auto", "8s")],
-)
-def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
-    weights: Path, pytester: pytest.Pytester, strategy: str, budget: str
-) -> None:
-    files = {"interval.py": SOURCE, "test_a.py": TESTS, "issue.md": REPORT}
-    for name, text in files.items():
-        (pytester.path / name).write_text(text, encoding="utf-8")
-    result = pytester.runpytest_subprocess(
+def options(weights: Path, strategy: str) -> tuple[str, ...]:
+    return (
         "--brt-issue=issue.md",
         f"--brt-model=gguf:{weights}",
         f"--brt-strategy={strategy}",
@@ -70,17 +63,59 @@ def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
         "--brt-steps=2",
         "--brt-context=2048",
         "--brt-repeat=1",
-        f"--brt-budget={budget}",
         "--brt-json=out.json",
-        timeout=150,
     )
-    # On a busy machine the time may be over before the first answer, which is exit code 6.
-    assert result.ret in {0, 1, 6}
-    told = json.loads((pytester.path / "out.json").read_text("utf-8"))
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    files = {"interval.py": SOURCE, "test_a.py": TESTS, "issue.md": REPORT}
+    for name, text in files.items():
+        (pytester.path / name).write_text(text, encoding="utf-8")
+    return pytester
+
+
+def check(result: pytest.RunResult, project: pytest.Pytester) -> None:
+    told = json.loads((project.path / "out.json").read_text("utf-8"))
     for test in told["tests"]:
-        assert not test["candidate"] or calls_the_project(pytester, test["source"]), test
+        assert not test["candidate"] or calls_the_project(project, test["source"]), test
     if result.ret:
         result.stdout.re_match_lines(
             [r"(Not|Possibly) reproduced: .*(--brt-|'pytest-brt |add to the report).*"]
         )
+
+
+#: The second is the time for it: two go on until it is over, and one is done before.
+@needs_llama
+@pytest.mark.parametrize(
+    ("strategy", "budget"), [("invert", "8s"), ("agent", "60s"), ("auto", "8s")]
+)
+def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
+    weights: Path, project: pytest.Pytester, strategy: str, budget: str
+) -> None:
+    words = (*options(weights, strategy), f"--brt-budget={budget}")
+    result = project.runpytest_subprocess(*words, timeout=150)
+    # On a busy machine the time may be over before the first answer, which is exit code 6.
+    assert result.ret in {0, 1, 6}
+    check(result, project)
     assert "the model: " in result.stdout.str()
+
+
+@needs_server
+def test_libro_does_so_without_a_compiler_or_a_network(
+    weights: Path, project: pytest.Pytester
+) -> None:
+    """On a llama-server, where llama-cpp-python cannot be imported."""
+    if subprocess.run(["unshare", "-rn", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no namespaces here")
+    script = (
+        "import sys; sys.modules['llama_cpp'] = None\n"
+        "import pytest; sys.exit(pytest.main(sys.argv[1:]))\n"
+    )
+    (project.path / "issue.md").write_text(CLAMP_ISSUE, encoding="utf-8")
+    command = ["unshare", "-rn", sys.executable, "-c", script, *options(weights, "libro")]
+    result = project.run(*command, "--brt-context=1024", timeout=150)
+    assert result.ret in {0, 1}
+    check(result, project)
+    assert "llama-server (auto: llama-cpp-python is not installed)" in result.stdout.str()
+    assert "the model: 1 question" in result.stdout.str()
