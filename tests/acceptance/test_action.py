@@ -54,6 +54,7 @@ def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) 
     repository.commit("start", pkg_py=WRONG, tests__test_pkg_py=OLD_TEST)
     repository.commit("fix", pkg_py=RIGHT, tests__test_pkg_py=NEW_TEST)
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    before = repository.git("status", "--porcelain")
     (entry,) = re.findall(r"entry: (.*)", hooks)
     environment = {
         **os.environ,
@@ -65,4 +66,6 @@ def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) 
         shlex.split(entry), cwd=tmp_path, env=environment, check=False, capture_output=True
     )
     assert ran.returncode == 0, ran.stdout
-    assert b"1 of 1 changed tests fail without the change" in ran.stdout
+    assert b"1 of 1 changed tests fail without the change and pass with it" in ran.stdout
+    assert b"1 passed in " in ran.stdout
+    assert repository.git("status", "--porcelain") == before

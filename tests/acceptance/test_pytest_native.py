@@ -56,7 +56,7 @@ def test_a_shown_node_id_can_be_run_again(project: pytest.Pytester) -> None:
 def test_a_patch_that_does_not_fix_the_bug_fails_in_random_order(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -o brt_repeat=1")
     xml = project.path.parent / "junit.xml"
     result = project.runpytest_subprocess(
         *(ISSUE, RANK, PLAIN, f"--junitxml={xml}", "-v", "--randomly-seed=2")
@@ -75,7 +75,7 @@ def test_a_patch_that_does_not_fix_the_bug_fails_in_random_order(
     ]  # fmt: skip
     assert "fails 1 of 2 bug tests" in failures["patches.b-literal.diff"]
     assert "does not apply" in failures["patches.e-stale.diff"]
-    again = project.runpytest_subprocess(ISSUE, RANK, PLAIN, "--lf", "-v", "-p", "no:randomly")
+    again = project.runpytest_inprocess(ISSUE, RANK, PLAIN, "--lf", "-v", "-p", "no:randomly")
     assert again.ret == 1, "no patch passes"
     assert again.parseoutcomes() == {"failing": 2, "not": 1}
     again.stdout.fnmatch_lines(["patches/c-wrong.diff::epr FAILS*"])
@@ -129,7 +129,8 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
     _, _, shown = result.stdout.str().partition("internal error")
     assert "pluggy" not in shown
     assert "Traceback" not in shown.partition("RuntimeError: not expected")[2]
-    again = project.runpytest_subprocess(*options, "--lf", "-x", "--tb=long")
+    project.syspathinsert()
+    again = project.runpytest_inprocess(*options, "--lf", "-x", "--tb=long")
     again.assert_outcomes(failed=1, deselected=1)
     again.stdout.fnmatch_lines(["*rerun previous 3 failures*", "clamp.md::defective FAILED*"])
     assert "_pytest" in again.stdout.str()
@@ -342,7 +343,8 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     result = project.runpytest_subprocess(*options, "--brt-model=echo:5")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "Reproduced: test_echo fails*"])
-    without = project.runpytest_subprocess(*options)
+    project.syspathinsert()
+    without = project.runpytest_inprocess(*options)
     assert without.ret == 1
     without.stdout.fnmatch_lines(["*needs a model and none was chosen (--brt-model*"])
     unknown = project.runpytest_inprocess(ISSUE, "--brt-model=nope:5")
@@ -351,7 +353,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     project.makepyfile(
         veto="def pytest_brt_accept(issue, candidate, judgement):\n    return False\n"
     )
-    vetoed = project.runpytest_subprocess(*options, "--brt-model=echo:5", "-p", "veto")
+    vetoed = project.runpytest_inprocess(*options, "--brt-model=echo:5", "-p", "veto")
     assert vetoed.ret == 1
     assert vetoed.parseoutcomes() == {"not": 1}
 
