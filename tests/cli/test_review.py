@@ -12,8 +12,10 @@ import pytest
 
 from pytest_brt.cli.last_run import find_last_run
 from pytest_brt.cli.main import main
+from pytest_brt.plugin.inputs import cache_folder
 from pytest_brt.store import RANKED, WRITTEN, LastRun, save_last_run
 from pytest_brt.types import Review
+from tests.conftest import LEAN
 from tests.rank.rows import broken, judged, row
 
 FIRST = judged(0)
@@ -64,38 +66,49 @@ VARIABLES = {"TOX_ENV_DIR": "/", "PYTEST_ADDOPTS": "-o cache_dir=$WHERE/cache"}
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "file", "text", "variables"),
+    ("file", "text", "variables"),
     [
-        ("pytest", "pytest.ini", "[pytest]\ncache_dir = build/cache\n", {}),
-        ("pytest", "pyproject.toml", ADDOPTS, {}),
-        ("pytest", "README", "", VARIABLES),
-        ("pytest", "README", "", {"TOX_ENV_DIR": "{root}/build"}),
-        # It is told the folder that was found; the variables are what could be in its way.
-        ("pytest_brt", "README", "", VARIABLES),
+        ("pytest.ini", "[pytest]\ncache_dir = build/cache\n", {}),
+        ("pyproject.toml", ADDOPTS, {}),
+        ("README", "", VARIABLES),
+        ("README", "", {"TOX_ENV_DIR": "{root}/build"}),
     ],
 )
 def test_pytests_cache_is_found_where_the_project_has_it(
-    command: str,
     file: str,
     text: str,
     variables: dict[str, str],
-    tmp_path: Path,
+    pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run that finds nothing to do keeps that."""
-    (tmp_path / file).write_text(text, "utf-8")
-    (tmp_path / "issue.md").write_text("# It is wrong\n", "utf-8")
-    monkeypatch.chdir(tmp_path)
+    root = pytester.path
+    (root / file).write_text(text, "utf-8")
+    (root / "issue.md").write_text("# It is wrong\n", "utf-8")
     monkeypatch.setenv("WHERE", "build")
     for name, value in variables.items():
-        monkeypatch.setenv(name, value.replace("{root}", str(tmp_path)))
-    arguments = ["issue", "issue.md"] if command == "pytest_brt" else ["--brt-issue=issue.md"]
-    done = subprocess.run([sys.executable, "-m", command, *arguments], check=False)
-    assert done.returncode == 1
+        monkeypatch.setenv(name, value.replace("{root}", str(root)))
+    place = cache_folder(pytester.parseconfigure("--brt-issue=issue.md"))
+    assert place is not None
+    assert root / "build" in place.parents
+    save_last_run(place, LastRun(tests=(FIRST,), about="issue.md, now"))
+    assert find_last_run(str(root), WRITTEN)[:2] == (root, place)
+    assert not (root / ".pytest_cache").exists()
+
+
+@pytest.mark.slow
+def test_the_front_end_keeps_its_runs_in_pytests_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where variables could be in its way; a run that finds nothing to do keeps that."""
+    (tmp_path / "issue.md").write_text("# It is wrong\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"WHERE": "build", **VARIABLES}.items():
+        monkeypatch.setenv(name, value)
+    command = [sys.executable, "-m", "pytest_brt", "issue", "issue.md", *LEAN.split()]
+    assert subprocess.run(command, check=False).returncode == 1
     assert not (tmp_path / ".pytest_cache").exists()
     root, folder, last = find_last_run(str(tmp_path), WRITTEN)
-    assert root == tmp_path
-    assert tmp_path / "build" in folder.parents
+    assert (root, folder) == (tmp_path, tmp_path / "build/cache/d/brt")
     assert last.about.startswith("issue.md, ")
 
 
