@@ -26,9 +26,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     example = EXAMPLES / "sqlparse-strip-comments"
     root = unpack(example, folder)
     shutil.copy(example / "issue.md", folder)
-    (folder / "patches").mkdir()
-    for name in ("fix-02.diff", "fix-04.diff", "fix-05.diff"):
-        shutil.copy(example / "patches" / name, folder / "patches")
+    shutil.copytree(example / "patches", folder / "patches")
     return root
 
 

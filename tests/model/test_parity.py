@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -112,72 +111,18 @@ def serve(weights: Path) -> Iterator[Callable[[str], str]]:
         process.kill()
 
 
-#: Renders the templates of all who connect, each in a fork: to start Python and to import jinja2
-#: for each of them takes longer than all the rest.
-FORK = """
-import os
-import signal
-import socket
-import sys
-
-sys.path.insert(0, sys.argv[1])
-import rendering
-
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-prepared = rendering.environment()
-waiting = socket.socket(socket.AF_UNIX)
-waiting.bind(sys.argv[1] + "/s")
-waiting.listen()
-print("ready", flush=True)
-while True:
-    caller, _ = waiting.accept()
-    if os.fork() == 0:
-        for number, descriptor in enumerate(socket.recv_fds(caller, 1, 2)[1]):
-            os.dup2(descriptor, number)
-        rendering.answers(prepared)
-        os._exit(0)
-    caller.close()
-"""
-#: What is started in place of a process that renders: it hands its pipes on.
-CALL = """
-import socket
-
-talk = socket.socket(socket.AF_UNIX)
-talk.connect({path!r})
-socket.send_fds(talk, [b"."], [0, 1])
-talk.recv(1)
-"""
-
-
-@pytest.fixture
-def forked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Render templates with today's date, as llama.cpp does, from forks of one process.
-
-    We have always the same day, or no prompt could be kept.
-    """
+@needs_server
+def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
+    serve: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The differences are those listed above, and no others."""
+    # llama.cpp prints today; we always the same day, or no prompt could be kept. Templates are
+    # rendered in a process of their own, which is started from this file.
     ours = Path(rendering.__file__).read_text(encoding="utf-8")
     fixed, now = "datetime.datetime(2026, 1, 1)", "datetime.datetime.now()"
     assert ours.count(fixed) == 1
-    # Not pytest's own folder: the path of a socket may have a hundred characters.
-    with tempfile.TemporaryDirectory(prefix="brt-") as name:
-        folder = Path(name)
-        (folder / "rendering.py").write_text(ours.replace(fixed, now), encoding="utf-8")
-        (folder / "call.py").write_text(CALL.format(path=str(folder / "s")), encoding="utf-8")
-        monkeypatch.setattr(rendering, "__file__", str(folder / "call.py"))
-        command = [sys.executable, "-c", FORK, str(folder)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield
-            process.kill()
-
-
-@needs_server
-@pytest.mark.usefixtures("forked")
-def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
-    serve: Callable[[str], str],
-) -> None:
-    """The differences are those listed above, and no others."""
+    (tmp_path / "rendering.py").write_text(ours.replace(fixed, now), encoding="utf-8")
+    monkeypatch.setattr(rendering, "__file__", str(tmp_path / "rendering.py"))
     ended: dict[str, str] = {}
     begun: dict[str, str] = {}
     other = []
