@@ -34,7 +34,7 @@ def test_an_issue_that_cannot_be_read(
     if content is not None:
         (project.path / "bad.md").write_bytes(content)
     before = tree_hash(project.path)
-    result = project.runpytest_inprocess("--brt-issue=bad.md")
+    result = project.runpytest_subprocess("--brt-issue=bad.md")
     assert result.ret == 4
     errors = [line for line in result.errlines if line.strip()]
     assert len(errors) == 1, errors
@@ -46,7 +46,7 @@ def test_an_issue_that_cannot_be_read(
 def test_an_issue_without_code_is_not_reproduced(project: pytest.Pytester) -> None:
     (project.path / "vague.md").write_text("# clamp is wrong\n\nPlease fix it.\n", "utf-8")
     before = tree_hash(project.path)
-    result = project.runpytest_inprocess("--brt-issue=vague.md")
+    result = project.runpytest_subprocess("--brt-issue=vague.md")
     assert result.ret == 1
     assert result.parseoutcomes() == {"not": 1}
     assert "Traceback" not in result.stdout.str()
@@ -69,7 +69,7 @@ def test_a_folder_without_patches(
     project: pytest.Pytester, spoil: Callable[[pytest.Pytester], None]
 ) -> None:
     spoil(project)
-    result = project.runpytest_inprocess("--brt-issue=clamp.md", "--rank-fixes=patches")
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--rank-fixes=patches")
     assert result.ret == 4
     assert len([line for line in result.errlines if line.strip()]) == 1
     result.stderr.fnmatch_lines(["*patches*"])
@@ -90,7 +90,7 @@ def test_patches_that_are_none_are_listed_with_their_reasons(project: pytest.Pyt
     for name in ("b-literal", "c-wrong", "d-right-too"):
         (project.path / f"patches/{name}.diff").unlink()
     before = tree_hash(project.path)
-    result = project.runpytest_inprocess(
+    result = project.runpytest_subprocess(
         "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-json=../report.json"
     )
     assert result.ret == 0, result.stdout.str()
@@ -143,7 +143,7 @@ def test_hostile_snippets_cost_only_themselves(project: pytest.Pytester) -> None
     ],
 )
 def test_an_option_that_is_wrong(project: pytest.Pytester, option: str, message: str) -> None:
-    result = project.runpytest_inprocess("--brt-issue=clamp.md", option)
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", option)
     assert result.ret == 4
     errors = [line for line in result.errlines if line.strip()]
     assert len(errors) == 1, errors
@@ -152,13 +152,13 @@ def test_an_option_that_is_wrong(project: pytest.Pytester, option: str, message:
 
 def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:
     (project.path / "folder").mkdir()
-    result = project.runpytest_inprocess("--brt-issue=clamp.md", "--brt-json=folder")
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-json=folder")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*cannot write 'folder'*"])
 
 
 def test_a_path_that_pytest_would_misread(project: pytest.Pytester) -> None:
     (project.path / "issue[1].md").write_text(CLAMP_ISSUE, "utf-8")
-    result = project.runpytest_inprocess("--brt-issue=issue[1].md")
+    result = project.runpytest_subprocess("--brt-issue=issue[1].md")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*'issue[[]1].md' (rename it; *"])

@@ -41,7 +41,7 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",
         ]
     )
-    result = project.runpytest_inprocess("--brt-issue=clamp.md", "--rank-fixes=git:nope")
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--rank-fixes=git:nope")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: no branch is called 'nope'*"])
 
@@ -55,7 +55,7 @@ def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
             "next: 'pytest-brt rank DIR' ranks the patches in DIR by these tests; *review*",
         ]
     )
-    quiet = project.runpytest_inprocess("-q", "--brt-issue=clamp.md")
+    quiet = project.runpytest_subprocess("-q", "--brt-issue=clamp.md")
     assert quiet.ret == 0
     assert [line.split(":")[0] for line in quiet.outlines[1:-1]] == ["Reproduced"]
 
@@ -72,7 +72,7 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern(project: pytest.Pytester
         ["*a-right.diff passes 4 of 4 bug tests*", "Markdown report: out.md"]
     )
     assert "| a-right.diff |" in (project.path / "out.md").read_text("utf-8")
-    same = project.runpytest_inprocess(
+    same = project.runpytest_subprocess(
         *("--brt-issue=clamp.md", "--collect-only", "-q", "--rank-fixes"),
         *(f"patches/{name}.diff" for name in names),
     )
@@ -87,7 +87,7 @@ def test_an_issue_on_github_needs_gh(
 ) -> None:
     monkeypatch.setenv("PATH", str(project.mkdir("empty")))
     for source in ("owner/repo#12", "https://github.com/owner/repo/issues/12"):
-        result = project.runpytest_inprocess(f"--brt-issue={source}")
+        result = project.runpytest_subprocess(f"--brt-issue={source}")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([f"*'{source}' is read with*gh, which is not installed*"])
 
@@ -104,7 +104,7 @@ def test_the_only_model_is_picked_up_by_itself(
     said = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-budget=2s")
     assert said.ret == 0, said.stdout.str()
     said.stdout.fnmatch_lines(["brt: auto; *; model small.gguf; *"])
-    said = project.runpytest_inprocess("--brt-issue=clamp.md", "--brt-model=none", "--co")
+    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-model=none", "--co")
     assert said.ret == 0
     said.stdout.fnmatch_lines(["brt: replay; *"])
     said.stdout.no_fnmatch_line("brt: *model small.gguf*")
@@ -118,8 +118,8 @@ def test_of_several_models_none_is_taken_and_that_is_said(
     for name in ("one", "two"):
         (models / f"{name}.gguf").write_bytes(b"GGUF")
     monkeypatch.setenv("PYTEST_BRT_MODELS", str(models))
-    said = project.runpytest_inprocess("--brt-issue=clamp.md", "--co")
+    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--co")
     said.stdout.fnmatch_lines(["brt: no model: one, two are there (--brt-model gguf:NAME *"])
-    said = project.runpytest_inprocess("--brt-issue=clamp.md", "--brt-model=none", "--co")
+    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-model=none", "--co")
     assert said.ret == 0
     said.stdout.no_fnmatch_line("brt: no model:*")

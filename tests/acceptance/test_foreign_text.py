@@ -54,6 +54,6 @@ def test_two_names_that_would_look_alike_are_refused(project: pytest.Pytester) -
         Path(project.path, "patches", name).write_text(
             diff_of(SOURCE.replace(CLAMP, FIXES["a-right"])), encoding="utf-8"
         )
-    result = project.runpytest_inprocess("--rank-fixes=patches")
+    result = project.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*two patches in *both called 'a?.diff' (rename one)*"])

@@ -179,5 +179,5 @@ def test_what_was_found_before_a_model_was_slow_is_not_lost(
     assert "Possibly reproduced: test_vague_mean_does_not_raise fails" in output
     assert "interrupted: what was found until then" in output
     assert "continue: " in output
-    ranked = project.runpytest_inprocess("--rank-fixes=patches", "--collect-only")
+    ranked = project.runpytest_subprocess("--rank-fixes=patches", "--collect-only")
     ranked.stdout.fnmatch_lines(["brt: bug tests from the last run (vague.md, *)"])

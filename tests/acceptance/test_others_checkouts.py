@@ -47,7 +47,7 @@ def test_links_in_its_cache_are_not_written_through(
     for name in ("journal.jsonl", "last-run.json", "last-ranking.json"):
         (cache / name).symlink_to(outside / "profile")
     (cache / "models").symlink_to(outside)
-    result = project.runpytest_inprocess(
+    result = project.runpytest_subprocess(
         "--brt-issue=clamp.md", "--rank-fixes=patches/a-right.diff"
     )
     assert result.ret == 0
@@ -61,6 +61,6 @@ def test_a_linked_cache_is_replaced(project: pytest.Pytester, tmp_path: Path) ->
     outside.mkdir()
     (project.path / ".pytest_cache/d").mkdir(parents=True)
     (project.path / ".pytest_cache/d/brt").symlink_to(outside)
-    assert project.runpytest_inprocess("--brt-issue=clamp.md").ret == 0
+    assert project.runpytest_subprocess("--brt-issue=clamp.md").ret == 0
     assert not any(outside.iterdir())
     assert (project.path / ".pytest_cache/d/brt/last-run.json").is_file()

@@ -24,7 +24,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
-    return project.runpytest_inprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
+    return project.runpytest_subprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
 
 
 def test_it_is_listed_as_possible_and_not_written(project: pytest.Pytester) -> None:

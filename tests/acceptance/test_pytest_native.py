@@ -20,7 +20,7 @@ ALL = {"reproduced": 1, "passing": 2, "failing": 2, "not": 1}
 
 
 def test_items_have_plain_names(project: pytest.Pytester) -> None:
-    result = project.runpytest_inprocess(ISSUE, RANK, "--collect-only", "-q")
+    result = project.runpytest_subprocess(ISSUE, RANK, "--collect-only", "-q")
     assert result.ret == 0
     assert [line for line in result.outlines if "::" in line] == [
         "clamp.md::replay",
@@ -36,7 +36,7 @@ def test_a_row_pulls_the_attempts_that_it_needs_and_works_without_the_cache(
     project: pytest.Pytester,
 ) -> None:
     cacheless = ("-p", "no:cacheprovider")
-    result = project.runpytest_inprocess(ISSUE, RANK, "-k", "a-right", "-v", *cacheless)
+    result = project.runpytest_subprocess(ISSUE, RANK, "-k", "a-right", "-v", *cacheless)
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["patches/a-right.diff::epr PASSES*"])
     assert result.parseoutcomes() == {"passing": 1, "deselected": 5}
@@ -45,10 +45,10 @@ def test_a_row_pulls_the_attempts_that_it_needs_and_works_without_the_cache(
 
 def test_a_shown_node_id_can_be_run_again(project: pytest.Pytester) -> None:
     shown = [f"patches/{name}.diff::epr" for name in ("b-literal", "c-wrong")]
-    result = project.runpytest_inprocess(ISSUE, RANK, *shown, "-x")
+    result = project.runpytest_subprocess(ISSUE, RANK, *shown, "-x")
     assert result.ret == 1
     assert result.parseoutcomes() == {"failing": 1}, "-x: the other one is not run"
-    other = project.runpytest_inprocess(ISSUE, RANK, "tests")
+    other = project.runpytest_subprocess(ISSUE, RANK, "tests")
     assert other.ret == 4
     other.stderr.fnmatch_lines(["*'tests': test paths are not accepted here*--brt-tests*"])
 
@@ -75,7 +75,7 @@ def test_a_patch_that_does_not_fix_the_bug_fails_in_random_order(
     ]  # fmt: skip
     assert "fails 1 of 2 bug tests" in failures["patches.b-literal.diff"]
     assert "does not apply" in failures["patches.e-stale.diff"]
-    again = project.runpytest_inprocess(ISSUE, RANK, PLAIN, "--lf", "-v", "-p", "no:randomly")
+    again = project.runpytest_subprocess(ISSUE, RANK, PLAIN, "--lf", "-v", "-p", "no:randomly")
     assert again.ret == 1, "no patch passes"
     assert again.parseoutcomes() == {"failing": 2, "not": 1}
     again.stdout.fnmatch_lines(["patches/c-wrong.diff::epr FAILS*"])
@@ -83,7 +83,7 @@ def test_a_patch_that_does_not_fix_the_bug_fails_in_random_order(
 
 def test_a_report_that_is_not_reproduced_fails(project: pytest.Pytester) -> None:
     project.makefile(".md", vague="# It is slow\n\nSometimes.\n")
-    result = project.runpytest_inprocess("--brt-issue=vague.md", ISSUE, "-x")
+    result = project.runpytest_subprocess("--brt-issue=vague.md", ISSUE, "-x")
     assert result.ret == 1
     assert result.parseoutcomes() == {"not": 1}, "the other one is not run"
 
@@ -130,7 +130,7 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
     assert "pluggy" not in shown
     assert "Traceback" not in shown.partition("RuntimeError: not expected")[2]
     project.syspathinsert()
-    again = project.runpytest_inprocess(*options, "--lf", "-x", "--tb=long")
+    again = project.runpytest_subprocess(*options, "--lf", "-x", "--tb=long")
     again.assert_outcomes(failed=1, deselected=1)
     again.stdout.fnmatch_lines(["*rerun previous 3 failures*", "clamp.md::defective FAILED*"])
     assert "_pytest" in again.stdout.str()
@@ -153,7 +153,7 @@ def test_xdist_is_taken_as_jobs(project: pytest.Pytester) -> None:
     header = "brt: replay; python *; sandbox *; {} jobs"
     result.stdout.fnmatch_lines([header.format(2), "clamp.md::replay REPRODUCED*"])
     for options in (("-n", "0"), ("-p", "no:xdist")):
-        told = project.runpytest_inprocess(ISSUE, *options, "--collect-only")
+        told = project.runpytest_subprocess(ISSUE, *options, "--collect-only")
         assert told.ret == 0, told.stdout.str()
         told.stdout.fnmatch_lines([header.format("[1-9]*")])
 
@@ -179,7 +179,7 @@ def test_the_projects_settings_are_left_alone(project: pytest.Pytester) -> None:
 
 def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nbrt_timeout = soon\n")
-    wrong = project.runpytest_inprocess(ISSUE)
+    wrong = project.runpytest_subprocess(ISSUE)
     assert wrong.ret == 4
     wrong.stderr.fnmatch_lines(["*brt_timeout: expected a number of at least 0.1, got 'soon'"])
     elsewhere = project.path.parent / "elsewhere"
@@ -188,7 +188,7 @@ def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> No
     (project.path / "clamp.md").rename(elsewhere / "clamp.md")
     project.makeini("[pytest]\nbrt_jobs = 7\nbrt_write = no\n")
     report = f"--brt-issue={elsewhere}/clamp.md"
-    result = project.runpytest_inprocess(report, "--rank-fixes=patches/a-right.diff", PLAIN)
+    result = project.runpytest_subprocess(report, "--rank-fixes=patches/a-right.diff", PLAIN)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     result.stdout.fnmatch_lines([f"rootdir: {project.path}", "brt: *7 jobs*"])
     assert "not written (" not in result.stdout.str()
@@ -344,16 +344,16 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "Reproduced: test_echo fails*"])
     project.syspathinsert()
-    without = project.runpytest_inprocess(*options)
+    without = project.runpytest_subprocess(*options)
     assert without.ret == 1
     without.stdout.fnmatch_lines(["*needs a model and none was chosen (--brt-model*"])
-    unknown = project.runpytest_inprocess(ISSUE, "--brt-model=nope:5")
+    unknown = project.runpytest_subprocess(ISSUE, "--brt-model=nope:5")
     assert unknown.ret == 4
     unknown.stderr.fnmatch_lines(["*--brt-model: not a model: 'nope:5' (known are *none)*"])
     project.makepyfile(
         veto="def pytest_brt_accept(issue, candidate, judgement):\n    return False\n"
     )
-    vetoed = project.runpytest_inprocess(*options, "--brt-model=echo:5", "-p", "veto")
+    vetoed = project.runpytest_subprocess(*options, "--brt-model=echo:5", "-p", "veto")
     assert vetoed.ret == 1
     assert vetoed.parseoutcomes() == {"not": 1}
 
@@ -362,7 +362,7 @@ def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None
     for name in ("one", "two"):
         project.makepyfile(**{name: "def pytest_brt_models(config):\n    return {'echo': None}\n"})
     project.syspathinsert()
-    result = project.runpytest_inprocess("-p", "one", "-p", "two", ISSUE)
+    result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*'echo' is given by both * and *"])
 
@@ -379,7 +379,7 @@ def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
     for patch in patches.iterdir():
         patch.unlink()
     (patches / "box.mbox").write_text("".join(mails), "utf-8")
-    result = project.runpytest_inprocess(ISSUE, RANK, "-v")
+    result = project.runpytest_subprocess(ISSUE, RANK, "-v")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(
         [

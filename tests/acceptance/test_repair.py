@@ -46,7 +46,7 @@ def replies(project: pytest.Pytester) -> Path:
 def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
-    result = project.runpytest_inprocess(
+    result = project.runpytest_subprocess(
         f"--brt-json={out}",
         *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
         *arguments,
@@ -212,7 +212,7 @@ def test_what_cannot_be_used_is_said(
     project: pytest.Pytester, arguments: tuple[str, ...], why: str
 ) -> None:
     (project.path / "x").write_text("=== reply\n", encoding="utf-8")
-    result = project.runpytest_inprocess(*arguments)
+    result = project.runpytest_subprocess(*arguments)
     assert result.ret == 4
     assert why in result.stderr.str()
 

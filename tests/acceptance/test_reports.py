@@ -27,7 +27,7 @@ def rank(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     """Rank the patches by a test that a person wrote: quick, and the same each time."""
     mine = project.path.parent / "test_mine.py"
     mine.write_text(MINE, encoding="utf-8")
-    return project.runpytest_inprocess("--rank-fixes=patches", f"--brt-tests={mine}", *options)
+    return project.runpytest_subprocess("--rank-fixes=patches", f"--brt-tests={mine}", *options)
 
 
 @pytest.mark.slow

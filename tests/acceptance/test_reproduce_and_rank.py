@@ -15,14 +15,11 @@ from tests.conftest import LEAN, SOURCE, tree_hash
 pytestmark = pytest.mark.usefixtures("once")
 
 
-def run(
-    project: pytest.Pytester, *arguments: str, inside: bool = True
-) -> tuple[pytest.RunResult, dict[str, Any]]:
-    """Run pytest in the project, `inside` this process: its result and the JSON report."""
+def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+    """Run pytest in the project: its result and the JSON report."""
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
-    start = project.runpytest_inprocess if inside else project.runpytest_subprocess
-    result = start(f"--brt-json={out}", *arguments)
+    result = project.runpytest_subprocess(f"--brt-json={out}", *arguments)
     return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
 
 
@@ -38,7 +35,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     before = tree_hash(project.path)
     junit = project.path.parent / "junit.xml"
     options = ("--brt-issue=clamp.md", "--rank-fixes=patches", f"--junitxml={junit}")
-    result, report = run(project, *options, inside=False)
+    result, report = run(project, *options)
     assert result.ret == 0, result.stdout.str()
     assert tree_hash(project.path) == before
     properties = junit.read_text("utf-8")  # they carry the record

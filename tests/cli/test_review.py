@@ -158,7 +158,7 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
     assert main(["diff", "a-right", "c-wrong", "--root", str(project.path)]) == 1
     everything = ["--reject", "T1", "T2", "T3", "T4", "--root", str(project.path)]
     assert main(["review", *everything]) == 0
-    result = project.runpytest_inprocess("--rank-fixes=patches")
+    result = project.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*you rejected every bug test of the last run*"])
 

@@ -260,7 +260,7 @@ def test_what_cannot_be_repaired_is_a_usage_error(
 ) -> None:
     make_bugs(pytester.path, ("clamp",))
     (pytester.path / "x").write_text("=== reply\n", "utf-8")
-    result = pytester.runpytest_inprocess("--brt-evaluate=bugs", *options)
+    result = pytester.runpytest_subprocess("--brt-evaluate=bugs", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{why}*"])
     assert not (pytester.path / "brt-results").exists()
