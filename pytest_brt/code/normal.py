@@ -8,16 +8,18 @@ requirement 24 of its code; patch groups as Agentless and others vote on them).
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 import symtable
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pytest_brt.code.file_facts import imported
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import Function, called_names, is_constant, parse, symbols
+from pytest_brt.syntax import Function, called_names, first_line, is_constant, parse, symbols
 from pytest_brt.types import FileChange
 
 _LOOKS_AT_NAMES = frozenset({"locals", "vars", "eval", "exec", "dir", "globals"})
@@ -59,6 +61,24 @@ def normal_file(source: str) -> str:
     Raises:
         SyntaxError: it is not Python.
     """
+    return "\n".join(filter(None, map(_normal_part, _parts(source))))
+
+
+def _parts(source: str) -> Iterator[str]:
+    """Yield the statements of a module as text, those together that share a line."""
+    lines = list(io.StringIO(source, newline=None))
+    begin = end = 0
+    for node in parse(source).body:
+        if first_line(node) > end:
+            yield "".join(lines[begin:end])
+            begin = first_line(node) - 1
+        end = node.end_lineno or node.lineno
+    yield "".join(lines[begin:end])
+
+
+@lru_cache(maxsize=1 << 10)
+def _normal_part(source: str) -> str:
+    """Return the normal form of statements: most are alike in all patches of a file."""
     tree = parse(source)
     _drop_idle(tree)
     for function in _outermost(tree):
