@@ -15,6 +15,7 @@ from pytest_brt.model.catalogue import find_model, model_files, models_folder, r
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.model.wire import Start
 
 #: How to get what runs a GGUF file.
 INSTALL = (
@@ -82,7 +83,6 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
     from pytest_brt.model.chat import Template
     from pytest_brt.model.host import LocalModel
     from pytest_brt.model.llama_server import PACKAGE, PrivateModel, find_server
-    from pytest_brt.model.wire import Start
 
     header = read_header(path)
     if adapter:

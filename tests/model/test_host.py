@@ -41,9 +41,9 @@ def prompt(text: str = "hello", *, samples: int = 1, max_tokens: int = 20, **how
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def model(weights: Path) -> Iterator[LocalModel]:
-    """One for all: a worker that was killed is replaced."""
+    """One for each: how figures are rounded depends on what was read before."""
     opened = open_gguf(str(weights / "llama.gguf"), FAST)
     yield opened
     opened.close()
@@ -84,8 +84,7 @@ def test_nothing_starts_before_the_first_prompt(weights: Path) -> None:
     model.close()
 
 
-def test_close_ends_the_process_and_what_it_was_asked(weights: Path) -> None:
-    model = open_gguf(str(weights / "llama.gguf"), FAST)
+def test_close_ends_the_process_and_what_it_was_asked(model: LocalModel) -> None:
     model.count("x")
     pid = model.pid
     with ThreadPoolExecutor(4) as pool:
