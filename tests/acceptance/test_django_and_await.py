@@ -183,7 +183,7 @@ def test_settings_are_found_where_pytest_django_finds_them(
 
 
 def test_a_missing_pytest_django_is_named(tmp_path: Path) -> None:
-    python = str(environment("3.11", "pytest==9.0.0", "django==5.2.8"))
+    python = str(environment("3.11", "pytest==8.4.2"))
     name, text, _ = PLACES["manage.py"]
     root = made(tmp_path / "shop", {**APP, name: text})
     with pytest.raises(AssertionError, match="its tests need pytest-django for Django's settings"):

@@ -14,7 +14,7 @@ from tests.conftest import CLAMP_ISSUE, FIXES, SOURCE, diff_of, tree_hash
 from tests.hostile.test_hostile import ORDINARY
 from tests.trees import write_tree
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 RIGHT = SOURCE.replace("min(value, low)", "min(value, high)")
 WRONG = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["c-wrong"])

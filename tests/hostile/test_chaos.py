@@ -20,6 +20,7 @@ from tests.rounds import rounds
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
 ]
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,10 @@ from tests.hostile.attempts import ATTEMPTS, LEFT, ROWS
 from tests.hostile.test_hostile import ORDINARY, ROOT
 from tests.test_docs import load
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's"),
+    pytest.mark.long,
+]
 LEVELS = [
     "ns",
     *(pytest.param(level, marks=pytest.mark.slow) for level in ("landlock", "process", "none")),

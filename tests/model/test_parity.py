@@ -112,6 +112,7 @@ def serve(weights: Path) -> Iterator[Callable[[str], str]]:
 
 
 @needs_server
+@pytest.mark.long
 def test_every_template_of_llama_cpp_is_rendered_as_llama_cpp_does(
     serve: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

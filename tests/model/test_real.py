@@ -18,7 +18,7 @@ from tests.llama import needs_llama, open_gguf
 from tests.model.actions import JUDGE, Verdict
 from tests.model.headers import read_reply
 
-pytestmark = [needs_llama, pytest.mark.slow]
+pytestmark = [needs_llama, pytest.mark.slow, pytest.mark.long]
 STORY = "Write a short story about a programmer who finds a bug in a library of dates."
 #: The base model has no template of its own.
 PLAIN = "{% for m in messages %}{{ m.content }}\n{% endfor %}"

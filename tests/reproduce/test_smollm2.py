@@ -62,6 +62,7 @@ def options(weights: Path, strategy: str) -> tuple[str, ...]:
         "--brt-samples=1",
         "--brt-steps=2",
         "--brt-context=2048",
+        "--brt-threads=1",  # others run beside it
         "--brt-repeat=1",
         "--brt-json=out.json",
     )
