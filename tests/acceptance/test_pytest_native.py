@@ -252,6 +252,10 @@ def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told
         import pathlib
         import sys
 
+        import pytest
+
+        pytest.register_assert_rewrite("pytest_brt")  # as where a wheel of ours is installed
+
         def pytest_runtest_teardown(item):
             pathlib.Path("interval", "more.py").write_text("x = 1", encoding="utf-8")
 
