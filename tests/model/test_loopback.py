@@ -77,6 +77,10 @@ class Raw:
             self.asked += 1
             for part in self.answer():
                 there.sendall(part)
+            # To close with half of the question unread would reset the connection.
+            there.shutdown(socket.SHUT_WR)
+            while there.recv(65536):
+                pass
 
 
 @pytest.fixture
