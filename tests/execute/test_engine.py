@@ -4,12 +4,15 @@ import hashlib
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.engine import Engine, Program, Row, TestTarget
+from pytest_brt.execute.engine import Engine, Limits, Program, Row, TestTarget
+from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
@@ -416,3 +419,31 @@ def test_what_a_library_keeps_in_c_is_whole_in_later_rows(tmp_path: Path) -> Non
     finally:
         engine.close()
     assert verdicts == [Verdict.PASS] * 3
+
+
+def test_a_library_with_the_name_of_a_plugin_is_loaded_as_it_is(tmp_path: Path) -> None:
+    """As Django beside the plugin `django`: for ``-p`` alone pytest rewrites all its asserts."""
+    installed = tmp_path / "installed"
+    files = {
+        "shop/__init__.py": "",
+        "shop/orders.py": "",
+        "pytest_shop.py": "import shop.orders\n",
+        "pytest_shop-1.0.dist-info/METADATA": "Name: pytest-shop\nVersion: 1.0\n",
+        "pytest_shop-1.0.dist-info/entry_points.txt": "[pytest11]\nshop = pytest_shop\n",
+    }
+    for name, content in files.items():
+        (installed / name).parent.mkdir(parents=True, exist_ok=True)
+        (installed / name).write_text(content, encoding="utf-8")
+    root = make_project(tmp_path / "project")
+    (root / "requirements.txt").write_text("pytest-shop\n", encoding="utf-8")
+    subject = find_subject(root, python=None, env={"PYTHONPATH": str(installed)})
+    assert subject.pytest_args == ("-p", "shop")
+    source = (
+        "import sys\n\n\ndef test_a(pytestconfig):\n"
+        "    assert pytestconfig.pluginmanager.hasplugin('shop')\n"
+        "    loader = sys.modules['shop.orders'].__spec__.loader\n"
+        "    assert type(loader).__name__ == 'SourceFileLoader'\n"
+    )
+    with closing(open_engine(subject, limits=Limits(seconds=10))) as engine:
+        run = run_one(engine, source)
+    assert run.verdict is Verdict.PASS, run

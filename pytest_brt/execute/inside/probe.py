@@ -92,6 +92,21 @@ class Probe:
         self.used = None
         self.began = 0.0
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_parse(self, pluginmanager, args):
+        """Load plugins as pytest does that finds them by itself.
+
+        By ``-p`` it takes the name for a module's too and rewrites the asserts in all of it: in
+        the whole of Django, for the plugin `django`.
+        """
+        words = iter(args)
+        for word in words:
+            if word == "-p":
+                try:
+                    pluginmanager.load_setuptools_entrypoints("pytest11", name=next(words, ""))
+                except Exception:
+                    return  # pytest is to say what is wrong with it
+
     def ignores(self, path):
         """Return whether a path is off the way to the target; None where pytest may decide."""
         if not self.target:
