@@ -224,7 +224,7 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
     result = pytester.runpytest_subprocess(
         *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
         *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),
-        *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0"),
+        *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0", "--brt-threads=1"),
     )
     result.stdout.fnmatch_lines(
         ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired by passerine*"]
