@@ -101,9 +101,10 @@ class Probe:
         """
         words = iter(args)
         for word in words:
-            if word == "-p":
+            name = next(words, "") if word == "-p" else ""
+            if name and not name.startswith("no:"):
                 try:
-                    pluginmanager.load_setuptools_entrypoints("pytest11", name=next(words, ""))
+                    pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
                 except Exception:
                     return  # pytest is to say what is wrong with it
 
