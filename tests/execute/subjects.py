@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,14 +46,24 @@ def environment(version: str, *packages: str) -> Path:
         pytest.skip(f"no Python {version} here")
     folder = kept_folder() / "-".join([f"py{version}", *packages]).replace("==", "")
     python = folder / "bin/python"
-    if not (folder / "done").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([base, "-m", "venv", "--without-pip", str(folder)], check=True)
-        install = [*pip_for(version, python), "install", *packages]
-        done = subprocess.run(
-            install, capture_output=True, text=True, check=False, encoding="utf-8"
-        )
-        if done.returncode:
-            pytest.skip(f"{packages} cannot be installed: {done.stderr[-200:]}")
-        (folder / "done").touch()
+    with alone(folder):
+        if not (folder / "done").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            subprocess.run([base, "-m", "venv", "--without-pip", str(folder)], check=True)
+            install = [*pip_for(version, python), "install", *packages]
+            done = subprocess.run(
+                install, capture_output=True, text=True, check=False, encoding="utf-8"
+            )
+            if done.returncode:
+                pytest.skip(f"{packages} cannot be installed: {done.stderr[-200:]}")
+            (folder / "done").touch()
     return python
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time make `folder`: workers of xdist want the same ones at once."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
