@@ -19,6 +19,8 @@ from typing import Any
 
 FOLDER = Path(sys.argv[1]) if __name__ == "__main__" else Path()
 LOCK = threading.Lock()
+#: Where those wait for each other that are to be asked at the same time.
+TOGETHER = threading.Barrier(8, timeout=60)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -73,6 +75,8 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.close()
             return
         time.sleep(step.get("wait", 0))
+        if step.get("together"):
+            TOGETHER.wait()
         if "redirect" in step:
             self.send_response(302)
             self.send_header("Location", step["redirect"])
@@ -121,8 +125,13 @@ class Handler(BaseHTTPRequestHandler):
             super().handle()
 
 
+class Server(ThreadingHTTPServer):
+    #: More than ask at a time: whoever finds no room tries again no sooner than in a second.
+    request_queue_size = 64
+
+
 if __name__ == "__main__":
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     (FOLDER / "port.part").write_text(str(server.server_port), encoding="ascii")
     (FOLDER / "port.part").rename(FOLDER / "port")
     server.serve_forever()

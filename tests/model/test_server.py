@@ -65,7 +65,7 @@ def prompt(text: str = "hi", **how: Any) -> Prompt:
 
 
 def settings(**how: Any) -> Settings:
-    return Settings(**{"patience": 1.5, "context": 4096, **how})
+    return Settings(**{"patience": 15.0, "context": 4096, **how})
 
 
 def test_an_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,11 +84,9 @@ def test_an_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_samples_are_asked_for_at_the_same_time(server: Server) -> None:
-    server.plan({"seeded": True, "wait": 0.4})
-    start = time.monotonic()
+    server.plan({"seeded": True, "together": True})
     done = ServerModel(server.url, settings()).complete(prompt(samples=8))
     assert [d.text for d in done] == [f"seed {n}" for n in range(8)]
-    assert time.monotonic() - start < 8 * 0.4
 
 
 FAULTS: dict[str, dict[str, object]] = {
@@ -113,7 +111,7 @@ def test_what_was_answered_before_a_server_was_gone_is_kept(server: Server, most
     lost = 8 - len(done)
     assert done[0].notes[0].startswith(f"{lost} of 8 answers were not had: no answer from 'http")
     assert server.asked()[0]["n"] == 3
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
 
 
 def test_only_what_a_server_lost_is_asked_again(server: Server) -> None:
@@ -129,7 +127,7 @@ def test_a_server_that_is_gone_is_no_answer_that_was_cut(server: Server) -> None
     """Though the time of the question is over before patience is."""
     server.plan({"die": True})
     with pytest.raises(ModelProblem, match=r"refused; tried for \d s \(is the server running"):
-        ServerModel(server.url, settings(patience=30)).complete(prompt(samples=4, seconds=1.0))
+        ServerModel(server.url, settings(patience=30)).complete(prompt(samples=4, seconds=3.0))
 
 
 @pytest.mark.parametrize("name", [n for n in FAULTS if n != "redirect"])
@@ -146,32 +144,32 @@ def test_a_lasting_fault_is_one_line(server: Server, name: str) -> None:
     start = time.monotonic()
     with pytest.raises(ModelProblem, match=server.url) as caught:
         ServerModel(server.url, settings(patience=0.5)).complete(prompt())
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60
     assert "\n" not in str(caught.value)
 
 
 def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(is the server running"):
-        ServerModel(f"http://127.0.0.1:{port}", settings(patience=0.3)).complete(prompt())
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can take the port
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(is the server running"):
+            ServerModel(url, settings(patience=0.3)).complete(prompt())
 
 
-@pytest.mark.parametrize("step", [{"wait": 30, "text": "late"}, {"drip": 0.05, "text": "late"}])
+@pytest.mark.parametrize("step", [{"wait": 90, "text": "late"}, {"drip": 0.5, "text": "late"}])
 def test_a_slow_server_is_cut_off_in_time(server: Server, step: dict[str, object]) -> None:
     server.plan(step)
     start = time.monotonic()
     (done,) = ServerModel(server.url, settings()).complete(prompt(seconds=0.6))
     assert done.finish is Finish.TIME
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30
 
 
 def test_a_server_that_does_not_say_what_it_is_is_not_asked_before_each_question() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        model = ServerModel(f"http://127.0.0.1:{silent.getsockname()[1]}", settings(patience=0.3))
-        for _ in range(3):
-            assert model.complete(prompt(seconds=0.1))[0].finish is Finish.TIME
+        model = ServerModel(f"http://127.0.0.1:{silent.getsockname()[1]}", settings(patience=0.5))
+        for _ in range(3):  # the time must be enough to ask in
+            assert model.complete(prompt(seconds=0.5))[0].finish is Finish.TIME
         silent.setblocking(False)
         asked = []
         with contextlib.suppress(BlockingIOError):
@@ -183,13 +181,13 @@ def test_a_server_that_does_not_say_what_it_is_is_not_asked_before_each_question
 
 
 def test_close_cuts_what_is_under_way(server: Server) -> None:
-    server.plan({"wait": 30})
+    server.plan({"wait": 90})
     model = ServerModel(server.url, settings())
     threading.Timer(0.5, model.close).start()
     start = time.monotonic()
     with pytest.raises(ModelProblem, match="was closed"):
         model.complete(prompt(samples=3))
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize(
