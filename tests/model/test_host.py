@@ -64,6 +64,18 @@ def gone(pid: int) -> bool:
     return False
 
 
+def underway(model: LocalModel, count: int) -> None:
+    """Wait until the worker has been given that many orders that it has not answered."""
+    while not model.process or len(model.process.waiting) < count:
+        time.sleep(0.001)
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """So deep that a prompt, or answers, take minutes."""
+    return tiny.write_llama(tmp_path_factory.mktemp("slow") / "slow.gguf", layers=200)
+
+
 def test_it_answers_counts_and_measures(model: LocalModel) -> None:
     assert model.name == "llama.gguf"
     assert [model.count(text) for text in ("hello", "", "a <|im_end|> b")] == [5, 0, 14]
@@ -84,18 +96,17 @@ def test_nothing_starts_before_the_first_prompt(weights: Path) -> None:
     model.close()
 
 
-def test_close_ends_the_process_and_what_it_was_asked(model: LocalModel) -> None:
+def test_close_ends_the_process_and_what_it_was_asked(slow: Path) -> None:
+    model = open_gguf(str(slow), FAST)
     model.count("x")
     pid = model.pid
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(model.complete, prompt(max_tokens=3000, samples=8)) for _ in range(3)]
-        time.sleep(0.2)
+        underway(model, 3)
         start = time.monotonic()
         model.close()
-        for future in asked:
-            if not isinstance(future.exception(), ModelProblem):
-                assert future.exception() is None  # it was done before
-        assert time.monotonic() - start < 1
+        assert all(isinstance(future.exception(), ModelProblem) for future in asked)
+        assert time.monotonic() - start < 20
     assert gone(pid)
     with pytest.raises(ModelProblem, match="was closed"):
         model.complete(prompt())
@@ -114,11 +125,14 @@ def test_a_prompt_that_is_underway_survives_a_kill(model: LocalModel) -> None:
     question = prompt(max_tokens=500, samples=8)
     want = [done.text for done in model.complete(question)]
     pid = model.pid
-    threading.Timer(0.1, kill, (pid,)).start()
-    got = model.complete(question)
-    if model.pid != pid:
-        assert [done.text for done in got] == want
-        assert any("died (SIGKILL" in note for note in got[0].notes)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(model.complete, question)
+        underway(model, 1)
+        kill(pid)
+        got = asked.result()
+    assert model.pid != pid
+    assert [done.text for done in got] == want
+    assert any("died (SIGKILL" in note for note in got[0].notes)
 
 
 # Ends llama.cpp's own parser: the pre-check cannot see it, since it is the check that dies.
@@ -390,8 +404,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 model = open_file({path!r}, Settings(threads=1, context=4096, engine='inprocess'))
 text = "word " * {words}
 model.count("x")
-print(model.pid, flush=True)
 try:
+    print(model.pid, flush=True)
     model.complete(Prompt(messages=(Message(role=Role.USER, text=text),), samples={samples},
                           sampling=Sampling(max_tokens={tokens})))
 except KeyboardInterrupt:
@@ -411,14 +425,8 @@ def start_script(path: Path, *, words: int, samples: int, tokens: int) -> subpro
     )
 
 
-@pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """So deep that a prompt, or answers, take many seconds."""
-    return tiny.write_llama(tmp_path_factory.mktemp("slow") / "slow.gguf", layers=200)
-
-
 @pytest.mark.parametrize(("words", "samples", "tokens"), [(600, 1, 20), (5, 16, 3000)])
-def test_ctrl_c_stops_within_a_second(slow: Path, words: int, samples: int, tokens: int) -> None:
+def test_ctrl_c_stops_at_once(slow: Path, words: int, samples: int, tokens: int) -> None:
     with start_script(slow, words=words, samples=samples, tokens=tokens) as process:
         assert process.stdout is not None
         worker = int(process.stdout.readline())
@@ -426,17 +434,17 @@ def test_ctrl_c_stops_within_a_second(slow: Path, words: int, samples: int, toke
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 20
         assert gone(worker)
 
 
-def test_a_killed_parent_takes_the_worker_with_it(weights: Path) -> None:
-    with start_script(weights / "llama.gguf", words=5, samples=16, tokens=3000) as process:
+def test_a_killed_parent_takes_the_worker_with_it(slow: Path) -> None:
+    with start_script(slow, words=5, samples=16, tokens=3000) as process:
         assert process.stdout is not None
         worker = int(process.stdout.readline())
         process.kill()
         process.wait()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while not gone(worker) and time.monotonic() < end:
         time.sleep(0.02)
     assert gone(worker)
@@ -457,7 +465,7 @@ def test_leaving_without_closing_is_clean(weights: Path) -> None:
         encoding="utf-8",
     )
     assert done.stderr == ""
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while not gone(int(done.stdout)) and time.monotonic() < end:
         time.sleep(0.02)
     assert gone(int(done.stdout))
