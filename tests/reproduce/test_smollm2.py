@@ -89,7 +89,7 @@ def check(result: pytest.RunResult, project: pytest.Pytester) -> None:
 #: The second is the time for it: two go on until it is over, and one is done before.
 @needs_llama
 @pytest.mark.parametrize(
-    ("strategy", "budget"), [("invert", "8s"), ("agent", "60s"), ("auto", "8s")]
+    ("strategy", "budget"), [("invert", "6s"), ("agent", "60s"), ("auto", "6s")]
 )
 def test_it_ends_by_itself_and_what_it_writes_must_run_project_code(
     weights: Path, project: pytest.Pytester, strategy: str, budget: str
