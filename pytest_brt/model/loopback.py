@@ -92,33 +92,12 @@ class Loopback:
             Unreachable: no answer, or half of one.
             TooLate: `seconds` were over before it was complete.
         """
-        method, data = ("GET", None) if body is None else ("POST", json.dumps(body).encode())
         end = time.monotonic() + seconds
-        connection = self._kind(self.host, self.port, timeout=max(seconds, 0.001))
         with self._lock:
             if self._closed:
                 raise ModelProblem(f"the connection to {self.url!r} was closed")
-        taken: list[socket.socket] = []
-        # A server that drips would outlast a timeout that counts between two bytes.
-        alarm = threading.Timer(max(seconds, 0.001), _cut, (taken,))
-        alarm.daemon = True
-        alarm.start()
         try:
-            connection.connect()
-            # The connection forgets its socket where the answer's end is that of the connection.
-            taken.append(connection.sock)
-            with self._lock:
-                self._live.update(taken)
-            if self._closed or time.monotonic() >= end:  # meanwhile
-                _cut(taken)
-            connection.request(method, path, data, self.headers)
-            with connection.getresponse() as response:
-                raw = response.read(_MOST_BYTES + 1)
-                status, left = response.status, response.length
-                wait = response.headers.get("Retry-After", "")
-            # read(n) is silent about a body that ends early, or that the alarm has cut
-            if (left and len(raw) <= _MOST_BYTES) or time.monotonic() >= end:
-                raise http.client.IncompleteRead(raw, left)
+            status, wait, raw = self._exchange(path, body, end)
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
             # ValueError and AttributeError: the socket was closed by another thread meanwhile.
             if self._closed:
@@ -126,11 +105,6 @@ class Loopback:
             if time.monotonic() >= end - 0.01:
                 raise TooLate(f"{self.url!r} did not answer within {seconds:.0f} s") from error
             raise Unreachable(f"{self.url!r}: {_reason(error)}") from error
-        finally:
-            alarm.cancel()
-            with self._lock:
-                self._live.difference_update(taken)
-            connection.close()
         if len(raw) > _MOST_BYTES:
             raise ModelProblem(
                 f"{self.url!r} answered with more than {_MOST_BYTES >> 20} MB (is it a model's "
@@ -147,6 +121,39 @@ class Loopback:
             text=" ".join(text[:2000].split()),
             wait=float(wait) if re.fullmatch(r"[0-9]{1,6}", wait) else 0.0,
         )
+
+    def _exchange(
+        self, path: str, body: Mapping[str, object] | None, end: float
+    ) -> tuple[int, str, bytes]:
+        """Return the status, the header Retry-After and the body of an answer."""
+        method, data = ("GET", None) if body is None else ("POST", json.dumps(body).encode())
+        seconds = max(end - time.monotonic(), 0.001)
+        connection = self._kind(self.host, self.port, timeout=seconds)
+        taken: list[socket.socket] = []
+        # A server that drips would outlast a timeout that counts between two bytes.
+        alarm = threading.Timer(seconds, _cut, (taken,))
+        alarm.daemon = True
+        alarm.start()
+        try:
+            connection.connect()
+            # The connection forgets its socket where the answer's end is that of the connection.
+            taken.append(connection.sock)
+            with self._lock:
+                self._live.update(taken)
+            if self._closed or time.monotonic() >= end:  # meanwhile
+                _cut(taken)
+            connection.request(method, path, data, self.headers)
+            with connection.getresponse() as response:
+                raw = response.read(_MOST_BYTES + 1)
+            # read(n) is silent about a body that ends early, or that the alarm has cut
+            if (response.length and len(raw) <= _MOST_BYTES) or time.monotonic() >= end:
+                raise http.client.IncompleteRead(raw, response.length)
+            return response.status, response.headers.get("Retry-After", ""), raw
+        finally:
+            alarm.cancel()
+            with self._lock:
+                self._live.difference_update(taken)
+            connection.close()
 
     def close(self) -> None:
         """Cut every connection; requests under way end in ModelProblem."""
