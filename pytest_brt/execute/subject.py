@@ -91,29 +91,20 @@ def find_subject(
     ini = read_ini(root)
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"
-    inner, outer = _split_path(root, env.get("PYTHONPATH", ""))
-    extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
-    settings = ini.django_variable(extra.get(DJANGO, "")) or _managed_settings(root)
-    if settings:
-        extra[DJANGO] = settings
-        # pytest-django puts the folder of manage.py on the import path.
-        inner += tuple(path.parent.name for path in _managers(root))
-    roots = source_roots(root, (*inner, *ini.pythonpath))
-    if outer:
-        extra["PYTHONPATH"] = os.pathsep.join(outer)
+    extra, inner = _environment(root, ini, env)
     asked = Subject(
         root=str(root),
         python=chosen,
         python_version=(0, 0),
         pytest_version=(0, 0),
         found=found,
-        source_roots=roots,
+        source_roots=source_roots(root, (*inner, *ini.pythonpath)),
         packages=(),
         test_root=".",
         env=tuple(sorted(extra.items())),
     )
     answer = ask(asked, sandbox)
-    if settings and not any(name == "django" for name, _ in answer.plugins):
+    if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
     if answer.user_base:
@@ -131,6 +122,29 @@ def find_subject(
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
     )
+
+
+def _environment(
+    root: Path, ini: PytestIni, env: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the variables for tests, and the folders of the project to import from (relative)."""
+    extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
+    inner: list[str] = []
+    outer: list[str] = []
+    for entry in filter(None, env.get("PYTHONPATH", "").split(os.pathsep)):
+        path = (root / entry).resolve()
+        if path.is_relative_to(root):
+            inner.append(path.relative_to(root).as_posix())
+        else:
+            outer.append(str(path))
+    if outer:
+        extra["PYTHONPATH"] = os.pathsep.join(outer)
+    settings = ini.django_variable(extra.get(DJANGO, "")) or _managed_settings(root)
+    if settings:
+        extra[DJANGO] = settings
+        # pytest-django puts the folder of manage.py on the import path.
+        inner += [path.parent.name for path in _managers(root)]
+    return extra, tuple(inner)
 
 
 def _managers(root: Path) -> list[Path]:
@@ -198,19 +212,6 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
 def _python_in(folder: Path) -> Path | None:
     python = folder / "bin/python"
     return python if os.access(python, os.X_OK) else None
-
-
-def _split_path(root: Path, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the entries of a PYTHONPATH that lie in the project (relative), and the others."""
-    inner: list[str] = []
-    outer: list[str] = []
-    for entry in filter(None, text.split(os.pathsep)):
-        path = (root / entry).resolve()
-        if path.is_relative_to(root):
-            inner.append(path.relative_to(root).as_posix())
-        else:
-            outer.append(str(path))
-    return tuple(inner), tuple(outer)
 
 
 def _version(text: str) -> tuple[int, int]:
