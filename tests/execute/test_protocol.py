@@ -47,6 +47,20 @@ import os
 def test_a():
     os.waitpid(os.fork() or os._exit(0), 0)
 """
+#: Ends when the user may have no more processes.
+CROWDED = """
+import os, time
+def test_a():
+    end = time.monotonic() + 50
+    while time.monotonic() < end:
+        try:
+            child = os.fork() or os._exit(0)
+        except OSError:
+            return
+        os.waitpid(child, 0)
+        time.sleep(0.05)
+    assert False, "nobody came"
+"""
 
 Gather = Callable[[], None]
 
@@ -99,16 +113,18 @@ def test_a_crowd_that_comes_while_a_row_is_at_work_is_no_verdict(
     tmp_path_factory: pytest.TempPathFactory, gather: Gather
 ) -> None:
     root = make_project(tmp_path_factory.mktemp("crowd") / "project")
-    waits = "import time\ndef test_a():\n    time.sleep(3)\n"
     targets = tuple(
         TestTarget(id=str(number), path="tests/test_brt_x.py", source=source, node="test_a")
-        for number, source in enumerate([waits, "def test_a(): pass\n"])
+        for number, source in enumerate([CROWDED, "def test_a(): pass\n"])
     )
-    engine = open_on(root, seconds=30, sandbox="landlock")
+    engine = open_on(root, seconds=60, sandbox="landlock")
     try:
+        run_one(engine, "def test_a(): pass\n")
+        idle = tasks_of(drop_to())
         with ThreadPoolExecutor(1) as pool:
             result = pool.submit(engine.run, Row(targets=targets))
-            time.sleep(1)
+            while tasks_of(drop_to()) <= idle and not result.done():
+                time.sleep(0.05)
             gather()
             found = result.result()
     finally:
