@@ -13,13 +13,13 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
-from tests.conftest import CLAMP_ISSUE, LEAN
+from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_compare_studies import ONE
 from tests.evaluate.test_repairs import SHOWN as REPAIRED
 from tests.evaluate.test_study_examples import SHOWN as BOTH_WAYS
 from tests.evaluate.test_study_killed import SHOWN as STUDIED
+from tests.test_docs_sessions import ONCE, steps_of
 from tests.test_docs_sessions import PAGES as FOLLOWED
-from tests.test_docs_sessions import steps_of
 from tests.test_repair_page import TRIED
 
 ROOT = Path(__file__).parent.parent
@@ -67,7 +67,10 @@ ELSEWHERE = {*TRIED, STUDIED, REPAIRED, BOTH_WAYS}
 
 
 def left(page: str) -> list[str]:
-    return [line for line in COMMANDS[page] if line not in ELSEWHERE | FOLLOWED_TOO]
+    """Return what is typed here only; a longer command stands for one that it begins with."""
+    lines = COMMANDS[page]
+    longer = {line for line in lines for other in lines if other.startswith(f"{line} ")}
+    return [line for line in lines if line not in ELSEWHERE | FOLLOWED_TOO | longer]
 
 
 def anchors(page: Path) -> set[str]:
@@ -80,8 +83,11 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in COMMANDS if left(page)])
-def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
+def test_every_command_runs(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
     """One after the other in one project, as a reader would."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", ONCE)
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
     (project.path / "tests/test_mine.py").write_text(
         "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n",
@@ -106,7 +112,7 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
         module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
         if program == "pytest-brt" and arguments[0] != "report":
-            arguments += LEAN.split()  # it does not read PYTEST_ADDOPTS
+            arguments += ONCE.split()  # it does not read PYTEST_ADDOPTS
         result = project.run(sys.executable, "-m", module, *arguments)
         assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"
         if page == tests and "gguf" not in command:

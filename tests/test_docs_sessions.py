@@ -16,10 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LEAN
+
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")
 FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>\w+)$")
 FILE = re.compile(r"`(?P<path>[^`]+)`:$")
+#: For the sessions that pages start: no page is about runs that agree.
+ONCE = f"{LEAN} -o brt_repeat=1"
 #: Figures that differ from run to run, or from machine to machine.
 VARIES = re.compile(r"\d+\.\d\ds|in \d+:\d+|\b[01]\.\d\d\b|=+|[0-9a-f]{7,40}")
 
@@ -71,7 +75,7 @@ def run(root: Path, typed: str) -> str:
     done = subprocess.run(
         ["bash", "-c", typed],
         cwd=root,
-        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80"},
+        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80", "PYTEST_ADDOPTS": ONCE},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

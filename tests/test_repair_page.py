@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.repair.states import TABLE, State, ToolName
-from tests.conftest import CLAMP_ISSUE, LEAN
+from tests.conftest import CLAMP_ISSUE
+from tests.test_docs_sessions import ONCE
 
 PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
 COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest-brt ")]
@@ -57,7 +58,7 @@ def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) ->
     assert script is not None
     (project.path / "fixes.txt").write_text(script[1], "utf-8")
     project.makeini("[pytest]\nbrt_guard = auto\n")
-    typed = (*shlex.split(command)[1:], *LEAN.split())
+    typed = (*shlex.split(command)[1:], *ONCE.split())
     result = project.run(sys.executable, "-m", "pytest_brt", *typed)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     patches = (project.path / "brt-patches").rglob("*.diff")
