@@ -165,6 +165,7 @@ def run_shipment(text: str, archive: bytes | None) -> str:
                 limits=shipment.limits,
                 jobs=os.cpu_count() or 1,
             )
+            atexit.register(engines[key].close)
     return to_json(engines[key].run(shipment.row))
 
 
