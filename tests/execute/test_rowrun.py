@@ -3,32 +3,49 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.execute import zygote
-from pytest_brt.execute.engine import Engine, Row, TestTarget
+from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
+from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Ended
 from pytest_brt.execute.protocol import CellOrder
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks rows")
 
 
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    folder.chmod(0o755)
+    return make_project(folder / "project")
+
+
+@pytest.fixture(scope="module")
+def engine(root: Path) -> Iterator[Engine]:
+    with closing(open_on(root, seconds=3)) as engine:
+        yield engine
+
+
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    tmp_path.chmod(0o755)
-    engine = open_on(make_project(tmp_path / "project"), seconds=3)
-    assert isinstance(engine, LocalEngine)
-    yield engine
-    engine.close()
+def own(root: Path) -> Iterator[LocalEngine]:
+    """Return an engine whose processes a test may do harm to."""
+    with closing(open_on(root, seconds=3)) as engine:
+        assert isinstance(engine, LocalEngine)
+        yield engine
 
 
 IMPORTS = "import pkg.core\ndef test_a(): assert pkg.core.divide\n"
@@ -39,13 +56,13 @@ def _core(text: str) -> tuple[FileChange, ...]:
 
 
 def test_a_patch_that_hangs_while_imported_is_a_timeout(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    own: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_one(engine, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
-    limits = replace(engine._slots.setting.limits, start_seconds=2.0)
-    setting = replace(engine._slots.setting, limits=limits)
-    monkeypatch.setattr(engine._slots, "setting", setting)
-    (worker,) = engine._slots.slots[0].workers.values()
+    run_one(own, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
+    limits = replace(own._slots.setting.limits, start_seconds=2.0)
+    setting = replace(own._slots.setting, limits=limits)
+    monkeypatch.setattr(own._slots, "setting", setting)
+    (worker,) = own._slots.slots[0].workers.values()
     monkeypatch.setattr(worker, "_setting", setting)
     monkeypatch.setattr(zygote, "GRACE", 1.0)
     targets = tuple(
@@ -53,12 +70,12 @@ def test_a_patch_that_hangs_while_imported_is_a_timeout(
         for number in range(3)
     )
     begin = time.monotonic()
-    result = engine.run(
+    result = own.run(
         Row(targets=targets, changes=_core("import time\nwhile True: time.sleep(0.1)\n"))
     )
     assert [run.verdict for run in result.runs] == [Verdict.TIMEOUT] * 3, result
     assert time.monotonic() - begin < 50
-    assert run_one(engine, IMPORTS).verdict is Verdict.PASS
+    assert run_one(own, IMPORTS).verdict is Verdict.PASS
 
 
 def test_a_patch_that_cannot_be_imported_breaks_its_tests_only(engine: Engine) -> None:
@@ -113,10 +130,10 @@ def test_only_what_all_tests_import_is_loaded_before_they_part(engine: Engine) -
 
 
 def test_a_row_whose_zygote_is_killed_is_done_by_another(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    own: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = "import time\ndef test_a(): time.sleep(1.5)\n"
-    (worker,) = [worker for slot in engine._slots.slots for worker in slot.workers.values()]
+    (worker,) = [worker for slot in own._slots.slots for worker in slot.workers.values()]
     timer = threading.Timer(0.1, os.kill, (worker.process.pid, signal.SIGKILL))
     cell = worker.cell
 
@@ -126,13 +143,13 @@ def test_a_row_whose_zygote_is_killed_is_done_by_another(
 
     monkeypatch.setattr(worker, "cell", killed)
     target = TestTarget(id="t", path="tests/test_s.py", source=slow, node="test_a")
-    result = engine.run(Row(targets=(target,)))
+    result = own.run(Row(targets=(target,)))
     timer.join()
     assert [run.verdict for run in result.runs] == [Verdict.PASS]
     assert any("tried again" in note for note in result.notes)
 
 
-def test_a_row_has_a_deadline_of_its_own(engine: LocalEngine) -> None:
+def test_a_row_has_a_deadline_of_its_own(engine: Engine) -> None:
     sources = ["def test_a(): pass\n", *["import time\ndef test_a(): time.sleep(1.5)\n"] * 4]
     targets = tuple(
         TestTarget(id=str(n), path="tests/test_s.py", source=source, node="test_a")
@@ -145,16 +162,8 @@ def test_a_row_has_a_deadline_of_its_own(engine: LocalEngine) -> None:
     assert "row did not end within 3 s" in runs[-1].reason
 
 
-def test_rows_run_at_the_same_time(tmp_path: Path) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    tmp_path.chmod(0o755)
-    from pytest_brt.execute.engine import Limits
-    from pytest_brt.execute.launch import open_engine
-    from pytest_brt.execute.subject import find_subject
-
-    subject = find_subject(make_project(tmp_path / "p"), python=None, env={})
-    engine = open_engine(subject, limits=Limits(seconds=20), jobs=2)
+def test_rows_run_at_the_same_time(root: Path) -> None:
+    subject = find_subject(root, python=None, env={})
     source = "import pkg.core\ndef test_a(): assert pkg.core.divide == {}\n"
     rows = [
         Row(
@@ -168,12 +177,12 @@ def test_rows_run_at_the_same_time(tmp_path: Path) -> None:
         )
         for number in range(6)
     ]
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            for result in pool.map(engine.run, rows):
-                assert [run.verdict for run in result.runs] == [Verdict.PASS, Verdict.FAIL]
-    finally:
-        engine.close()
+    with (
+        closing(open_engine(subject, limits=Limits(seconds=20), jobs=2)) as engine,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        for result in pool.map(engine.run, rows):
+            assert [run.verdict for run in result.runs] == [Verdict.PASS, Verdict.FAIL]
 
 
 def test_a_patch_that_eats_memory_while_imported_harms_nobody(engine: Engine) -> None:
@@ -185,12 +194,7 @@ def test_a_patch_that_eats_memory_while_imported_harms_nobody(engine: Engine) ->
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs /dev/shm")
 def test_a_project_in_a_folder_that_is_private_to_each_test_is_seen() -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         Path(name).chmod(0o755)
-        engine = open_on(make_project(Path(name) / "project"), seconds=5)
-        try:
+        with closing(open_on(make_project(Path(name) / "project"), seconds=5)) as engine:
             assert run_one(engine, IMPORTS).verdict is Verdict.PASS
-        finally:
-            engine.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
@@ -14,9 +13,7 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.errors import ModelProblem
-from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
@@ -40,6 +37,8 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
+from tests.execute.projects import open_on
+from tests.trees import write_tree
 
 ISSUE = Issue(id="i1", title="clamp is wrong", text="", source="clamp.md")
 TEST = "from interval import clamp\n\n\ndef test_it():\n    assert clamp(5, 0, 10) == 5\n"
@@ -76,13 +75,11 @@ class Counting:
         return Attempt(issue=issue.id, strategy="counting", index=index, tests=(judged,))
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    package = tmp_path / "interval"
-    package.mkdir()
-    (package / "__init__.py").write_text(SOURCE, "utf-8")
-    subject = find_subject(tmp_path, python=sys.executable, env={})
-    opened = open_engine(subject, sandbox="process", limits=Limits())
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    root = tmp_path_factory.mktemp("futures")
+    write_tree(root, {"interval/__init__.py": SOURCE})
+    opened = open_on(root, sandbox="process")
     yield opened
     opened.close()
 
