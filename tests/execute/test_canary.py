@@ -41,12 +41,10 @@ def test_a_module_that_is_not_what_is_imported_makes_cells_invalid(engine: Engin
     assert run(engine).verdict is Verdict.PASS
 
 
-def test_a_module_that_is_imported_makes_none(engine: Engine) -> None:
-    assert run(engine, CORE).verdict is Verdict.PASS
-    assert run(engine).verdict is Verdict.PASS
-
-
-def test_a_module_that_a_patch_brings_decides_nothing(engine: Engine) -> None:
+@pytest.mark.parametrize("engine", ["ns"], indirect=True)
+def test_neither_a_module_that_is_imported_nor_one_that_a_patch_brings_does(
+    engine: Engine,
+) -> None:
     run(engine, FileChange(path="types.py", content=b"x = 1\n"))
     spoilt = FileChange(
         path="pkg/__init__.py",
@@ -54,3 +52,4 @@ def test_a_module_that_a_patch_brings_decides_nothing(engine: Engine) -> None:
     )
     run(engine, FileChange(path="csv.py", content=b"x = 1\n"), spoilt)
     assert run(engine, CORE).verdict is Verdict.PASS
+    assert run(engine).verdict is Verdict.PASS
