@@ -31,18 +31,18 @@ from pytest_brt.types import (
     RunRecord,
     Verdict,
 )
-from tests.conftest import FIXES, SOURCE, diff_of
+from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on
+from tests.trees import write_tree
 
-CLAMP = "    return max(low, min(value, low))\n"
+OLD_TEST = "from interval import clamp\n\n\ndef test_low():\n    assert clamp(5, 0, 10) == 0\n"
+FIXED = SOURCE.replace(CLAMP, FIXES["a-right"])
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("recheck") / "project"
-    (root / "interval").mkdir(parents=True)
-    (root / "tests").mkdir()
-    (root / "interval" / "__init__.py").write_text(SOURCE, encoding="utf-8")
+    write_tree(root, {"interval/__init__.py": SOURCE, "tests/test_old.py": OLD_TEST})
     return root
 
 
@@ -70,7 +70,8 @@ def record(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> RunRecor
     for name in ("a-right", "c-wrong"):
         text = diff_of(SOURCE.replace(CLAMP, FIXES[name]))
         (folder / f"{name}.diff").write_text(text, encoding="utf-8")
-    (folder / "d-stale.diff").write_text(diff_of("x\n", before="y\n"), encoding="utf-8")
+    more = diff_of(SOURCE.replace(CLAMP, FIXES["d-right-too"]), before=FIXED)
+    (folder / "d-stale.diff").write_text(more, encoding="utf-8")
     rows = tuple(run_patch(patch, "", tests, engine) for patch in read_patches(folder))
     return RunRecord(
         issues=(),
@@ -108,7 +109,6 @@ def test_what_was_recorded_holds_when_it_is_run_again(
 ) -> None:
     folder = read_folder(write(record, engine, tmp_path), None)
     assert folder.signed is None
-    assert lost(folder, engine) == []
     claims = list(recheck(folder, engine, tree_hash(Path(engine.subject.root))))
     assert [(claim.about, claim.detail) for claim in claims] == [
         ("working tree", "the same"),
@@ -120,6 +120,7 @@ def test_what_was_recorded_holds_when_it_is_run_again(
         ("share of tests that pass on c-wrong.diff", "0.000"),
         ("d-stale.diff", folder.evidence.patches[2].reason),
     ]
+    assert all(claim.holds for claim in claims)
     test = folder.evidence.tests[0]
     assert [ran.verdict for ran in test.before] == ["FAIL", "FAIL"]
     assert test.before[0].raised is not None
@@ -131,7 +132,7 @@ def test_a_fix_in_the_tree_is_noticed(
 ) -> None:
     folder = read_folder(write(record, engine, tmp_path), None)
     source = root / "interval" / "__init__.py"
-    source.write_text(SOURCE.replace(CLAMP, FIXES["a-right"]), encoding="utf-8")
+    source.write_text(FIXED, encoding="utf-8")
     fixed = open_on(root)
     try:
         now = tree_hash(root)
@@ -144,26 +145,11 @@ def test_a_fix_in_the_tree_is_noticed(
             ("test_a on the unpatched tree, run 2", "PASS, not FAIL (AssertionError)"),
             ("a-right.diff", "does not apply now"),
             ("c-wrong.diff", "does not apply now"),
+            ("d-stale.diff", "applies now; it did not when recorded"),
         ]
     finally:
         fixed.close()
         source.write_text(SOURCE, encoding="utf-8")
-
-
-def test_a_patch_that_applies_where_it_did_not_is_noticed(
-    record: RunRecord, engine: Engine, root: Path, tmp_path: Path
-) -> None:
-    folder = read_folder(write(record, engine, tmp_path), None)
-    source = root / "interval" / "__init__.py"
-    source.write_text("y\n", encoding="utf-8")
-    try:
-        changed = open_on(root)
-        claims = {claim.about: claim for claim in recheck(folder, changed, tree_hash(root))}
-        changed.close()
-    finally:
-        source.write_text(SOURCE, encoding="utf-8")
-    assert not claims["d-stale.diff"].holds
-    assert claims["d-stale.diff"].detail == "applies now; it did not when recorded"
 
 
 def test_a_fact_of_a_test_that_cannot_be_run_does_not_hold(
@@ -286,13 +272,15 @@ def test_evidence_that_proves_nothing_does_not_hold(
     folder = read_folder(write(record, engine, tmp_path), None)
     evidence = folder.evidence
     assert lost(_with_patch(folder, cells=()), engine) == ["test_a on a-right.diff"]
-    unseeded = replace(evidence, setting=replace(evidence.setting, hash_seeds=()))
-    assert lost(replace(folder, evidence=unseeded), engine) == ["test_a on the unpatched tree"]
-    unrun = replace(evidence, tests=(replace(evidence.tests[0], before=()),))
-    assert lost(replace(folder, evidence=unrun), engine) == ["test_a on the unpatched tree"]
+    tests = replace(evidence, patches=())
+    unseeded = replace(tests, setting=replace(evidence.setting, hash_seeds=()))
+    unrun = replace(tests, tests=(replace(evidence.tests[0], before=()),))
     passes = replace(evidence.tests[0].before[0], verdict=Verdict.PASS)
-    easy = replace(evidence, tests=(replace(evidence.tests[0], before=(passes, passes)),))
-    assert "test_a on the unpatched tree" in lost(replace(folder, evidence=easy), engine)
+    easy = replace(tests, tests=(replace(evidence.tests[0], before=(passes, passes)),))
+    for found in (unseeded, unrun, easy):
+        first, *runs = lost(replace(folder, evidence=found), engine)
+        assert first == "test_a on the unpatched tree"
+        assert len(runs) == (2 if found is easy else 0)
     nothing = replace(evidence, tests=(), patches=())
     assert lost(replace(folder, evidence=nothing), engine) == ["evidence"]
 
@@ -304,27 +292,15 @@ def test_figures_are_made_again(record: RunRecord, engine: Engine, tmp_path: Pat
     ]
 
 
-def test_regressions_are_run_again(
-    record: RunRecord, engine: Engine, root: Path, tmp_path: Path
-) -> None:
+def test_regressions_are_run_again(record: RunRecord, engine: Engine, tmp_path: Path) -> None:
     folder = read_folder(write(record, engine, tmp_path), None)
-    old = root / "tests" / "test_old.py"
-    old.write_text(
-        "from interval import clamp\n\n\ndef test_low():\n    assert clamp(5, 0, 10) == 0\n",
-        encoding="utf-8",
-    )
-    fresh = open_on(root)
-    try:
-        real = Regression(test="tests/test_old.py::test_low", verdict=Verdict.FAIL, reason="")
-        invented = replace(real, test="tests/test_old.py::test_gone")
-        other = replace(real, verdict=Verdict.CRASH)
-        for regression, holds in ((real, True), (invented, False), (other, False)):
-            claims = recheck(_with_patch(folder, regressions=(regression,)), fresh, "")
-            found = [claim.holds for claim in claims if claim.about.startswith("regression")]
-            assert found == [holds], regression
-    finally:
-        fresh.close()
-        old.unlink()
+    real = Regression(test="tests/test_old.py::test_low", verdict=Verdict.FAIL, reason="")
+    invented = replace(real, test="tests/test_old.py::test_gone")
+    other = replace(real, verdict=Verdict.CRASH)
+    for regressions, holds in (((real, other), [True, False]), ((invented,), [False])):
+        claims = recheck(_with_patch(folder, regressions=regressions), engine, "")
+        found = [claim.holds for claim in claims if claim.about.startswith("regression")]
+        assert found == holds, regressions
 
 
 @pytest.mark.parametrize(
@@ -359,26 +335,7 @@ def test_a_test_is_named_once(record: RunRecord, engine: Engine, tmp_path: Path)
         names.pop()
 
 
-def test_a_name_does_not_write_lines_of_its_own(
-    record: RunRecord,
-    engine: Engine,
-    root: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    main = write(record, engine, tmp_path / "evidence") / "evidence.json"
-    told = json.loads(main.read_text(encoding="utf-8"))
-    told["patches"][0]["name"] = "x\nall of it holds (9 facts, sandbox ns)"
-    told["patches"][0]["epr"] = 0.125
-    told["setting"] |= {"env_hash": "", "env_names": ["A\nholds"]}
-    main.write_text(json.dumps(told), encoding="utf-8")
-    command = ["recheck", str(main.parent), "--root", str(root), "-v"]
-    assert main_command(command) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert not any(line.startswith("all of it") or line == "holds" for line in lines)
-
-
-def test_a_folder_does_not_say_what_runs_it(
+def test_a_folder_neither_says_what_runs_it_nor_writes_lines_of_its_own(
     record: RunRecord,
     engine: Engine,
     root: Path,
@@ -392,10 +349,14 @@ def test_a_folder_does_not_say_what_runs_it(
     main = folder / "evidence.json"
     told = json.loads(main.read_text(encoding="utf-8"))
     told["setting"] |= {"python": str(evil), "sandbox": "none", "net": "host"}
+    told["setting"] |= {"env_hash": "", "env_names": ["A\nforged"]}
+    told["patches"][0]["name"] = "x\nforged: everything holds"
     main.write_text(json.dumps(told), encoding="utf-8")
-    code = main_command(["recheck", str(folder), "--root", str(root)])
+    code = main_command(["recheck", str(folder), "--root", str(root), "-v"])
     said = capsys.readouterr().out
     assert not (tmp_path / "ran").exists()
     assert code == 0, said
     assert "run without it" in said
-    assert f"sandbox {engine.level}" in said
+    assert said.endswith(f"everything holds (8 facts checked, sandbox {engine.level})\n")
+    assert said.count("forged") == 3  # the patch, with each of its facts, and the variable
+    assert not any(line.startswith("forged") for line in said.splitlines())
