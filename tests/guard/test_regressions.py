@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,11 +42,8 @@ TESTS = """\
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("guard") / "project"
-    (root / "pkg").mkdir(parents=True)
-    (root / "pkg" / "__init__.py").write_text("", encoding="utf-8")
-    (root / "pkg" / "core.py").write_text(CORE, encoding="utf-8")
-    (root / "tests").mkdir()
-    (root / "tests" / "test_pkg.py").write_text(textwrap.dedent(TESTS), encoding="utf-8")
+    tests = textwrap.dedent(TESTS)
+    write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": CORE, "tests/test_pkg.py": tests})
     return root
 
 
@@ -109,19 +106,6 @@ RIGHT = CORE.replace("n * 2 + 1", "n * 2")
 BREAKING = CORE.replace("return n * 2 + 1", "return str(n * 2)")
 
 
-def test_new_failures_are_named_and_old_ones_are_not(engine: Engine, root: Path) -> None:
-    found = check(Guard(engine), root, BREAKING)
-    assert [regression.test for regression in found.regressions] == [
-        "tests/test_pkg.py::test_double_is_a_number",
-        "tests/test_pkg.py::test_double_pins_the_bug",
-    ]
-    assert "assert" in found.regressions[0].reason
-    assert (found.ran, found.reached, found.total, found.failing, found.cut) == (
-        3, 3, 5, 1, "1 does not pass on the unpatched tree",
-    )  # fmt: skip
-    assert found.by == "coverage"
-
-
 def test_a_pinned_test_is_told_and_not_held_against_the_patch(engine: Engine, root: Path) -> None:
     pinned = ("tests/test_pkg.py::test_double_pins_the_bug",)
     found = check(Guard(engine), root, RIGHT, pinned=pinned)
@@ -160,21 +144,30 @@ class Counting:
 
 
 def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Engine, root: Path) -> None:
+    """All tests of the file are run there in one process."""
     counting = Counting(engine)
     guard = Guard(counting)  # type: ignore[arg-type]
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING, RIGHT)))
+    assert counting.processes == 1
     assert sorted(counting.plain) == sorted(set(counting.plain))
     assert [len(item.regressions) for item in found] == [1, 2, 1]
 
 
-def test_a_failure_that_was_confirmed_is_believed_with_other_patches(
-    engine: Engine, root: Path
-) -> None:
+def test_new_failures_are_named_and_believed_with_other_patches(engine: Engine, root: Path) -> None:
     counting = Counting(engine)
     guard = Guard(counting)  # type: ignore[arg-type]
-    found = [check(guard, root, after) for after in (BREAKING, BREAKING + "\n\nMORE = 1\n")]
-    assert [len(item.regressions) for item in found] == [2, 2]
+    found, later = (check(guard, root, after) for after in (BREAKING, f"{BREAKING}\n\nMORE = 1\n"))
+    assert [regression.test for regression in found.regressions] == [
+        "tests/test_pkg.py::test_double_is_a_number",
+        "tests/test_pkg.py::test_double_pins_the_bug",
+    ]
+    assert "assert" in found.regressions[0].reason
+    assert (found.ran, found.reached, found.total, found.failing, found.cut) == (
+        3, 3, 5, 1, "1 does not pass on the unpatched tree",
+    )  # fmt: skip
+    assert found.by == "coverage"
+    assert len(later.regressions) == 2
     assert counting.again == 2  # with the first patch, and without it
 
 
@@ -186,88 +179,6 @@ def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path
     found = check(Guard(engine), root, flaky)
     assert found.regressions == ()
     assert found.ran == 3
-
-
-def test_a_file_that_cannot_be_imported_is_tried_no_further(engine: Engine, root: Path) -> None:
-    broken = root / "tests" / "test_core.py"
-    names = "".join(f"def test_core_{number}(): pass\n" for number in range(40))
-    broken.write_text(f"import not_installed_here\n{names}", encoding="utf-8")
-    fresh = open_on(root)
-    try:
-        counting = Counting(fresh)
-        found = check(Guard(counting), root, RIGHT)  # type: ignore[arg-type]
-    finally:
-        fresh.close()
-        broken.unlink()
-    assert found.ran == 3
-    assert found.cut == "tests/test_core.py cannot be collected on the unpatched tree"
-    assert 0 < len([node for node in counting.plain if "core" in node]) < 40
-
-
-def test_the_tests_of_a_file_share_a_process(engine: Engine, root: Path) -> None:
-    counting = Counting(engine)
-    found = check(Guard(counting), root, RIGHT)  # type: ignore[arg-type]
-    assert (found.ran, counting.processes) == (3, 1)
-
-
-def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(root: Path) -> None:
-    other = root / "tests" / "test_more.py"
-    other.write_text(
-        textwrap.dedent("""\
-            import pytest
-            from pkg.core import double
-
-            if double is None:
-                def test_double_is_never_defined():
-                    assert double(1)
-
-            @pytest.mark.parametrize("n", [0, 1, 2])
-            def test_double_of(n):
-                assert double(n) + 1 > 0
-            """),
-        encoding="utf-8",
-    )
-    fresh = open_on(root)
-    try:
-        found = check(Guard(fresh), root, BREAKING)
-    finally:
-        fresh.close()
-        other.unlink()
-    assert "tests/test_more.py::test_double_of" in {test.test for test in found.regressions}
-    assert found.ran == 4
-
-
-def test_a_test_that_a_class_inherits_from_another_file_is_run(root: Path) -> None:
-    tests = root / "tests" / "inherited"
-    tests.mkdir()
-    (tests / "__init__.py").write_text(
-        textwrap.dedent("""\
-            class Shared:
-                def test_is_number(self):
-                    assert isinstance(self.function(3), int)
-            """),
-        encoding="utf-8",
-    )
-    (tests / "test_sharing.py").write_text(
-        textwrap.dedent("""\
-            import unittest
-            from pkg.core import double
-            from . import Shared
-
-            class Case(unittest.TestCase, Shared):
-                function = staticmethod(double)
-            """),
-        encoding="utf-8",
-    )
-    fresh = open_on(root)
-    try:
-        found = check(Guard(fresh), root, BREAKING)
-    finally:
-        fresh.close()
-        shutil.rmtree(tests)
-    name = "tests/inherited/test_sharing.py::Case::test_is_number"
-    assert name in {test.test for test in found.regressions}
-    assert (found.ran, found.total) == (4, 6)
 
 
 def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
@@ -282,24 +193,86 @@ def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
     ]
 
 
-def test_a_failure_that_the_unpatched_tree_shows_too_is_no_regression(tmp_path: Path) -> None:
+#: Files of tests, each with something that is not as usual.
+ODD = {
+    "tests/test_core.py": "import not_installed_here\n"
+    + "".join(f"def test_core_{number}(): pass\n" for number in range(40)),
+    "tests/test_more.py": """\
+        import pytest
+        from pkg.core import double
+
+        if double is None:
+            def test_double_is_never_defined():
+                assert double(1)
+
+        @pytest.mark.parametrize("n", [0, 1, 2])
+        def test_double_of(n):
+            assert double(n) + 1 > 0
+        """,
+    "tests/inherited/__init__.py": """\
+        class Shared:
+            def test_is_number(self):
+                assert isinstance(self.function(3), int)
+        """,
+    "tests/inherited/test_sharing.py": """\
+        import unittest
+        from pkg.core import double
+        from . import Shared
+
+        class Case(unittest.TestCase, Shared):
+            function = staticmethod(double)
+        """,
+    "tests/test_seeds.py": """\
+        import os
+        from pkg.core import double
+
+        def test_double_by_chance():
+            assert double(3) == 7 and os.environ['PYTHONHASHSEED'] == '0'
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Guarded, Counting]:
+    """What is found where tests are not as usual, and what was run for it."""
+    root = tmp_path_factory.mktemp("odd") / "project"
+    tests = {path: textwrap.dedent(text) for path, text in ODD.items()}
+    write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": CORE, **tests})
+    with closing(open_on(root)) as engine:
+        counting = Counting(engine)
+        return check(Guard(counting), root, BREAKING), counting  # type: ignore[arg-type]
+
+
+def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, Counting]) -> None:
+    found, counting = odd
+    assert found.cut == "tests/test_core.py cannot be collected on the unpatched tree"
+    assert 0 < len([node for node in counting.plain if "core" in node]) < 40
+
+
+def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(
+    odd: tuple[Guarded, Counting],
+) -> None:
+    found, _ = odd
+    assert "tests/test_more.py::test_double_of" in {test.test for test in found.regressions}
+
+
+def test_a_test_that_a_class_inherits_from_another_file_is_run(
+    odd: tuple[Guarded, Counting],
+) -> None:
+    found, _ = odd
+    name = "tests/inherited/test_sharing.py::Case::test_is_number"
+    assert name in {test.test for test in found.regressions}
+    assert (found.ran, found.total) == (3, 44)
+
+
+def test_a_failure_that_the_unpatched_tree_shows_too_is_no_regression(
+    odd: tuple[Guarded, Counting],
+) -> None:
     """It passes without the patch under the first hash seed, and fails under the second."""
-    root = tmp_path / "project"
-    (root / "pkg").mkdir(parents=True)
-    (root / "tests").mkdir()
-    (root / "pkg" / "__init__.py").write_text("", encoding="utf-8")
-    (root / "pkg" / "core.py").write_text(CORE, encoding="utf-8")
-    (root / "tests" / "test_core.py").write_text(
-        "import os\nfrom pkg.core import double\n\n\ndef test_double():\n"
-        "    assert double(3) == 7 and os.environ['PYTHONHASHSEED'] == '0'\n",
-        encoding="utf-8",
-    )
-    engine = open_on(root)
-    try:
-        found = check(Guard(engine), root, RIGHT)
-    finally:
-        engine.close()
-    assert (found.ran, found.regressions) == (1, ())
+    found, counting = odd
+    name = "tests/test_seeds.py::test_double_by_chance"
+    assert name in counting.plain
+    assert name not in {test.test for test in found.regressions}
 
 
 def test_a_cell_that_says_nothing_is_no_regression(engine: Engine, root: Path) -> None:
