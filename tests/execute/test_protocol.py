@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 #: A user that no other test has its rows run as: those go on at the same time.
-ALONE = 65532
+ALONE = 65531
 #: More than a test may have of its own.
 MANY = MORE_PROCESSES + 20
 #: Starts that many processes, says so, and ends them when nobody listens any more.

@@ -96,9 +96,10 @@ LEFT = {
         "    socket.socket().bind(('127.0.0.1', 45679))",
     ),
     "processes": (
-        "import os, time\n  if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
-        "      open('/proc/self/comm', 'w').write('brt-left')\n      time.sleep(30)\n"
-        "    os._exit(0)\n  os.wait(); time.sleep(0.2)",
+        "import os, time\n  there, told = os.pipe()\n  if os.fork() == 0:\n    os.setsid()\n"
+        "    if os.fork() == 0:\n      open('/proc/self/comm', 'w').write('brt-left')\n"
+        "      os.write(told, b'x')\n      time.sleep(120)\n"
+        "    os._exit(0)\n  os.wait(); os.read(there, 1)",
         "import os\n  def comm(n):\n    try: return open('/proc/' + n + '/comm').read()\n"
         "    except OSError: return ''\n"
         "  assert any('brt-left' in comm(n) for n in os.listdir('/proc') if n.isdigit())",

@@ -20,8 +20,9 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's"),
 ]
 ROOT = Path(__file__).parents[2]
-#: An ordinary user: one that no account is needed for.
-ORDINARY = 12345
+#: Ordinary users, that no account is needed for: others, and one for this set, in which a fork bomb
+#: uses up what its user may have.
+ORDINARY, BOMBED = 12345, 12346
 
 
 class Outcome:
@@ -58,8 +59,8 @@ def outcome(request: pytest.FixtureRequest) -> Iterator[tuple[str, Outcome]]:
         command.append(str(shown))
         if other:
             for path in (folder, home, shown):
-                os.chown(path, ORDINARY, ORDINARY)
-            user = [sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(home)]
+                os.chown(path, BOMBED, BOMBED)
+            user = [sys.executable, "-m", "tests.hostile.as_user", str(BOMBED), str(home)]
             command = [*user, *command]
         try:
             done = subprocess.run(
@@ -74,7 +75,7 @@ def outcome(request: pytest.FixtureRequest) -> Iterator[tuple[str, Outcome]]:
             assert done.returncode == 0, done.stderr[-4000:]
             answer = json.loads(done.stdout.splitlines()[-1])
             assert answer["level"] == level
-            assert answer["user"] == (ORDINARY if other else os.getuid())
+            assert answer["user"] == (BOMBED if other else os.getuid())
             yield level, Outcome(answer, _marked(mark))
         finally:
             shutil.rmtree(Path.home() / f"brt-{mark}", ignore_errors=True)
