@@ -58,7 +58,9 @@ def many(project: pytest.Pytester) -> list[str]:
 def finished(project: pytest.Pytester) -> list[dict[str, Any]]:
     """Return the rows that the journal holds."""
     path = project.path / ".pytest_cache" / "d" / "brt" / "journal.jsonl"
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    text = path.read_text("utf-8") if path.exists() else ""
+    # What follows the last line is being written.
+    lines = text[: text.rfind("\n") + 1].splitlines()
     values = [json.loads(json.loads(line)["value"]) for line in lines]
     return [value for value in values if isinstance(value, dict) and "patch" in value]
 
