@@ -57,4 +57,4 @@ def judge_says(answer: str, quote: str) -> str:
 def bench_for(engine: Engine, model: Model, said: list[str] | None = None) -> Workbench:
     """Return a workbench that keeps what is said in `said`."""
     say = (lambda _: None) if said is None else said.append
-    return Workbench(engine=engine, repeat=2, keep=5, model=model, say=say)
+    return Workbench(engine=engine, repeat=1, keep=5, model=model, say=say)

@@ -66,7 +66,9 @@ def calls(attempt: Attempt) -> int:
     return sum(step.cost.calls for step in trajectory.steps)
 
 
-def test_what_replay_saw_is_turned_round(engines: dict[str, Engine], tmp_path: Path) -> None:
+def test_what_replay_saw_is_turned_round_and_an_interrupted_talk_taken_up(
+    engines: dict[str, Engine], tmp_path: Path
+) -> None:
     """The first turn still passes; the second has an assertion too many, which is cut."""
     script = f"""\
 {YES_CRASH}=== reply if: Change the test so that it fails
@@ -90,9 +92,13 @@ def test_empty_table():
 ```
 """
     engine, said = engines[CRASH], list[str]()
-    attempt = STRATEGIES["invert"].attempt(
-        issue_of(CRASH), 0, bench_for(engine, scripted(tmp_path, script), said)
-    )
+    attempts = []
+    for replies in (script, "=== reply if: nothing has this\nx"):
+        journal = Journal(tmp_path / "journal.jsonl", "setting")
+        bench = replace(bench_for(engine, scripted(tmp_path, replies), said), journal=journal)
+        attempts.append(STRATEGIES["invert"].attempt(issue_of(CRASH), 0, bench))
+        journal.close(interrupted=True)
+    attempt, again = attempts
     (found,) = candidates(attempt)
     assert found.test.source == (
         "from tabulate import tabulate\n\n\ndef test_empty_table():\n"
@@ -105,6 +111,8 @@ def test_empty_table():
     assert attempt.trajectories[0].ending is Ending.FINISH
     assert said[0].startswith("pinned what happens now: run ")
     assert calls(attempt) == 5
+    assert (actions(again), calls(again)) == (actions(attempt), 5)
+    assert [item.test for item in candidates(again)] == [found.test]
 
 
 WRITTEN = f"""\
@@ -203,7 +211,7 @@ def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
     )
     call = text.replace(CALL, 'sqlparse.format("SELECT 1", keyword_case="lower")')
     issue = read_issue(call.format(value="select 1"), "issue.md")
-    bench = bench_for(engines[VALUE], scripted(tmp_path, f"{YES}{WRITTEN}"))
+    bench = bench_for(engines[VALUE], scripted(tmp_path, "=== always\nI do not know."))
     attempt = invert(issue, 0, bench, indexes[VALUE], plans=1)
     assert actions(attempt)[0] == "plan"
 
@@ -231,17 +239,3 @@ def test_the_time_ends_it(
     bench = replace(bench_for(engines[VALUE], scripted(tmp_path, "=== always\nx")), deadline=0.0)
     attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE])
     assert (attempt.trajectories[0].ending, calls(attempt)) == (Ending.TIME, 0)
-
-
-def test_an_interrupted_talk_is_taken_up(
-    engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
-) -> None:
-    flip = WRITTEN[WRITTEN.index("=== reply if: Change the test") :]
-    asked = []
-    for script in (f"{YES}{flip}", "=== reply if: nothing has this\nx"):
-        journal = Journal(tmp_path / "journal.jsonl", "setting")
-        bench = replace(bench_for(engines[VALUE], scripted(tmp_path, script)), journal=journal)
-        attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE])
-        journal.close(interrupted=True)
-        asked.append((actions(attempt), len(candidates(attempt)), calls(attempt)))
-    assert asked == [(["flip", *JUDGED], 1, 4)] * 2
