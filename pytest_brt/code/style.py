@@ -6,7 +6,9 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -107,14 +109,19 @@ def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:
     """
     files = [path, *(str(folder / "conftest.py") for folder in PurePosixPath(path).parents)]
     known = (file for file in files if file in index.layout.files)
-    return PYTEST_FIXTURES.union(*(_fixtures_of(file, index) for file in known))
+    names = set(PYTEST_FIXTURES)
+    for file in known:
+        with suppress(SyntaxError, OSError):  # pytest itself will tell
+            names |= _fixtures_in(index.source(file))
+    return frozenset(names)
 
 
-def _fixtures_of(path: str, index: Index) -> Iterator[str]:
-    try:
-        tree = parse(index.source(path))
-    except (SyntaxError, OSError):
-        return  # pytest itself will tell
+@lru_cache(maxsize=1 << 8)  # asked for each test that is written
+def _fixtures_in(source: str) -> frozenset[str]:
+    return frozenset(_fixtures_of(parse(source)))
+
+
+def _fixtures_of(tree: ast.Module) -> Iterator[str]:
     for node in _functions(tree.body):
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
