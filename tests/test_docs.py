@@ -13,13 +13,14 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
+from tests.acceptance.conftest import ONCE
 from tests.conftest import CLAMP_ISSUE
 from tests.evaluate.test_compare_studies import ONE
 from tests.evaluate.test_repairs import SHOWN as REPAIRED
 from tests.evaluate.test_study_examples import SHOWN as BOTH_WAYS
 from tests.evaluate.test_study_killed import SHOWN as STUDIED
-from tests.test_docs_sessions import ONCE, steps_of
 from tests.test_docs_sessions import PAGES as FOLLOWED
+from tests.test_docs_sessions import steps_of
 from tests.test_repair_page import TRIED
 
 ROOT = Path(__file__).parent.parent

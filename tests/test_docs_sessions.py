@@ -16,14 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import LEAN
+from tests.acceptance.conftest import ONCE
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")
 FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>\w+)$")
 FILE = re.compile(r"`(?P<path>[^`]+)`:$")
-#: For the sessions that pages start: no page is about runs that agree.
-ONCE = f"{LEAN} -o brt_repeat=1"
 #: Figures that differ from run to run, or from machine to machine.
 VARIES = re.compile(r"\d+\.\d\ds|in \d+:\d+|\b[01]\.\d\d\b|=+|[0-9a-f]{7,40}")
 

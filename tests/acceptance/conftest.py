@@ -6,8 +6,11 @@ import pytest
 
 from tests.conftest import LEAN
 
+#: For sessions in which it is no question whether runs on the unpatched tree agree.
+ONCE = f"{LEAN} -o brt_repeat=1"
+
 
 @pytest.fixture
 def once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sessions run a bug test once on the unpatched tree, where agreement is no question."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"{LEAN} -o brt_repeat=1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", ONCE)

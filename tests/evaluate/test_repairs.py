@@ -37,7 +37,8 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests import tiny
-from tests.conftest import LEAN, SOURCE
+from tests.acceptance.conftest import ONCE
+from tests.conftest import SOURCE
 from tests.evaluate.test_study import make_bugs
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
@@ -192,7 +193,7 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
     words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"
     pytester.mkdir("words").joinpath("repair").mkdir()
     (pytester.path / "words/repair/bug.j2").write_text(words, "utf-8")
-    typed = (*SHOWN.split()[1:], "--prompts=words", "-v", *LEAN.split())
+    typed = (*SHOWN.split()[1:], "--prompts=words", "-v", *ONCE.split())
     result = pytester.run(sys.executable, "-m", "pytest_brt", *typed)
     result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
     result.stdout.no_fnmatch_line("*clamp-rank*")
@@ -224,7 +225,13 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
     result = pytester.runpytest_subprocess(
         *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
         *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),
-        *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0", "--brt-threads=1"),
+        *(
+            "--brt-steps=1",
+            "--brt-samples=1",
+            "--brt-variants=0",
+            "--brt-threads=1",
+            "--brt-repeat=1",
+        ),
     )
     result.stdout.fnmatch_lines(
         ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired by passerine*"]

@@ -14,8 +14,8 @@ import pytest
 from pytest_brt.codec import from_json
 from pytest_brt.evaluate.rates import REPAIR_RATES, Which, mended, shares, steps_to_right
 from pytest_brt.evaluate.record import StudyResult
+from tests.acceptance.conftest import ONCE
 from tests.acceptance.examples import EXAMPLES, unpack
-from tests.conftest import LEAN
 from tests.evaluate.test_study import make_bugs
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -138,7 +138,7 @@ def test_two_packages(pytester: pytest.Pytester) -> None:
     replies = pytester.path / "replies.txt"
     replies.write_text("=== reply\n", "utf-8")
     model = f"scripted:{replies}"
-    how = ("--strategy=replay", "--samples=1", "--steps=8", "--guard=no", *LEAN.split())
+    how = ("--strategy=replay", "--samples=1", "--steps=8", "--guard=no", *ONCE.split())
     start = (sys.executable, "-m", "pytest_brt")
     assert pytester.run(*start, "study", "bugs", "--model", model, *how).ret == 0
     results = pytester.path / "brt-results/bugs"

@@ -20,7 +20,7 @@ from pytest_brt.evaluate.table import csv_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
 from pytest_brt.render.answer import count
-from tests.conftest import LEAN
+from tests.acceptance.conftest import ONCE
 from tests.evaluate.conftest import NO_MATPLOTLIB
 from tests.evaluate.test_study import make_bugs
 
@@ -63,7 +63,7 @@ class Alone:
 def study(bugs: Path) -> subprocess.CompletedProcess[str]:
     """Carry out the study as it is documented; its results are in ``brt-results/bugs``."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:], *LEAN.split()],
+        [sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:], *ONCE.split()],
         cwd=bugs,
         env={**os.environ, "PYTHONPATH": str(bugs / "missing")},
         stdout=subprocess.PIPE,
@@ -81,7 +81,7 @@ def alone(bugs: Path) -> Alone:
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "pytest", *LEAN.split(), *OPTIONS, *options]
+    command = [sys.executable, "-m", "pytest", *ONCE.split(), *OPTIONS, *options]
     # A group of its own: no process of an earlier study holds the pipes of the next.
     return subprocess.Popen(
         command,
@@ -129,6 +129,8 @@ def cluster() -> Iterator[Workers]:
     pytest.importorskip("distributed")
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", CLUSTER],
+        # One process imports what all workers need.
+        env={**os.environ, "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -199,7 +201,7 @@ def test_a_ranking_on_a_cluster_of_which_one_worker_was_killed(
         (project.path / f"patches/{patch}.diff").unlink()
     out = project.path.parent / "found.json"
     result = project.runpytest_subprocess(
-        *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no"),
+        *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-repeat=1"),
         *(f"--brt-executor=dask:{cluster.address}", f"--brt-json={out}"),
     )
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
