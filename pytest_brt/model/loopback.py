@@ -19,6 +19,8 @@ from pytest_brt.errors import ModelProblem
 
 #: Bytes of a response that are read at most.
 _MOST_BYTES = 32 << 20
+#: Errors of a port, or a socket in the file system, at which nobody listens.
+_NOBODY = (ConnectionRefusedError, FileNotFoundError)
 
 
 class Unreachable(ModelProblem):
@@ -102,7 +104,8 @@ class Loopback:
             # ValueError and AttributeError: the socket was closed by another thread meanwhile.
             if self._closed:
                 raise ModelProblem(f"the connection to {self.url!r} was closed") from error
-            if time.monotonic() >= end - 0.01:
+            # Where nobody listens it is no matter of time, however little is left.
+            if time.monotonic() >= end - 0.01 and not isinstance(error, _NOBODY):
                 raise TooLate(f"{self.url!r} did not answer within {seconds:.0f} s") from error
             raise Unreachable(f"{self.url!r}: {_reason(error)}") from error
         if len(raw) > _MOST_BYTES:

@@ -105,7 +105,8 @@ class MeteredModel:
             prompt = replace(prompt, seconds=max(0.1, seconds))
         with self._watched():
             completions = self.model.complete(prompt)
-        if any(done.text or done.tokens for done in completions):  # not every model counts them
+        # Not every model counts tokens; what an answer was to begin with is none.
+        if any(done.tokens or done.text != prompt.prefill for done in completions):
             self.meter.hear()
         elif prompt.seconds:
             self.meter.fail(f"{self.model.name}: no answer within {prompt.seconds:.1f} s")

@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.loopback import Loopback
+from pytest_brt.model.loopback import Loopback, Unreachable
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -118,6 +119,14 @@ def test_a_redirect_is_not_followed(
     response = Loopback(served(lambda: iter([moved])).url).ask("/v1/chat/completions", 5.0, {})
     assert response.status == 307
     assert elsewhere.asked == 0
+
+
+def test_nobody_there_is_no_matter_of_time(tmp_path: Path) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can take the port
+        for url in (f"http://127.0.0.1:{deaf.getsockname()[1]}", f"unix://{tmp_path}/none"):
+            with pytest.raises(Unreachable):
+                Loopback(url).ask("/v1/models", 0.001)
 
 
 def test_an_odd_time_to_wait_and_a_page_are_only_an_answer(

@@ -51,12 +51,13 @@ def test_a_model_that_never_answered_is_known_to_the_whole_run(tmp_path: Path) -
     assert nobody.unheard == ""
 
 
-def test_a_model_that_is_cut_before_its_first_word_has_not_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("prefill", ["", "def test_"])
+def test_a_model_that_is_cut_before_its_first_word_has_not_answered(prefill: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes requests, and says nothing
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         model = MeteredModel(ServerModel(url, Settings(patience=0.1)), Meter())
-        (cut,) = model.complete(replace(PROMPT, seconds=0.5))
-    assert (cut.text, cut.finish) == ("", Finish.TIME)
+        (cut,) = model.complete(replace(PROMPT, seconds=0.5, prefill=prefill))
+    assert (cut.text, cut.finish) == (prefill, Finish.TIME)
     assert model.meter.unheard == f"server:{url}: no answer within 0.5 s"
 
 
