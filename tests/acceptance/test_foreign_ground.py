@@ -71,12 +71,12 @@ def assert_ranked(done: subprocess.CompletedProcess[str]) -> None:
     assert 0.0 < float(rows[1][4]) < float(rows[0][4]) <= 1.0, done.stdout
 
 
-def test_a_path_with_spaces_and_letters_of_all_kinds_in_the_locale_of_a_bare_machine(
+def test_a_src_layout_below_letters_of_all_kinds_in_the_locale_and_home_of_a_bare_machine(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "mein Projekt, größer – 中文 'x'"
-    make(root, issue=f"{CLAMP_ISSUE}\nGrüße – 中文 🐛\n")
-    (root / "interval/__init__.py").chmod(0o444)  # files may be read-only
+    make(root, "src/interval/__init__.py", issue=f"{CLAMP_ISSUE}\nGrüße – 中文 🐛\n")
+    (root / "src/interval/__init__.py").chmod(0o444)  # files may be read-only
     done = run(
         root,
         *(*OPTIONS, "--brt-json=out.json", "--brt-html=out.html"),
@@ -84,19 +84,10 @@ def test_a_path_with_spaces_and_letters_of_all_kinds_in_the_locale_of_a_bare_mac
         LC_ALL="C",
         PYTHONUTF8="0",
         PYTHONCOERCECLOCALE="0",
+        HOME="/proc",
+        XDG_CACHE_HOME="/proc/x",  # nothing can be written there
     )
     assert_ranked(done)
-
-
-@pytest.mark.parametrize(("package", "home"), [("src", "/proc"), ("acme", "/nonexistent")])
-def test_a_src_layout_or_namespace_package_and_a_home_that_cannot_be_written(
-    root: Path, package: str, home: str
-) -> None:
-    issue = CLAMP_ISSUE
-    if package == "acme":
-        issue = CLAMP_ISSUE.replace("from interval", "from acme.interval")
-    make(root, f"{package}/interval/__init__.py", issue=issue)
-    assert_ranked(run(root, *OPTIONS, HOME=home, XDG_CACHE_HOME=f"{home}/x"))
 
 
 def run_as_other(root: Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -143,14 +134,16 @@ def test_a_user_without_a_home_in_a_folder_for_all(root: Path) -> None:
     assert "sandbox landlock" in done.stdout, "the tests' folder is another's"
 
 
-def test_a_folder_of_a_monorepo_without_any_tests(tmp_path: Path) -> None:
+def test_a_namespace_package_of_a_monorepo_without_any_tests_or_a_home(tmp_path: Path) -> None:
     root = tmp_path / "repo/libs/intervals"
-    make(root)
+    path = "acme/interval/__init__.py"
+    make(root, path, issue=CLAMP_ISSUE.replace("from interval", "from acme.interval"))
     write_tree(tmp_path / "repo", {"libs/other/__init__.py": "raise ImportError\n"})
     for name, after in {"right": RIGHT, "wrong": WRONG}.items():
-        text = diff_of(after, "libs/intervals/interval/__init__.py")
+        text = diff_of(after, f"libs/intervals/{path}")
         (root / f"patches/{name}.diff").write_text(text, "utf-8")
-    done = run(root, *OPTIONS, "--brt-write=new")
+    home = "/nonexistent"
+    done = run(root, *OPTIONS, "--brt-write=new", HOME=home, XDG_CACHE_HOME=f"{home}/x")
     assert_ranked(done)
     assert "written: tests/test_" in done.stdout or "written: test_" in done.stdout
     written = [*root.glob("test_*.py"), *root.glob("tests/test_*.py")]
@@ -158,29 +151,26 @@ def test_a_folder_of_a_monorepo_without_any_tests(tmp_path: Path) -> None:
     assert run(root, str(written[0].relative_to(root))).returncode == 1
 
 
-def test_an_editable_install(root: Path, tmp_path: Path) -> None:
-    make(root, "lib/python/interval/__init__.py")
+def test_unittest_style_and_an_editable_install(root: Path, tmp_path: Path) -> None:
+    path = "lib/python/interval/__init__.py"
+    make(root, path)
+    write_tree(root, {"tests/test_interval.py": UNITTEST})
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     site = next((tmp_path / "env").glob("lib/python*/site-packages"))
     packages = Path(pytest.__file__).parents[1]
     (site / "editable.pth").write_text(f"{root}/lib/python\n{packages}\n", "utf-8")
-    assert_ranked(run(root, *OPTIONS, f"--brt-python={tmp_path}/env/bin/python"))
-
-
-def test_unittest_style(root: Path) -> None:
-    make(root)
-    write_tree(root, {"tests/test_interval.py": UNITTEST})
-    done = run(root, *OPTIONS, "--brt-write=into")
+    python = f"{tmp_path}/env/bin/python"
+    done = run(root, *OPTIONS, f"--brt-python={python}", "--brt-write=into")
     assert_ranked(done)
     assert "written: tests/test_interval.py" in done.stdout, done.stdout
     text = (root / "tests/test_interval.py").read_text("utf-8")
     assert text.startswith(UNITTEST.rstrip())
     assert "    def test_" in text.removeprefix(UNITTEST), "a method of the class"
-    plain = [sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", "."]
+    plain = [python, "-m", "unittest", "discover", "-s", "tests", "-t", "."]
     (root / "tests/__init__.py").touch()
     failing = subprocess.run(plain, cwd=root, capture_output=True, text=True, check=False)
     assert "FAILED (failures=1)" in failing.stderr
-    (root / "interval/__init__.py").write_text(RIGHT, "utf-8")
+    (root / path).write_text(RIGHT, "utf-8")
     assert subprocess.run(plain, cwd=root, capture_output=True, check=False).returncode == 0
 
 
