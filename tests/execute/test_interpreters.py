@@ -62,6 +62,8 @@ def test_every_pair_gives_the_same_verdicts(
     assert f"{subject.python_version[0]}.{subject.python_version[1]}" == python
     engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=10))
     names = tuple(QUICK) if engine.forks and subject.pytest_version >= FORKABLE else FEW
+    if sandbox == "none":  # the versions' differences are seen with a sandbox
+        names = FEW[:2]
     try:
         # The library of the interpreter that runs us is not there once the subject's is shut in.
         assert engine.level == (level if sandbox == "auto" else sandbox)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from pytest_brt.execute.engine import Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import Subject, find_subject
-from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types import FileChange, Verdict
 from tests.execute.subjects import environment, pip_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -33,14 +34,18 @@ LAYOUTS = [
     ("src", "none"), ("src", "editable"), ("src", "strict"), ("src", "regular"),
     (".", "editable"), (".", "regular"),
 ]  # fmt: skip
+#: Those to be tried without a sandbox too. Each test starts an interpreter of its own there, and a
+#: copy of the tree comes first on its path, as with Landlock.
+ALONE = [("src", "editable"), (".", "regular")]
 
 
 @pytest.fixture(scope="module")
 def python() -> Path:
     """An environment that installs can be made in: each takes the place of the one before."""
     made = environment("3.11", "pytest==8.4.2", "setuptools==75.8.0", "wheel")
-    uninstall = [*pip_for("3.11", made), "uninstall", "-y", "brtlayout"]
-    subprocess.run(uninstall, check=True, capture_output=True)
+    if list(made.parents[1].glob("lib/*/site-packages/*brtlayout*")):
+        uninstall = [*pip_for("3.11", made), "uninstall", "-y", "brtlayout"]
+        subprocess.run(uninstall, check=True, capture_output=True)
     return made
 
 
@@ -51,7 +56,8 @@ def python() -> Path:
 )
 def project(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, python: Path
-) -> tuple[Subject, str]:
+) -> tuple[Subject, str, tuple[str, ...]]:
+    """Return a project, the path of its module, and the levels to try."""
     where, how = request.param
     tmp_path = tmp_path_factory.mktemp(f"layout-{how}")
     tmp_path.chmod(0o755)
@@ -73,23 +79,17 @@ def project(
         install = [*pip_for("3.11", python), "install", "--no-build-isolation", "--no-deps"]
         subprocess.run([*install, *options, str(root)], check=True, capture_output=True)
     subject = find_subject(root, python=str(python), env={})
-    return subject, f"{where}/brtlayout/core.py".removeprefix("./")
+    levels = ("ns", "landlock", "none") if request.param in ALONE else ("ns", "landlock")
+    return subject, f"{where}/brtlayout/core.py".removeprefix("./"), levels
 
 
-@pytest.mark.parametrize("sandbox", ["ns", "landlock", "none"])
-def test_the_patched_code_is_what_runs(project: tuple[Subject, str], sandbox: str) -> None:
-    subject, path = project
-    engine = open_engine(subject, sandbox=sandbox, limits=Limits(seconds=20))
+def test_the_patched_code_is_what_runs(project: tuple[Subject, str, tuple[str, ...]]) -> None:
+    subject, path, levels = project
     target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
 
-    def patched(content: bytes) -> TestRun:
-        row = Row(targets=(target,), changes=(FileChange(path=path, content=content),))
-        return engine.run(row).runs[0]
-
-    try:
-        run = patched(RIGHT)
-        assert run.verdict is Verdict.PASS, run
-        wrong = patched(RIGHT.replace(b"42", b"40"))
-        assert wrong.verdict is Verdict.FAIL, wrong
-    finally:
-        engine.close()
+    for level in levels:
+        with closing(open_engine(subject, sandbox=level, limits=Limits(seconds=20))) as engine:
+            for value, verdict in ((b"42", Verdict.PASS), (b"40", Verdict.FAIL)):
+                change = FileChange(path=path, content=RIGHT.replace(b"42", value))
+                (run,) = engine.run(Row(targets=(target,), changes=(change,))).runs
+                assert run.verdict is verdict, (level, run)
