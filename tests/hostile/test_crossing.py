@@ -138,7 +138,6 @@ ATTACKS = {
     """,
 }
 RIGHT = "def divide(a, b):\n    return a // b + 1\n"
-WRONG = "def divide(a, b):\n    return a / b\n"
 #: What a later row looks for, besides what it is to be found to do.
 TEST = """
 import ctypes, os, resource, socket, sys, tempfile
@@ -201,8 +200,8 @@ def test_no_patch_decides_the_results_of_another(place: tuple[Engine, Path], nam
     words = f"CPUS, LEVEL = {len(os.sched_getaffinity(0))}, {engine.level!r}\n"
     target = TestTarget(id="t", path="tests/test_x.py", source=words + TEST, node="test_a")
     engine.run(Row(targets=(target,), changes=_change(_evil(name, outside))))
-    for source, verdict in ((RIGHT, Verdict.PASS), (WRONG, Verdict.FAIL), (None, Verdict.FAIL)):
-        changes = () if source is None else _change(source)
+    # The attack holds the right code too: were any of it left, the unpatched tree would pass.
+    for changes, verdict in ((_change(RIGHT), Verdict.PASS), ((), Verdict.FAIL)):
         result = engine.run(Row(targets=(target,), changes=changes))
         assert [run.verdict for run in result.runs] == [verdict], result.runs
         assert verdict is Verdict.PASS or "assert 2.0 == 3" in result.runs[0].reason
