@@ -43,12 +43,12 @@ def test_an_issue_that_cannot_be_read(
     assert tree_hash(project.path) == before
 
 
-def test_an_issue_without_code_is_not_reproduced(project: pytest.Pytester) -> None:
+def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytester) -> None:
     (project.path / "vague.md").write_text("# clamp is wrong\n\nPlease fix it.\n", "utf-8")
     before = tree_hash(project.path)
-    result = project.runpytest_subprocess("--brt-issue=vague.md")
+    result = project.runpytest_subprocess("--brt-issue=vague.md", "--brt-issue=clamp.md", "-x")
     assert result.ret == 1
-    assert result.parseoutcomes() == {"not": 1}
+    assert result.parseoutcomes() == {"not": 1}, "the other one is not run"
     assert "Traceback" not in result.stdout.str()
     result.stdout.fnmatch_lines(["Not reproduced: it has no Python*; add to the report*"])
     assert tree_hash(project.path) == before
