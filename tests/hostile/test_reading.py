@@ -36,4 +36,4 @@ def test_a_token_repeated_is_read(token: str) -> None:
     issue = read_issue(f"word\n\n{token * (LENGTH // len(token))}", "x.md")
     read_script(issue)
     query_of(issue)
-    assert time.process_time() - begin < 15  # what grows with the square takes a minute
+    assert time.process_time() - begin < 30  # what grows with the square takes a minute
