@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
 
 import pytest
 
@@ -18,29 +18,42 @@ def issue_with(snippet: str) -> bytes:
     return f"# It goes wrong\n\n{FENCE}python\n{snippet}\n{FENCE}\n".encode()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "no such issue file"),
-        (b"", "empty"),
-        (b"  \n\n", "empty"),
-        (b"\x00\x01\x02\xff\xfe" * 40, "binary"),
-        (b"clamp d\xe9cide mal\n", "UTF-8"),
-    ],
-)
-def test_an_issue_that_cannot_be_read(
-    project: pytest.Pytester, content: bytes | None, message: str
+#: Runs pytest for each list of arguments, and says how that ended.
+SESSIONS = """
+import contextlib, io, json, sys, pytest
+for arguments in json.loads(sys.argv[1]):
+    shown, told = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(told):
+        code = pytest.main(arguments)
+    print(json.dumps([code, [line for line in told.getvalue().splitlines() if line.strip()]]))
+"""
+
+
+def assert_refused(
+    project: pytest.Pytester, messages: dict[tuple[str, ...], tuple[str, ...]]
 ) -> None:
-    if content is not None:
-        (project.path / "bad.md").write_bytes(content)
+    """Start sessions with these arguments; each ends at once, in one line that has its words."""
     before = tree_hash(project.path)
-    result = project.runpytest_subprocess("--brt-issue=bad.md")
-    assert result.ret == 4
-    errors = [line for line in result.errlines if line.strip()]
-    assert len(errors) == 1, errors
-    assert message in errors[0]
-    assert "bad.md" in errors[0]
+    done = project.run(sys.executable, "-c", SESSIONS, json.dumps(list(messages)))
+    for line, words in zip(done.outlines, messages.values(), strict=True):
+        code, errors = json.loads(line)
+        assert (code, len(errors)) == (4, 1), errors
+        assert all(word in errors[0] for word in words), errors
     assert tree_hash(project.path) == before
+
+
+def test_an_issue_that_cannot_be_read(project: pytest.Pytester) -> None:
+    bad = {
+        "blank.md": (b"  \n\n", "empty"),
+        "nothing.md": (b"", "empty"),
+        "bytes.md": (b"\x00\x01\x02\xff\xfe" * 40, "binary"),
+        "latin.md": (b"clamp d\xe9cide mal\n", "UTF-8"),
+        "issue[1].md": (CLAMP_ISSUE.encode(), "(rename it; "),
+    }
+    for name, (content, _) in bad.items():
+        (project.path / name).write_bytes(content)
+    whys = {name: why for name, (_, why) in bad.items()} | {"none.md": "no such issue file"}
+    assert_refused(project, {(f"--brt-issue={name}",): (name, why) for name, why in whys.items()})
 
 
 def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytester) -> None:
@@ -54,25 +67,10 @@ def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytes
     assert tree_hash(project.path) == before
 
 
-def no_patches(patches: pytest.Pytester) -> None:
-    for patch in (patches.path / "patches").iterdir():
-        patch.unlink()
-
-
-def no_folder(patches: pytest.Pytester) -> None:
-    no_patches(patches)
-    (patches.path / "patches").rmdir()
-
-
-@pytest.mark.parametrize("spoil", [no_patches, no_folder])
-def test_a_folder_without_patches(
-    project: pytest.Pytester, spoil: Callable[[pytest.Pytester], None]
-) -> None:
-    spoil(project)
-    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--rank-fixes=patches")
-    assert result.ret == 4
-    assert len([line for line in result.errlines if line.strip()]) == 1
-    result.stderr.fnmatch_lines(["*patches*"])
+def test_a_folder_without_patches(project: pytest.Pytester) -> None:
+    project.mkdir("none")
+    ranked = ("--brt-issue=clamp.md", "--rank-fixes")
+    assert_refused(project, {(*ranked, name): (name,) for name in ("none", "nowhere")})
 
 
 #: What stands in place of a patch, and words of the reason that is given.
@@ -130,24 +128,18 @@ def test_hostile_snippets_cost_only_themselves(project: pytest.Pytester) -> None
     assert not (project.path / "written.txt").exists()
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--brt-timeout=never", "--brt-timeout: expected a number of at least 0.1, got 'never'"),
-        ("--brt-write=yes", "--brt-write: expected one of no, diff, new, into, got 'yes'"),
-        ("--brt-env=X", "--brt-env: expected NAME=VALUE, got ['X']"),
-        ("--brt-strategy=nope", "--brt-strategy: unknown name 'nope' (known: agent, auto, invert,"),
-        ("--brt-ranker=nope", "--brt-ranker: unknown name 'nope' (known: epr, weighted)"),
-        ("--brt-python=/no/such/python", "/no/such/python"),
-        ("--brt-tests=nowhere.py", "--brt-tests: no such file: 'nowhere.py'"),
-    ],
-)
-def test_an_option_that_is_wrong(project: pytest.Pytester, option: str, message: str) -> None:
-    result = project.runpytest_subprocess("--brt-issue=clamp.md", option)
-    assert result.ret == 4
-    errors = [line for line in result.errlines if line.strip()]
-    assert len(errors) == 1, errors
-    assert message in errors[0]
+def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
+    messages = {
+        "--brt-timeout=never": "--brt-timeout: expected a number of at least 0.1, got 'never'",
+        "--brt-write=yes": "--brt-write: expected one of no, diff, new, into, got 'yes'",
+        "--brt-env=X": "--brt-env: expected NAME=VALUE, got ['X']",
+        "--brt-strategy=nope": "--brt-strategy: unknown name 'nope' (known: agent, auto, invert,",
+        "--brt-ranker=nope": "--brt-ranker: unknown name 'nope' (known: epr, weighted)",
+        "--brt-python=/no/such/python": "/no/such/python",
+        "--brt-tests=nowhere.py": "--brt-tests: no such file: 'nowhere.py'",
+    }
+    issue = "--brt-issue=clamp.md"
+    assert_refused(project, {(issue, option): (why,) for option, why in messages.items()})
 
 
 def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:
@@ -155,10 +147,3 @@ def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester)
     result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-json=folder")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*cannot write 'folder'*"])
-
-
-def test_a_path_that_pytest_would_misread(project: pytest.Pytester) -> None:
-    (project.path / "issue[1].md").write_text(CLAMP_ISSUE, "utf-8")
-    result = project.runpytest_subprocess("--brt-issue=issue[1].md")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*'issue[[]1].md' (rename it; *"])

@@ -121,7 +121,7 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
 def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
     project: pytest.Pytester,
 ) -> None:
-    options = ("--brt-model=server:http://127.0.0.1:9", "--brt-strategy=libro")
+    options = ("--brt-model=server:http://127.0.0.1:9", "--brt-strategy=libro", "--brt-budget=1s")
     result = project.runpytest_subprocess(*options, ISSUE)
     assert result.ret == 6
     result.stdout.fnmatch_lines(["exit code 6: *no model answered: no answer from *127.0.0.1:9*"])
