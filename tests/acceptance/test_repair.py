@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.conftest import assert_refused
 from tests.conftest import SOURCE, tree_hash
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
@@ -195,26 +196,18 @@ def test_no_patch_is_a_failure(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--brt-repair=clamp.md",), "fixes are written by a model"),
-        (("--brt-repair=nothing.md",), "nothing.md"),
-        (
-            ("--brt-repair=clamp.md", "--brt-model=scripted:x", "--brt-repair-strategy=magic"),
-            "known: passerine, repairagent",
-        ),
-        (("--brt-localise=clamp.md", "--brt-buggy-file=interval/__init__.py:x"), "FIRST-LAST"),
-        (("--brt-localise=clamp.md", "--brt-without=everything"), "search, states, memory, place"),
-    ],
-)
-def test_what_cannot_be_used_is_said(
-    project: pytest.Pytester, arguments: tuple[str, ...], why: str
-) -> None:
+def test_what_cannot_be_used_is_said(project: pytest.Pytester) -> None:
     (project.path / "x").write_text("=== reply\n", encoding="utf-8")
-    result = project.runpytest_subprocess(*arguments)
-    assert result.ret == 4
-    assert why in result.stderr.str()
+    repair, localise = ("--brt-repair=clamp.md", "--brt-localise=clamp.md")
+    magic = ("--brt-model=scripted:x", "--brt-repair-strategy=magic")
+    messages = {
+        (repair,): "fixes are written by a model",
+        ("--brt-repair=nothing.md",): "nothing.md",
+        (repair, *magic): "known: passerine, repairagent",
+        (localise, f"--brt-buggy-file={MODULE}:x"): "FIRST-LAST",
+        (localise, "--brt-without=everything"): "search, states, memory, place",
+    }
+    assert_refused(project, {options: (why,) for options, why in messages.items()})
 
 
 @pytest.mark.slow
