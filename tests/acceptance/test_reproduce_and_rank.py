@@ -235,8 +235,8 @@ def test_a_test_goes_into_the_file_that_was_named(project: pytest.Pytester) -> N
     assert "def test_clamp" in other.read_text("utf-8")
     assert suite.read_bytes() == original
     whys = {"tests/gone.py": "no such file", "clamp.md": "not a Python file"}
-    refused = {(*named, path): (f"--brt-test-file: {why}", path) for path, why in whys.items()}
-    assert_refused(project, refused)
+    refused = {path: (f"--brt-test-file: {why}", path) for path, why in whys.items()}
+    assert_refused(project, {(*named, path): words for path, words in refused.items()})
 
 
 @pytest.mark.slow
