@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.conftest import assert_refused
 from tests.conftest import CLAMP, FIXES, SOURCE
 from tests.llama import needs_llama
 
@@ -86,14 +87,14 @@ def test_an_issue_on_github_needs_gh(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(project.mkdir("empty")))
-    for source in ("owner/repo#12", "https://github.com/owner/repo/issues/12"):
-        result = project.runpytest_subprocess(f"--brt-issue={source}")
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines([f"*'{source}' is read with*gh, which is not installed*"])
+    sources = ("owner/repo#12", "https://github.com/owner/repo/issues/12")
+    why = "gh, which is not installed"
+    whys = {source: (f"'{source}' is read with", why) for source in sources}
+    assert_refused(project, {(f"--brt-issue={source}",): words for source, words in whys.items()})
 
 
 @needs_llama
-def test_the_only_model_is_picked_up_by_itself(
+def test_the_only_model_is_picked_up_by_itself_and_of_several_none(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.tiny import write_llama
@@ -101,25 +102,14 @@ def test_the_only_model_is_picked_up_by_itself(
     models = project.mkdir("models")
     write_llama(models / "small.gguf")
     monkeypatch.setenv("PYTEST_BRT_MODELS", str(models))
-    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-budget=2s")
+    told = ("--brt-issue=clamp.md", "--collect-only")
+    said = project.runpytest_subprocess(*told)
     assert said.ret == 0, said.stdout.str()
     said.stdout.fnmatch_lines(["brt: auto; *; model small.gguf; *"])
-    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-model=none", "--co")
+    (models / "two.gguf").write_bytes(b"GGUF")
+    said = project.runpytest_subprocess(*told)
+    said.stdout.fnmatch_lines(["brt: no model: small, two are there (--brt-model gguf:NAME *"])
+    said = project.runpytest_subprocess(*told, "--brt-model=none")
     assert said.ret == 0
     said.stdout.fnmatch_lines(["brt: replay; *"])
-    said.stdout.no_fnmatch_line("brt: *model small.gguf*")
-
-
-@needs_llama
-def test_of_several_models_none_is_taken_and_that_is_said(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models = project.mkdir("models")
-    for name in ("one", "two"):
-        (models / f"{name}.gguf").write_bytes(b"GGUF")
-    monkeypatch.setenv("PYTEST_BRT_MODELS", str(models))
-    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--co")
-    said.stdout.fnmatch_lines(["brt: no model: one, two are there (--brt-model gguf:NAME *"])
-    said = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-model=none", "--co")
-    assert said.ret == 0
     said.stdout.no_fnmatch_line("brt: no model:*")

@@ -27,18 +27,26 @@ def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     return project.runpytest_subprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
 
 
-def test_it_is_listed_as_possible_and_not_written(project: pytest.Pytester) -> None:
-    result = run(project, "--brt-write=new")
+def test_it_is_listed_as_possible_and_not_written_but_one_that_says_what_should_come_out(
+    project: pytest.Pytester,
+) -> None:
+    project.path.joinpath("sure.md").write_text(REPORT + "\nIt should be `5`.\n", "utf-8")
+    result = run(project, "--brt-issue=sure.md", "--brt-write=new")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
             "Possibly reproduced: *not_as_reported fails, but it only checks*; add to*",
-            "*1 possibly reproduced in*",
+            "Reproduced: *gives_expected fails because of this bug.",
+            "written: *",
+            "*1 possibly reproduced*in*",
         ]
     )
-    (test,) = json.loads(project.path.joinpath("out.json").read_text("utf-8"))["tests"]
+    report = json.loads(project.path.joinpath("out.json").read_text("utf-8"))
+    unsure = report["issues"][0]["id"]
+    (test,) = [test for test in report["tests"] if test["issue"] == unsure]
     assert (test["candidate"], test["reproduces"]) == (True, False)
-    assert not list(project.path.glob("test_*.py"))
+    (written,) = project.path.rglob("test_*.py")
+    assert "assert clamp(5, 0, 10) == 5" in written.read_text("utf-8")
 
 
 def test_it_is_shown_and_written_when_that_is_asked_for(project: pytest.Pytester) -> None:
@@ -47,15 +55,6 @@ def test_it_is_shown_and_written_when_that_is_asked_for(project: pytest.Pytester
     result = run(project, "--brt-write=new", "--brt-write-unsure")
     result.stdout.fnmatch_lines(["written: *"])
     assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_is_odd.py"]
-
-
-def test_what_should_come_out_makes_the_difference(project: pytest.Pytester) -> None:
-    project.path.joinpath("issue.md").write_text(REPORT + "\nIt should be `5`.\n", "utf-8")
-    result = run(project, "--brt-write=new")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        ["Reproduced: *gives_expected fails because of this bug.", "written: *"]
-    )
 
 
 def test_where_another_exception_may_be_wanted_only_the_reported_one_fails(
