@@ -19,7 +19,15 @@ from typing import Any
 from pytest_brt.code.file_facts import imported
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import Function, called_names, first_line, is_constant, parse, symbols
+from pytest_brt.syntax import (
+    Function,
+    called_names,
+    first_line,
+    is_constant,
+    parse,
+    symbols,
+    tree_of,
+)
 from pytest_brt.types import FileChange
 
 _LOOKS_AT_NAMES = frozenset({"locals", "vars", "eval", "exec", "dir", "globals"})
@@ -68,7 +76,7 @@ def _parts(source: str) -> Iterator[str]:
     """Yield the statements of a module as text, those together that share a line."""
     lines = list(io.StringIO(source, newline=None))
     begin = end = 0
-    for node in parse(source).body:
+    for node in tree_of(source).body:
         if first_line(node) > end:
             yield "".join(lines[begin:end])
             begin = first_line(node) - 1

@@ -6,6 +6,7 @@ import ast
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_brt.execute.engine import Row, TestTarget, worst
@@ -256,13 +257,13 @@ def pytest_options(subject: Subject, tree: str) -> list[str]:
     return options
 
 
-def project_imports(source: str, packages: Iterable[str]) -> frozenset[str]:
+@lru_cache(maxsize=1 << 8)  # asked of the same test files with each patch
+def project_imports(source: str, packages: frozenset[str]) -> frozenset[str]:
     r"""Return the modules of `packages` that a module's top level imports, parents included.
 
-    >>> sorted(project_imports("from a.b import c\nimport os, d", {"a"}))
+    >>> sorted(project_imports("from a.b import c\nimport os, d", frozenset("a")))
     ['a', 'a.b']
     """
-    wanted = frozenset(packages)
     found: set[str] = set()
     for node in parse_or_empty(source).body:
         if isinstance(node, ast.Import):
@@ -273,7 +274,7 @@ def project_imports(source: str, packages: Iterable[str]) -> frozenset[str]:
             continue
         for name in names:
             parts = name.split(".")
-            if parts[0] in wanted:
+            if parts[0] in packages:
                 found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
     return frozenset(found)
 
@@ -285,6 +286,6 @@ def common_imports(sources: Iterable[str], packages: Iterable[str]) -> tuple[str
     loaded could change what it does.
     """
     wanted = frozenset(packages)
-    sets = [project_imports(source, wanted) for source in sources]
+    sets = [project_imports(source, wanted) for source in set(sources)]
     common = frozenset.intersection(*sets) if sets else frozenset()
     return tuple(sorted(common, key=lambda name: (name.count("."), name)))

@@ -221,7 +221,8 @@ class LocalModel:
     @property
     def pid(self) -> int:
         """The process id of the worker, 0 when there is none."""
-        return self.process.pid if self.process and not self.process.dead else 0
+        process = self.process  # another thread may take it away meanwhile
+        return process.pid if process and not process.dead else 0
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Return the answers; a prompt that meets a crash is asked once more, and says so.

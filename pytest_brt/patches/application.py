@@ -16,7 +16,7 @@ from pytest_brt.patches.judges import left_out_reason, needs_build
 from pytest_brt.patches.ladder import Files, PatchedFile, climb
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import find_targets
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import tree_of
 from pytest_brt.types import AppliedPatch, FileChange, Patch
 
 _HEADER = re.compile(rb'^diff --git ("?)[ab](/.*)$', re.MULTILINE)
@@ -81,7 +81,7 @@ def _newly_broken(kept: tuple[FileChange, ...], before: Files) -> Iterator[tuple
 
 def _syntax_problem(content: bytes) -> str:
     try:
-        parse(content)
+        tree_of(content)
     except SyntaxError as error:
         return f"{error.lineno or 1}: {error.msg}"
     return ""

@@ -14,10 +14,11 @@ import io
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from tokenize import detect_encoding
 
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import tree_of
 from pytest_brt.types import FileChange
 
 _CONFIGURATION = frozenset(
@@ -112,15 +113,20 @@ def named_testers(changes: Iterable[FileChange], root: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _names(content: bytes) -> Iterator[str]:
-    """Yield the words of a module's code, without comments and docstrings."""
+@lru_cache(maxsize=8)  # most patches of a run change the same few files
+def _names(content: bytes) -> tuple[str, ...]:
+    """Return what a module's code names, without comments and docstrings."""
+    return tuple(dict.fromkeys(_named(content)))
+
+
+def _named(content: bytes) -> Iterator[str]:
     try:
         encoding, _ = detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding, "replace")
     except SyntaxError:
         text = content.decode("utf-8", "replace")
     try:
-        tree = parse(text)
+        tree = tree_of(text)
     except SyntaxError:
         yield from _TESTING.findall(text)
         return

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
-from pytest_brt.syntax import called_name, parse, parse_or_empty
+from pytest_brt.syntax import called_name, parse_or_empty, tree_of
 from pytest_brt.types import FileChange, JudgedTest
 
 #: How the note on such a patch begins.
@@ -35,7 +36,7 @@ def singled_out(
         if change.content is None or before.suffix != ".py" or not before.is_file():
             continue
         try:
-            old, new = parse(before.read_bytes()), parse(change.content)
+            old, new = tree_of(before.read_bytes()), tree_of(change.content)
         except SyntaxError:
             continue
         found.update(dict.fromkeys(_special(old, new, reported)))
@@ -64,9 +65,9 @@ class _Reported:
 
 
 def _special(old: ast.Module, new: ast.Module, reported: _Reported) -> Iterator[str]:
-    known = {repr(value) for value in _constants(old)}
+    known, counted = _known(old)
     caught = {node.name for node in ast.walk(new) if isinstance(node, ast.ExceptHandler)}
-    before = Counter(text for text, _, _ in _comparisons(old))
+    before = counted.copy()
     for text, value, fixed in _comparisons(new):
         if before[text]:
             before[text] -= 1
@@ -77,6 +78,13 @@ def _special(old: ast.Module, new: ast.Module, reported: _Reported) -> Iterator[
         unknown = [item for item in _constants(fixed) if repr(item) not in known]
         if any(reported.has(item) or (printed and isinstance(item, str)) for item in unknown):
             yield text
+
+
+@lru_cache(maxsize=4)  # most patches of a run change the same file
+def _known(old: ast.Module) -> tuple[frozenset[str], Counter[str]]:
+    """Return the values that a module holds, and how often it makes each comparison."""
+    values = frozenset(map(repr, _constants(old)))
+    return values, Counter(text for text, _, _ in _comparisons(old))
 
 
 def _comparisons(tree: ast.AST) -> Iterator[tuple[str, ast.AST, ast.AST]]:
