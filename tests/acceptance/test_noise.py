@@ -33,7 +33,7 @@ from tests.tiny import words, write_llama
 pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[2] / "bench"
 #: Each example gets a third of them all; in CI one example stands for the three.
-RUNS, DEEP = rounds(18, least=3), rounds(16, least=3)
+RUNS, DEEP = rounds(18, least=2), rounds(16, least=3)
 PROJECTS = NAMES[: rounds(3)]
 STEPS = 8
 ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
