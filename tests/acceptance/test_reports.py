@@ -116,6 +116,16 @@ def test_options_that_cannot_be_used(project: pytest.Pytester) -> None:
     assert_refused(project, {(*ranked, option): (why,) for option, why in messages.items()})
 
 
+def test_what_is_missing_is_said(project: pytest.Pytester) -> None:
+    into = ("--brt-issue=clamp.md", "--brt-write=into", "--brt-test-file")
+    messages = {
+        ("--rank-fixes=patches",): "nothing to rank by: add --brt-issue FILE or --brt-tests PATH",
+        (*into, "tests/gone.py"): "--brt-test-file: no such file in the project: 'tests/gone.py'",
+        (*into, "clamp.md"): "--brt-test-file: not a Python file: 'clamp.md'",
+    }
+    assert_refused(project, {options: (why,) for options, why in messages.items()})
+
+
 def test_a_report_that_cannot_be_written_spoils_nothing_else(project: pytest.Pytester) -> None:
     Path(project.path.parent, "blocked").write_text("a file\n", encoding="utf-8")
     keep(project, "a-right")

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.conftest import assert_refused
 from tests.conftest import LEAN, SOURCE, tree_hash
 
 pytestmark = pytest.mark.usefixtures("once")
@@ -131,29 +130,6 @@ def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> N
 
 
 @pytest.mark.slow
-def test_ranking_later_uses_the_tests_of_the_last_run(project: pytest.Pytester) -> None:
-    run(project, "--brt-issue=clamp.md")
-    result, report = run(project, "--rank-fixes", "patches/a-right.diff", "patches/c-wrong.diff")
-    assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines(["brt: bug tests from the last run (clamp.md, 20??-??-?? ??:??)"])
-    patches = {patch["name"]: patch for patch in report["patches"]}
-    assert patches["a-right.diff"]["rank"] == 1
-    assert patches["c-wrong.diff"]["rank"] == 2
-    (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
-    result, _ = run(project, "--brt-issue=nothing.md")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["Not reproduced: it has no Python*"])
-    result, _ = run(project, "--rank-fixes=patches")
-    assert result.ret == 4, "not by the tests of another report"
-
-
-def test_ranking_without_anything_to_rank_by_says_what_to_do(project: pytest.Pytester) -> None:
-    result, _ = run(project, "--rank-fixes=patches")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*nothing to rank by: add --brt-issue FILE or --brt-tests PATH*"])
-
-
-@pytest.mark.slow
 def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
     written = project.path.parent / "test_mine.py"
     written.write_text(
@@ -229,14 +205,11 @@ def test_a_test_goes_into_the_file_that_was_named(project: pytest.Pytester) -> N
     suite, other = (project.path / "tests" / name for name in ("test_interval.py", "test_b.py"))
     original = suite.read_bytes()
     other.write_text("def test_nothing():\n    pass\n", "utf-8")
-    named = ("--brt-issue=clamp.md", "--brt-write=into", "--brt-test-file")
-    result, _ = run(project, *named, "./tests/test_b.py")
+    named = ("--brt-write=into", "--brt-test-file", "./tests/test_b.py")
+    result, _ = run(project, "--brt-issue=clamp.md", *named)
     assert result.ret == 0, result.stdout.str()
     assert "def test_clamp" in other.read_text("utf-8")
     assert suite.read_bytes() == original
-    whys = {"tests/gone.py": "no such file", "clamp.md": "not a Python file"}
-    refused = {path: (f"--brt-test-file: {why}", path) for path, why in whys.items()}
-    assert_refused(project, {(*named, path): words for path, words in refused.items()})
 
 
 @pytest.mark.slow

@@ -142,10 +142,14 @@ def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pytester) -> None:
-    project.runpytest_subprocess("--brt-issue=clamp.md")
+    project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-repeat=1")
     assert main(["review", "--accept", "T1", "--root", str(project.path)]) == 0
-    result = project.runpytest_subprocess("--rank-fixes=patches", "--brt-report=page.html")
-    result.stdout.fnmatch_lines(["brt: bug tests from the last run (clamp.md*); you accepted 1"])
+    result = project.runpytest_subprocess(
+        "--rank-fixes=patches", "--brt-report=page.html", "--brt-repeat=1"
+    )
+    result.stdout.fnmatch_lines(
+        ["brt: bug tests from the last run (clamp.md, 20??-??-?? ??:??); you accepted 1"]
+    )
     # The literal patch passes the only test that counts now.
     result.stdout.fnmatch_lines(
         [
@@ -161,6 +165,11 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
     result = project.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*you rejected every bug test of the last run*"])
+    (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
+    assert project.runpytest_subprocess("--brt-issue=nothing.md").ret == 1
+    result = project.runpytest_subprocess("--rank-fixes=patches")
+    assert result.ret == 4, "not by the tests of another report"
+    result.stderr.fnmatch_lines(["*nothing to rank by*"])
 
 
 def test_how_two_patches_differ(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
