@@ -13,8 +13,7 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
-from tests.acceptance.conftest import ONCE
-from tests.conftest import CLAMP_ISSUE
+from tests.conftest import CLAMP_ISSUE, ONCE
 from tests.evaluate.test_compare_studies import ONE
 from tests.evaluate.test_repairs import SHOWN as REPAIRED
 from tests.evaluate.test_study_examples import SHOWN as BOTH_WAYS

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import ONCE
+from tests.conftest import ONCE
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")

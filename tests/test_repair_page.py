@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.repair.states import TABLE, State, ToolName
-from tests.acceptance.conftest import ONCE
-from tests.conftest import CLAMP_ISSUE
+from tests.conftest import CLAMP_ISSUE, ONCE
 
 PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
 COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest-brt ")]

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.acceptance.conftest import assert_refused
 from tests.conftest import CLAMP_ISSUE, tree_hash
+from tests.refusals import assert_refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import assert_refused
 from tests.conftest import CLAMP, FIXES, SOURCE
 from tests.llama import needs_llama
+from tests.refusals import assert_refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 

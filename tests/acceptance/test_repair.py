@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.conftest import assert_refused
 from tests.conftest import SOURCE, tree_hash
+from tests.refusals import assert_refused
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
 MODULE = "interval/__init__.py"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import assert_refused
 from tests.conftest import FIXES, SOURCE
+from tests.refusals import assert_refused
 
 pytestmark = pytest.mark.usefixtures("once")
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import LEAN, SOURCE, tree_hash
+from tests.refusals import assert_refused
 
 pytestmark = pytest.mark.usefixtures("once")
 

@@ -37,9 +37,9 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests import tiny
-from tests.acceptance.conftest import ONCE, assert_refused
-from tests.conftest import SOURCE
+from tests.conftest import ONCE, SOURCE
 from tests.evaluate.test_study import make_bugs
+from tests.refusals import assert_refused
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
 MODULE = "interval/__init__.py"
@@ -225,13 +225,8 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
     result = pytester.runpytest_subprocess(
         *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
         *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),
-        *(
-            "--brt-steps=1",
-            "--brt-samples=1",
-            "--brt-variants=0",
-            "--brt-threads=1",
-            "--brt-repeat=1",
-        ),
+        *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0"),
+        *("--brt-threads=1", "--brt-repeat=1"),
     )
     result.stdout.fnmatch_lines(
         ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired by passerine*"]

@@ -14,8 +14,8 @@ import pytest
 from pytest_brt.codec import from_json
 from pytest_brt.evaluate.rates import REPAIR_RATES, Which, mended, shares, steps_to_right
 from pytest_brt.evaluate.record import StudyResult
-from tests.acceptance.conftest import ONCE
 from tests.acceptance.examples import EXAMPLES, unpack
+from tests.conftest import ONCE
 from tests.evaluate.test_study import make_bugs
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

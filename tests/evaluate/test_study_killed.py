@@ -20,7 +20,7 @@ from pytest_brt.evaluate.table import csv_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
 from pytest_brt.render.answer import count
-from tests.acceptance.conftest import ONCE
+from tests.conftest import ONCE
 from tests.evaluate.conftest import NO_MATPLOTLIB
 from tests.evaluate.test_study import make_bugs
 

@@ -12,12 +12,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
-from pytest_brt.syntax import Function, bodies, bound_targets, first_line, is_constant, parse
+from pytest_brt.syntax import Function, bodies, bound_targets, first_line, is_constant, tree_of
 from pytest_brt.types import Place
 
 #: A gap, where code is left out; what stands around it may need what is not shown.
@@ -57,7 +56,7 @@ class Page:
     @classmethod
     def of(cls, text: str) -> Page:
         """Return a page that shows nothing yet; raises SyntaxError when `text` is not Python."""
-        return cls(lines=text.split("\n"), tree=_read(text))
+        return cls(lines=text.split("\n"), tree=tree_of(text))
 
     def text(self) -> str:
         """Return what is shown, as code."""
@@ -194,12 +193,6 @@ def _ranked(page: Page, worths: Mapping[str, float]) -> list[str]:
         if isinstance(node, Function)
     }
     return sorted(parts, key=lambda name: (-parts[name], name))
-
-
-@lru_cache(maxsize=1 << 5)  # prompt after prompt shows the same few files
-def _read(text: str) -> ast.Module:
-    """Return the syntax tree of a module, which pages share: none changes it."""
-    return parse(text)
 
 
 def _page(path: str, index: Index) -> Page | None:
