@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import LEAN, SOURCE, tree_hash
-from tests.refusals import assert_refused
 
 pytestmark = pytest.mark.usefixtures("once")
 
