@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -174,20 +172,6 @@ def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> No
     assert "not written (" not in result.stdout.str()
     assert not (elsewhere / ".pytest_cache").exists(), "the root is not moved"
     assert (project.path / ".pytest_cache").exists()
-
-
-def test_settings_that_pytest_refuses_need_the_front_end(project: pytest.Pytester) -> None:
-    (project.path / "tox.ini").unlink()
-    (project.path / "setup.cfg").write_text("[pytest]\naddopts = -q\n", "utf-8")
-    refused = project.runpytest_subprocess(ISSUE)
-    assert refused.ret != 0
-    command = (sys.executable, "-m", "pytest_brt")
-    patch = ("--rank=patches/a-right.diff", "--report=../report.json", "--guard=no", "--repeat=1")
-    result = project.run(*command, "issue", "clamp.md", "-v", *patch)
-    assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    assert result.parseoutcomes() == {"reproduced": 1, "passing": 1}
-    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
-    assert report["patches"][0]["name"] == "a-right.diff"
 
 
 def test_warnings_as_errors_do_not_hit_us(project: pytest.Pytester) -> None:
