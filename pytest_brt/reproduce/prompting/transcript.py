@@ -16,6 +16,7 @@ from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 _MOST_SEEN, _MOST_RESULT = 12, 300
 #: How import statements begin.
 IMPORTS = ("import ", "from ")
+_DEFINITIONS = (*IMPORTS, "def ", "async def ", "class ")
 #: What Python says of calls that do not fit the signature.
 _CALL = re.compile(
     r"missing \d+ required|takes .* argument|unexpected keyword argument|not callable"
@@ -36,8 +37,8 @@ class Stance(StrEnum):
 def session_of(seen: Iterable[Seen]) -> tuple[str, ...]:
     """Return statements with what they did, as an interactive session shows them."""
     shown = [item for item in seen if (item.did is not None or item.ended) and not _artefact(item)]
-    if all(item.step.source.startswith(IMPORTS) and not _failed(item) for item in shown):
-        return ()  # that something can be imported is no news
+    if all(item.step.source.startswith(_DEFINITIONS) and not _failed(item) for item in shown):
+        return ()  # that something can be imported, or defined, is no news
     return tuple(_told(item) for item in shown[:_MOST_SEEN])
 
 

@@ -49,3 +49,10 @@ def test_a_call_that_is_made_twice_is_told_twice(engine: Engine) -> None:
     code = "```python\nfrom pkg import double\ndouble(1)\ndouble(1)\ndouble(2)\ndouble(1)\n```"
     told = session_of(seen(code, engine))
     assert told.count(">>> double(1)\n3") == 3
+
+
+def test_what_only_makes_names_known_is_no_news_unless_it_fails(engine: Engine) -> None:
+    code = "```python\nfrom pkg import double\n\nclass Half:\n    of = {}\n```"
+    assert session_of(seen(code.format("2"), engine)) == ()
+    (_, told) = session_of(seen(code.format("double('a', 1)"), engine))
+    assert "\nTypeError: " in told
