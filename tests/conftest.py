@@ -153,6 +153,12 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
 
 
 @pytest.fixture
+def once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sessions run a bug test once on the unpatched tree, where agreement is no question."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", ONCE)
+
+
+@pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """Return a pytester in a project with two bugs, two reports and a folder of patches.
 

@@ -83,11 +83,9 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in COMMANDS if left(page)])
-def test_every_command_runs(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, page: str
-) -> None:
+@pytest.mark.usefixtures("once")
+def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     """One after the other in one project, as a reader would."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", ONCE)
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
     (project.path / "tests/test_mine.py").write_text(
         "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n",

@@ -6,14 +6,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.words import split_identifier
-from pytest_brt.syntax import Function, parse
+from pytest_brt.syntax import Function, parse, tree_of
 
 if TYPE_CHECKING:  # a new file is styled without an index
     from pytest_brt.code.index import Index
@@ -109,19 +107,14 @@ def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:
     """
     files = [path, *(str(folder / "conftest.py") for folder in PurePosixPath(path).parents)]
     known = (file for file in files if file in index.layout.files)
-    names = set(PYTEST_FIXTURES)
-    for file in known:
-        with suppress(SyntaxError, OSError):  # pytest itself will tell
-            names |= _fixtures_in(index.source(file))
-    return frozenset(names)
+    return PYTEST_FIXTURES.union(*(_fixtures_of(file, index) for file in known))
 
 
-@lru_cache(maxsize=1 << 8)  # asked for each test that is written
-def _fixtures_in(source: str) -> frozenset[str]:
-    return frozenset(_fixtures_of(parse(source)))
-
-
-def _fixtures_of(tree: ast.Module) -> Iterator[str]:
+def _fixtures_of(path: str, index: Index) -> Iterator[str]:
+    try:
+        tree = tree_of(index.source(path))
+    except (SyntaxError, OSError):
+        return  # pytest itself will tell
     for node in _functions(tree.body):
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None

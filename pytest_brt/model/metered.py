@@ -105,7 +105,7 @@ class MeteredModel:
             prompt = replace(prompt, seconds=max(0.1, seconds))
         with self._watched():
             completions = self.model.complete(prompt)
-        # Not every model counts tokens; what an answer was to begin with is none.
+        # Not every model counts tokens; the words that the prompt puts first are no answer.
         if any(done.tokens or done.text != prompt.prefill for done in completions):
             self.meter.hear()
         elif prompt.seconds:

@@ -20,16 +20,16 @@ def issue_with(snippet: str) -> bytes:
 
 def test_an_issue_that_cannot_be_read(project: pytest.Pytester) -> None:
     bad = {
-        "blank.md": (b"  \n\n", "empty"),
-        "nothing.md": (b"", "empty"),
-        "bytes.md": (b"\x00\x01\x02\xff\xfe" * 40, "binary"),
-        "latin.md": (b"clamp d\xe9cide mal\n", "UTF-8"),
-        "issue[1].md": (CLAMP_ISSUE.encode(), "(rename it; "),
+        "blank.md": (b"  \n\n", "issue is empty: 'blank.md'"),
+        "nothing.md": (b"", "issue is empty: 'nothing.md'"),
+        "bytes.md": (b"\x00\x01\x02\xff\xfe" * 40, "issue is binary, not text: 'bytes.md'"),
+        "latin.md": (b"clamp d\xe9cide mal\n", "issue is not UTF-8: 'latin.md'"),
+        "issue[1].md": (CLAMP_ISSUE.encode(), "'issue[1].md' (rename it; "),
     }
     for name, (content, _) in bad.items():
         (project.path / name).write_bytes(content)
-    whys = {name: why for name, (_, why) in bad.items()} | {"none.md": "no such issue file"}
-    assert_refused(project, {(f"--brt-issue={name}",): (name, why) for name, why in whys.items()})
+    messages = {f"--brt-issue={name}": message for name, (_, message) in bad.items()}
+    assert_refused(project, {**messages, "--brt-issue=none.md": "no such issue file: 'none.md'"})
 
 
 def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytester) -> None:
@@ -45,8 +45,11 @@ def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytes
 
 def test_a_folder_without_patches(project: pytest.Pytester) -> None:
     project.mkdir("none")
-    ranked = ("--brt-issue=clamp.md", "--rank-fixes")
-    assert_refused(project, {(*ranked, name): (name,) for name in ("none", "nowhere")})
+    messages = {
+        "--rank-fixes=none": "no patches in 'none'",
+        "--rank-fixes=nowhere": "no such folder: 'nowhere'",
+    }
+    assert_refused(project, messages, "--brt-issue=clamp.md")
 
 
 #: What stands in place of a patch, and words of the reason that is given.
@@ -115,8 +118,7 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
         "--brt-python=/no/such/python": "/no/such/python",
         "--brt-tests=nowhere.py": "--brt-tests: no such file: 'nowhere.py'",
     }
-    issue = "--brt-issue=clamp.md"
-    assert_refused(project, {(issue, option): (why,) for option, why in messages.items()})
+    assert_refused(project, messages, "--brt-issue=clamp.md")
 
 
 def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:

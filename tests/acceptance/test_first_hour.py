@@ -99,9 +99,8 @@ def test_an_issue_on_github_needs_gh(
 ) -> None:
     monkeypatch.setenv("PATH", str(project.mkdir("empty")))
     sources = ("owner/repo#12", "https://github.com/owner/repo/issues/12")
-    why = "gh, which is not installed"
-    whys = {source: (f"'{source}' is read with", why) for source in sources}
-    assert_refused(project, {(f"--brt-issue={source}",): words for source, words in whys.items()})
+    why = "is read with GitHub's command gh, which is not installed"
+    assert_refused(project, {f"--brt-issue={source}": f"'{source}' {why}" for source in sources})
 
 
 @needs_llama

@@ -112,18 +112,17 @@ def test_options_that_cannot_be_used(project: pytest.Pytester) -> None:
         "--brt-threshold=2": "--brt-threshold: expected a number from 0 to 1, got '2'",
         "--brt-top=0": "--brt-top: expected a number of at least 1, got '0'",
     }
-    ranked = ("--brt-issue=clamp.md", "--rank-fixes=patches")
-    assert_refused(project, {(*ranked, option): (why,) for option, why in messages.items()})
+    assert_refused(project, messages, "--brt-issue=clamp.md", "--rank-fixes=patches")
 
 
 def test_what_is_missing_is_said(project: pytest.Pytester) -> None:
-    into = ("--brt-issue=clamp.md", "--brt-write=into", "--brt-test-file")
+    into = "--brt-issue=clamp.md --brt-write=into --brt-test-file"
     messages = {
-        ("--rank-fixes=patches",): "nothing to rank by: add --brt-issue FILE or --brt-tests PATH",
-        (*into, "tests/gone.py"): "--brt-test-file: no such file in the project: 'tests/gone.py'",
-        (*into, "clamp.md"): "--brt-test-file: not a Python file: 'clamp.md'",
+        "--rank-fixes=patches": "nothing to rank by: add --brt-issue FILE or --brt-tests PATH",
+        f"{into} tests/gone.py": "--brt-test-file: no such file in the project: 'tests/gone.py'",
+        f"{into} clamp.md": "--brt-test-file: not a Python file: 'clamp.md'",
     }
-    assert_refused(project, {options: (why,) for options, why in messages.items()})
+    assert_refused(project, messages)
 
 
 def test_a_report_that_cannot_be_written_spoils_nothing_else(project: pytest.Pytester) -> None:

@@ -245,13 +245,12 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
 def test_what_cannot_be_repaired_is_a_usage_error(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
     (pytester.path / "x").write_text("=== reply\n", "utf-8")
-    scripted = ("--brt-stages=repair", "--brt-model=scripted:x")
+    scripted = "--brt-stages=repair --brt-model=scripted:x"
     nowhere = "takes nothing away where no repair is told the place"
     messages = {
-        ("--brt-stages=repair",): "fixes are written by a model",
-        ("--brt-stages=repair,win",): "expected some of reproduce, rank, repair",
-        (*scripted, "--brt-without=place"): nowhere,
-        (*scripted, "--brt-repair-strategy=magic"): "known: passerine, repairagent",
+        "--brt-stages=repair": "fixes are written by a model",
+        "--brt-stages=repair,win": "expected some of reproduce, rank, repair",
+        f"{scripted} --brt-without=place": nowhere,
+        f"{scripted} --brt-repair-strategy=magic": "known: passerine, repairagent",
     }
-    study = "--brt-evaluate=bugs"
-    assert_refused(pytester, {(study, *options): (why,) for options, why in messages.items()})
+    assert_refused(pytester, messages, "--brt-evaluate=bugs")
