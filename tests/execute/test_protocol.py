@@ -47,10 +47,15 @@ import os
 def test_a():
     os.waitpid(os.fork() or os._exit(0), 0)
 """
+#: That many processes show that the test itself is at work, and no more than its row.
+WAITING = 5
 #: Ends when the user may have no more processes.
-CROWDED = """
-import os, time
+CROWDED = f"""
+import os, signal, time
 def test_a():
+    for _ in range({WAITING}):
+        if not os.fork():
+            signal.pause()
     end = time.monotonic() + 50
     while time.monotonic() < end:
         try:
@@ -123,7 +128,7 @@ def test_a_crowd_that_comes_while_a_row_is_at_work_is_no_verdict(
         idle = tasks_of(drop_to())
         with ThreadPoolExecutor(1) as pool:
             result = pool.submit(engine.run, Row(targets=targets))
-            while tasks_of(drop_to()) <= idle and not result.done():
+            while tasks_of(drop_to()) < idle + WAITING and not result.done():
                 time.sleep(0.05)
             gather()
             found = result.result()
