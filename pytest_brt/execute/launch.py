@@ -52,11 +52,8 @@ def open_engine(
             this is not a container, so that the user must say that it is all right.
         SubjectProblem: the subject's interpreter cannot be started at any level.
     """
-    if sandbox not in (*LEVELS, "auto"):
-        known = ", ".join(("auto", *LEVELS))
-        raise UsageProblem(f"--brt-sandbox: unknown level {sandbox!r} (one of {known})")
-    if net not in ("none", "host"):
-        raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
+    _known("--brt-sandbox: unknown level", sandbox, ("auto", *LEVELS))
+    _known("--brt-net: unknown network", net, ("none", "host"))
     if sys.platform == "win32":
         raise SandboxProblem(
             "tests are run on POSIX systems only, and this is Windows"
@@ -85,6 +82,11 @@ def open_engine(
             " the tests as ordinary processes that can change your files"
         )
     return engine("process", f"inside a container; {why}")
+
+
+def _known(problem: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise UsageProblem(f"{problem} {given!r} (one of {', '.join(known)})")
 
 
 def _sandbox(level: str, net: str) -> Sandbox:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import from_json, to_json
@@ -239,23 +240,8 @@ def run_script(
     try:
         with tempfile.TemporaryFile() as output:
             place.write_text(to_json({**spec, "fd": writer}), encoding="utf-8")
-            try:
-                child = subprocess.Popen(
-                    [*command, str(INSIDE / "start.py"), script, str(place)],
-                    env=dict(env),
-                    cwd=cwd,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    pass_fds=(writer,),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise SubjectProblem(
-                    f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
-                ) from error
-            finally:
-                os.close(writer)
+            whole = [*command, str(INSIDE / "start.py"), script, str(place)]
+            child = _start(whole, env, cwd, output, writer)
             try:
                 events, timed_out = _follow(child, reader, deadlines)
             finally:
@@ -270,6 +256,29 @@ def run_script(
             )
     finally:
         os.close(reader)
+
+
+def _start(
+    command: Sequence[str], env: Mapping[str, str], cwd: str, output: IO[bytes], writer: int
+) -> subprocess.Popen[bytes]:
+    """Start a group of processes; only it has the end `writer` of its pipe from then on."""
+    try:
+        return subprocess.Popen(
+            command,
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=(writer,),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SubjectProblem(
+            f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
+        ) from error
+    finally:
+        os.close(writer)
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:

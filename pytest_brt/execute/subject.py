@@ -87,23 +87,13 @@ def find_subject(
     if not root.is_dir():
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")
     root = root.resolve()
-    chosen, found = _choose(root, python)
     ini = read_ini(root)
+    extra, inner = _environment(root, ini, env)
+    asked = _unasked(root, python, source_roots(root, (*inner, *ini.pythonpath)), extra)
+    answer = ask(asked, sandbox)
+    found = asked.found
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"
-    extra, inner = _environment(root, ini, env)
-    asked = Subject(
-        root=str(root),
-        python=chosen,
-        python_version=(0, 0),
-        pytest_version=(0, 0),
-        found=found,
-        source_roots=source_roots(root, (*inner, *ini.pythonpath)),
-        packages=(),
-        test_root=".",
-        env=tuple(sorted(extra.items())),
-    )
-    answer = ask(asked, sandbox)
     if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
@@ -121,6 +111,24 @@ def find_subject(
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
+    )
+
+
+def _unasked(
+    root: Path, python: str | None, roots: tuple[str, ...], env: Mapping[str, str]
+) -> Subject:
+    """Return the subject as far as it is known before its interpreter is asked."""
+    chosen, found = _choose(root, python)
+    return Subject(
+        root=str(root),
+        python=chosen,
+        python_version=(0, 0),
+        pytest_version=(0, 0),
+        found=found,
+        source_roots=roots,
+        packages=(),
+        test_root=".",
+        env=tuple(sorted(env.items())),
     )
 
 

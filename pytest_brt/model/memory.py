@@ -182,14 +182,8 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
     steps = range(1, wanted // 256 + 1)
     fit = 256 * bisect_right(steps, free, key=lambda n: needs(256 * n)) if available else wanted
     if fit < (settings.context or min(_LEAST, longest)):
-        advice = "use a smaller model or quantisation, or free some memory"
-        if settings.context and fit >= _LEAST:
-            advice = f"use --brt-context {fit} or a smaller quantisation"
-        raise DoesNotFit(
-            f"{header.path!r} needs {_gib(needs(settings.context or _LEAST))} for a context of "
-            f"{settings.context or _LEAST} tokens and {_gib(free)} can be had "
-            f"({advice})"
-        )
+        least = needs(settings.context or _LEAST)
+        raise DoesNotFit(_too_large(header, settings.context, least, free, fit))
     if longest > fit:
         longest = fit
         notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory can be had")
@@ -203,6 +197,16 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
         threads=settings.threads or cores(),
         needed=needs(cells),
         notes=tuple(notes),
+    )
+
+
+def _too_large(header: Header, context: int, needed: int, free: int, fit: int) -> str:
+    advice = "use a smaller model or quantisation, or free some memory"
+    if context and fit >= _LEAST:
+        advice = f"use --brt-context {fit} or a smaller quantisation"
+    return (
+        f"{header.path!r} needs {_gib(needed)} for a context of {context or _LEAST} tokens "
+        f"and {_gib(free)} can be had ({advice})"
     )
 
 

@@ -27,6 +27,21 @@ _SECONDS = 120.0
 _NOWHERE = "/nonexistent"
 #: What a program needs to start at all; the rest of the user's environment stays out.
 _KEPT = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
+#: What keeps git from the network, the terminal, and every configuration but ours.
+_ALONE = {
+    "GIT_DIR": _NOWHERE,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "HOME": _NOWHERE,
+    "XDG_CONFIG_HOME": _NOWHERE,
+    "LC_ALL": "C",
+}
 #: Bytes of one file that git may write, KiB of its memory, seconds of its processor.
 _FILE, _MEMORY, _CPU = 128 << 20, 4 << 20, 120
 _LIMITED = (
@@ -111,21 +126,7 @@ def run_git(
         raise UsageProblem(
             "git: not found on PATH, and trees and branches are compared by it (install git)"
         )
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    environment |= {
-        "GIT_DIR": _NOWHERE,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ALLOW_PROTOCOL": "none",
-        "HOME": _NOWHERE,
-        "XDG_CONFIG_HOME": _NOWHERE,
-        "LC_ALL": "C",
-    }
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     overrides = [word for setting in _OVERRIDES for word in ("-c", setting)]
     command = ["/bin/sh", "-c", _LIMITED, "git"] if sys.platform != "win32" else ["git"]
     with _own_folder(repository) as named:
@@ -133,7 +134,7 @@ def run_git(
             return subprocess.run(
                 [*command, *overrides, *arguments],
                 cwd=folder,
-                env={**environment, **named, **(env or {})},
+                env={**kept, **_ALONE, **named, **(env or {})},
                 input=stdin,
                 capture_output=True,
                 timeout=_SECONDS,

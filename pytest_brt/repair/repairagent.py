@@ -9,9 +9,9 @@ keeps what it evaluated has little to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from pytest_brt.dialogue.action import (
     Action,
@@ -101,13 +101,7 @@ def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
         count=count,
     )
 
-    def offered(steps: Sequence[Step]) -> tuple[str, ...]:
-        if Without.STATES in bench.without:
-            return tuple(tools)
-        names = TABLE[state_after(steps)]
-        more = bench.tools if ToolName.SEARCH in names else ()
-        return (*(name for name in names if name in tools), *more)
-
+    offered = partial(_offered, bench, tools)
     return Loop(
         model=site.model,
         tools=tools,
@@ -120,6 +114,17 @@ def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
         purpose="repair",
         say=bench.say,
     )
+
+
+def _offered(
+    bench: RepairBench, tools: Mapping[str, Tool], steps: Sequence[Step]
+) -> tuple[str, ...]:
+    """Return the names of the tools that the state after `steps` has."""
+    if Without.STATES in bench.without:
+        return tuple(tools)
+    names = TABLE[state_after(steps)]
+    more = bench.tools if ToolName.SEARCH in names else ()
+    return (*(name for name in names if name in tools), *more)
 
 
 def _tools(bench: RepairBench, budget: Budget, holds: Room) -> dict[str, Tool]:

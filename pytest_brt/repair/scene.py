@@ -76,7 +76,6 @@ def make_site(
         UsageProblem: a place that was given does not exist.
     """
     known = given_places(given, index) if given else ()
-
     root = Path(engine.subject.root)
 
     def tests_near(changes: tuple[FileChange, ...]) -> tuple[str, ...]:

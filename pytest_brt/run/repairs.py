@@ -92,37 +92,45 @@ class Repairing:
         )
         seed = int(content_id(issue.id, strategy, str(index), str(bench.seed)), 16) % 2**31
         way = self.plan.strategies[strategy]
+        repairing = replace(
+            self._repairing(site, seed, deadline),
+            editor=None if editor is None else MeteredModel(editor, meter, deadline),
+            say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),
+        )
+        try:
+            if way.alternates and index % 2 == 0:
+                repairing = replace(repairing, brt=self._choose(site, attempts, given, seed))
+            done = way.attempt(index, repairing)
+        except OutOfTime as over:
+            done = Repair(
+                issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(str(over),)
+            )
+        return replace(done, cost=meter.cost, seconds=time.perf_counter() - begin)
+
+    def _repairing(self, site: Site, seed: int, deadline: float) -> RepairBench:
+        return RepairBench(
+            site=site,
+            steps=self._workbench.steps,
+            variants=self.plan.variants,
+            without=self.plan.without,
+            blind=self.plan.blind,
+            seed=seed,
+            deadline=deadline,
+            journal=self._workbench.journal,
+            record=self._workbench.record,
+            tools=self.plan.tools,
+        )
+
+    def _choose(
+        self, site: Site, attempts: Sequence[Attempt], given: Sequence[JudgedTest], seed: int
+    ) -> JudgedTest | None:
         known = {test.test.id for one in attempts if one.strategy == "auto" for test in one.tests}
 
         def says(judged: JudgedTest) -> bool | None:
             # Of its own tests `auto` has asked the model: that is in their confidence.
             return None if judged.test.id in known else self._says(site, judged)
 
-        try:
-            shown = way.alternates and index % 2 == 0
-            done = way.attempt(
-                index,
-                RepairBench(
-                    site=site,
-                    brt=choose_brt(attempts, given, seed, says) if shown else None,
-                    editor=None if editor is None else MeteredModel(editor, meter, deadline),
-                    steps=bench.steps,
-                    variants=self.plan.variants,
-                    without=self.plan.without,
-                    blind=self.plan.blind,
-                    seed=seed,
-                    deadline=deadline,
-                    journal=bench.journal,
-                    record=bench.record,
-                    tools=self.plan.tools,
-                    say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),
-                ),
-            )
-        except OutOfTime as over:
-            done = Repair(
-                issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(str(over),)
-            )
-        return replace(done, cost=meter.cost, seconds=time.perf_counter() - begin)
+        return choose_brt(attempts, given, seed, says)
 
     def _says(self, site: Site, judged: JudgedTest) -> bool | None:
         """Return whether the model holds a failing test for right; None where it cannot say."""

@@ -90,6 +90,27 @@ def _wanted_score(said: Claim) -> tuple[float, str]:
 def _equals(
     index: int, seen: Seen, shown: tuple[Display, ...], said: Claim, score: float, reason: str
 ) -> Draft | None:
+    found = _compared(shown, said)
+    if found is None:
+        return None
+    display, text = found
+    lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
+    verb = "be" if seen.step.source.isidentifier() else "give"
+    return Draft(
+        kind=OracleKind.EQUALS,
+        index=index,
+        body=lines,
+        sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
+        f"{quote(said)}",
+        score=score if "\n" not in text else score - 0.2,
+        reasons=(reason,),
+        fixtures=("capsys",) if capsys else (),
+        about=called(seen.step.source),
+    )
+
+
+def _compared(shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | None:
+    """Return which view of a result to compare, and with what text; None where neither is sure."""
     text = said.text.strip()
     if not text or any(quoted_in(display.text, text) for display in shown):
         return None
@@ -118,19 +139,7 @@ def _equals(
         if not texts:
             return None
         display = texts[0]
-    lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
-    verb = "be" if seen.step.source.isidentifier() else "give"
-    return Draft(
-        kind=OracleKind.EQUALS,
-        index=index,
-        body=lines,
-        sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
-        f"{quote(said)}",
-        score=score if as_value or "\n" not in text else score - 0.2,
-        reasons=(reason,),
-        fixtures=("capsys",) if capsys else (),
-        about=called(seen.step.source),
-    )
+    return display, text
 
 
 def _looks_like_one(shown: tuple[Display, ...]) -> Display | None:

@@ -67,6 +67,7 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
         notes = [f"({'; '.join(mended.notes)})"] if mended.notes else []
         if trial.unrefuted or not variants:
             return _outcome(site, trial, None, Cost(), notes)
+        parts = ("\n".join([f"{e.path} {e.kind} {e.span}", *e.lines]) for e in mended.fix)
         prompt = Prompt(
             messages=site.prompts.ask(
                 "repair/variants",
@@ -74,10 +75,7 @@ def write_fix(site: Site, *, variants: int, seed: int, seconds: Callable[[], flo
                 hypothesis=recall(steps).hypothesis,
                 failure=_told(site, trial),
                 code=_shown_code(site, mended.fix),
-                fix="\n".join(
-                    "\n".join([f"{edit.path} {edit.kind} {edit.span}", *edit.lines])
-                    for edit in mended.fix
-                ),
+                fix="\n".join(parts),
                 form=SPEC.example(),
             ),
             sampling=Sampling(

@@ -19,7 +19,7 @@ from pytest_brt.reproduce.agent.tools import SPECS, tools_of
 from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
-from pytest_brt.reproduce.prompting.context import gather_hints
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import (
     PromptTooLong,
     bug_values,
@@ -40,21 +40,9 @@ _SHARE = 0.35
 Messages = tuple[Message, ...]
 
 
-def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
-    """Return the messages that come before the first step, and notes on what did not fit.
-
-    They stand there twice: the second ones are without listings of files, for when the dialogue
-    has become long.
-
-    Raises:
-        PromptTooLong: not even the report fits.
-    """
-    named, found = kit.bench.buggy, kit.found
-    # Where the user names files, only those are suspected.
-    suspects = tuple(s for s in kit.hints.suspects if not named or s.path in named)
-    hints = replace(kit.hints, suspects=suspects)
-    brief = replace(kit.brief, hints=hints)
-    parts = {
+def _parts(kit: Kit, hints: Hints) -> dict[str, str]:
+    found = kit.found
+    return {
         "report": report_text(kit.issue),
         "examples": "all",
         "session": "\n".join(hints.session),
@@ -64,6 +52,22 @@ def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
         "best": found.best if found else "",
         "refused": "\n".join(found.refused) if found else "",
     }
+
+
+def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
+    """Return the messages that come before the first step, and notes on what did not fit.
+
+    They stand there twice: the second ones are without listings of files, for when the dialogue
+    has become long.
+
+    Raises:
+        PromptTooLong: not even the report fits.
+    """
+    named = kit.bench.buggy
+    # Where the user names files, only those are suspected.
+    suspects = tuple(s for s in kit.hints.suspects if not named or s.path in named)
+    hints = replace(kit.hints, suspects=suspects)
+    brief = replace(kit.brief, hints=hints)
     reserved = int(kit.bench.model.context * _SHARE)
 
     def build(texts: Mapping[str, str], *, is_first: bool = True) -> Prompt:
@@ -86,7 +90,9 @@ def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
     room = min(_TOKENS, kit.bench.model.context - reserved)
     order = ("tests", "host", "suspected", "fixtures", "imports", "session")
     last = ("examples", "refused", "best", "report")
-    prompt, notes, built = fitted(build, parts, (*order, *last), brief, listings, most=room)
+    prompt, notes, built = fitted(
+        build, _parts(kit, hints), (*order, *last), brief, listings, most=room
+    )
     without = {name: "" if name in listings else text for name, text in built.items()}
     short = build(without, is_first=False)
     return prompt.messages, short.messages, notes

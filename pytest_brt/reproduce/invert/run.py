@@ -66,12 +66,8 @@ def invert_prompt(
         "fixtures": hints.fixtures,
     }
     is_plan = kind == "plan"
-    sampling = replace(
-        _SAMPLING,
-        seed=seed,
-        max_tokens=answer_room(brief.model, _PLAN if is_plan else _SAMPLING.max_tokens),
-        stop=() if is_plan else STOP,
-    )
+    room = answer_room(brief.model, _PLAN if is_plan else _SAMPLING.max_tokens)
+    stop = () if is_plan else STOP
 
     def build(found: Mapping[str, str]) -> Prompt:
         values = {**bug_values(brief, found), "longest_plan": LONGEST_PLAN, **more}
@@ -80,7 +76,7 @@ def invert_prompt(
                 prompts.message(Role.SYSTEM, "invert/system", **values),
                 prompts.message(Role.USER, f"invert/{kind}.user", **values),
             ),
-            sampling=sampling,
+            sampling=replace(_SAMPLING, seed=seed, max_tokens=room, stop=stop),
             prefill="" if is_plan else PREFILL,
             weighty=kind != "write",
             purpose=kind,

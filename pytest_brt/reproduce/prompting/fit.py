@@ -213,9 +213,7 @@ def fitted(
     texts = dict(parts)
     if listings:
         room = max(most - model.count((frame or build)(parts)), _LEAST) * _CHARACTERS
-        total = sum(share for share, _ in listings.values())
-        for name, (share, make) in listings.items():
-            texts[name] = make(min(_MOST_CODE, int(room * share / total)))
+        texts |= _listed(listings, room)
     notes: dict[str, str] = {}
     prompt = build(texts)
     for name in order:
@@ -239,6 +237,15 @@ def fitted(
             "left to shorten (give more with --brt-context)"
         )
     return prompt, tuple(notes.values()), texts
+
+
+def _listed(listings: Mapping[str, Listing], room: float) -> dict[str, str]:
+    """Return the listings, each with its share of `room` characters."""
+    total = sum(share for share, _ in listings.values())
+    return {
+        name: make(min(_MOST_CODE, int(room * share / total)))
+        for name, (share, make) in listings.items()
+    }
 
 
 def _too_long(prompt: Prompt, model: Model) -> int:

@@ -14,6 +14,11 @@ from pytest_brt.types import BlockKind, JudgedTest, Verdict
 #: What to do where a package is not there.
 _ADVICE = " (install it where the project's tests run, or choose another: --brt-python)"
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
+_NO_CODE = (
+    "it has no Python in code fences, indented blocks, '>>>' or 'In [1]:' sessions, or inline code",
+    "add to the report a few lines of Python that show the bug, what they give (or the traceback),"
+    " and what they should give",
+)
 
 
 def miss_notes(
@@ -26,15 +31,7 @@ def miss_notes(
     steps = view.seen
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     if not steps:
-        notes.append(
-            "it has no Python in code fences, indented blocks, '>>>' or 'In [1]:' sessions, or "
-            "inline code"
-        )
-        notes.append(
-            "add to the report a few lines of Python that show the bug, what they give (or the "
-            "traceback), and what they should give"
-        )
-        return tuple(notes)
+        return (*notes, *_NO_CODE)
     places = f"in {blocks} code block{'s' * (blocks != 1)} and inline" if blocks else "in the text"
     notes.append(f"found {len(steps)} statement{'s' * (len(steps) != 1)} {places}")
     missing = sorted({name for seen in steps for name in seen.missing})
