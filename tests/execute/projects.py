@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
+from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, TestRun
@@ -30,17 +34,42 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def open_on(root: Path, *, seconds: float = 10.0, sandbox: str = "auto") -> Engine:
+def open_on(root: Path, *, seconds: float = 60.0, sandbox: str = "auto") -> Engine:
     """Return an engine for the project in `root`."""
     subject = find_subject(root, python=None, env={})
     return open_engine(subject, sandbox=sandbox, limits=Limits(seconds=seconds))
 
 
 def run_one(
-    engine: Engine, source: str, *, changes: tuple[FileChange, ...] = (), node: str = "test_a"
+    engine: Engine,
+    source: str,
+    *,
+    changes: tuple[FileChange, ...] = (),
+    node: str = "test_a",
+    seconds: float | None = None,
 ) -> TestRun:
-    """Run one test of a module of its own and return what it did."""
+    """Run one test of a module of its own, for `seconds` at most, and return what it did."""
     target = TestTarget(id="t", path="tests/test_brt_x.py", source=source, node=node)
-    result = engine.run(Row(targets=(target,), changes=changes))
+    result = engine.run(Row(targets=(target,), changes=changes, test_seconds=seconds))
     assert len(result.runs) == 1, result
     return result.runs[0]
+
+
+#: What the process of a test calls itself when it is at work.
+AT_WORK = f"at-work-{os.getpid()}"
+#: The statement by which it does so.
+SAYS_SO = f"__import__('ctypes').CDLL(None).prctl(15, {AT_WORK.encode()!r})  # PR_SET_NAME"
+
+
+def wait_at_work(row: Future[RowResult], *, but: int = 0) -> int:
+    """Wait until a test says that it is at work, and return its process; 0 when the row is over.
+
+    That with the number `but` is not meant.
+    """
+    while not row.done():
+        for comm in Path("/proc").glob("[0-9]*/comm"):
+            with suppress(OSError):  # it ended meanwhile
+                if comm.read_bytes().strip() == AT_WORK.encode() and comm.parent.name != str(but):
+                    return int(comm.parent.name)
+        time.sleep(0.02)
+    return 0

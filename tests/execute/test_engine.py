@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,7 +13,7 @@ from pytest_brt.execute.engine import Engine, Limits, Program, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
-from tests.execute.projects import make_project, open_on, run_one
+from tests.execute.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
 
 SLOW = (pytest.mark.slow, pytest.mark.long)
 LEVELS = [
@@ -30,7 +29,7 @@ def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
     root = make_project(tmp_path_factory.mktemp("engine") / "project")
-    engine = open_on(root, seconds=3, sandbox=request.param)
+    engine = open_on(root, sandbox=request.param)
     assert engine.level == request.param
     yield engine
     engine.close()
@@ -74,7 +73,6 @@ CASES = {
         "api-mismatch: AttributeError",
     ),
     "foreign-attribute": ("def test_a():\n    (3).zork\n", Verdict.FAIL, "AttributeError: 'int'"),
-    "loop": ("import time\ndef test_a():\n    time.sleep(60)\n", Verdict.TIMEOUT, "within 3 s"),
     "sys-exit": ("import sys\ndef test_a():\n    sys.exit(0)\n", Verdict.BROKEN, "SystemExit"),
     "os-exit": ("import os\ndef test_a():\n    os._exit(0)\n", Verdict.CRASH, "exit status 0"),
     "segfault": ("import os\ndef test_a():\n    os.kill(os.getpid(), 11)\n", Verdict.CRASH, "SEGV"),
@@ -111,6 +109,11 @@ def test_each_test_gets_its_verdict(engine: Engine) -> None:
         _, verdict, words = CASES[run.test]
         assert (run.verdict, words in run.reason) == (verdict, True), run
         assert "\n" not in run.reason
+
+
+def test_what_does_not_end_is_a_timeout(engine: Engine) -> None:
+    run = run_one(engine, "import time\ndef test_a():\n    time.sleep(600)\n", seconds=1.0)
+    assert (run.verdict, run.reason) == (Verdict.TIMEOUT, "did not end within 1 s"), run
 
 
 def test_frames_are_named_as_the_project_names_them(engine: Engine) -> None:
@@ -165,10 +168,10 @@ def test_what_a_test_writes_is_gone_for_the_next(engine: Engine) -> None:
 def test_a_file_goes_on_after_a_test_that_ends_the_process(engine: Engine) -> None:
     source = (
         "import os, time\ndef test_a(): pass\ndef test_b(): os._exit(3)\ndef test_c(): pass\n"
-        "def test_d(): time.sleep(60)\ndef test_e(): assert 0\n"
+        "def test_d(): time.sleep(600)\ndef test_e(): assert 0\n"
     )
     target = TestTarget(id="m", path="tests/test_m.py", source=source)
-    runs = engine.run(Row(targets=(target,))).runs
+    runs = engine.run(Row(targets=(target,), test_seconds=3.0)).runs
     assert [(run.node, run.verdict) for run in runs] == [
         ("test_a", Verdict.PASS),
         ("test_b", Verdict.CRASH),
@@ -270,17 +273,18 @@ def test_functions_that_statements_call_are_noted_from_one_on(engine: Engine) ->
 
 
 @pytest.mark.parametrize(
-    ("last", "how"),
+    ("last", "seconds", "how"),
     [
-        ("import time; time.sleep(60)", "timed out after 2 s"),
-        ("import os; os._exit(4)", "exit status 4"),
-        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+        ("import time; time.sleep(600)", 2.0, "timed out after 2 s"),
+        ("import os; os._exit(4)", 60.0, "exit status 4"),
+        ("import os; os.kill(os.getpid(), 9)", 60.0, "killed by SIGKILL"),
     ],
 )
 def test_a_statement_that_ends_the_process_costs_only_itself(
-    engine: Engine, last: str, how: str
+    engine: Engine, last: str, seconds: float, how: str
 ) -> None:
-    seen = engine.observe(Program(statements=("1 + 1", last, "3"), statement_seconds=2))
+    program = Program(statements=("1 + 1", last, "3"), statement_seconds=seconds)
+    seen = engine.observe(program)
     assert [one.index for one in seen.observed] == [0]
     assert seen.ended == how
 
@@ -297,12 +301,10 @@ def test_statements_see_changes_of_the_tree(engine: Engine) -> None:
 
 def test_a_row_may_allow_its_tests_less_time(engine: Engine) -> None:
     source = "import time\ndef test_a():\n    time.sleep(1.5)\n"
-    target = TestTarget(id="t", path="tests/test_brt_x.py", source=source, node="test_a")
-    assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.PASS
-    hurried = engine.run(Row(targets=(target,), test_seconds=0.5)).runs[0]
+    assert run_one(engine, source).verdict is Verdict.PASS
+    hurried = run_one(engine, source, seconds=0.5)
     assert (hurried.verdict, "0.5 s" in hurried.reason) == (Verdict.TIMEOUT, True)
-    patient = engine.run(Row(targets=(target,), test_seconds=100)).runs[0]
-    assert patient.verdict is Verdict.PASS
+    assert run_one(engine, source, seconds=100).verdict is Verdict.PASS
 
 
 def test_tests_of_a_row_are_forked_and_not_started_anew(engine: Engine) -> None:
@@ -329,26 +331,22 @@ def test_a():
 
 
 def test_an_engine_that_is_closed_while_rows_run_starts_nothing_more(tmp_path: Path) -> None:
-    engine = open_on(make_project(tmp_path / "project"), seconds=30)
-    target = TestTarget(
-        id="t",
-        path="tests/test_brt_x.py",
-        source="import time\ndef test_a():\n    time.sleep(20)\n",
-        node="test_a",
-    )
+    engine = open_on(make_project(tmp_path / "project"))
+    source = f"import time\ndef test_a():\n    {SAYS_SO}\n    time.sleep(600)\n"
+    target = TestTarget(id="t", path="tests/test_brt_x.py", source=source, node="test_a")
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(engine.run, Row(targets=(target,))) for _ in range(2)]
-        time.sleep(1.5)
+        wait_at_work(running[0])
         engine.close()
         for future in running:
             with pytest.raises(SubjectProblem, match="the run is over"):
-                future.result(timeout=15)
+                future.result()
     with pytest.raises(SubjectProblem, match="the run is over"):
         engine.run(Row(targets=(target,)))
 
 
 def test_a_change_that_cannot_be_made_says_nothing_of_the_patch(tmp_path: Path) -> None:
-    engine = open_on(make_project(tmp_path / "project"), seconds=3, sandbox="ns")
+    engine = open_on(make_project(tmp_path / "project"), sandbox="ns")
     target = TestTarget(
         id="t", path="tests/test_t.py", source="def test_a(): pass\n", node="test_a"
     )
@@ -444,6 +442,6 @@ def test_a_library_with_the_name_of_a_plugin_is_loaded_as_it_is(tmp_path: Path) 
         "    loader = sys.modules['shop.orders'].__spec__.loader\n"
         "    assert type(loader).__name__ == 'SourceFileLoader'\n"
     )
-    with closing(open_engine(subject, limits=Limits(seconds=10))) as engine:
+    with closing(open_engine(subject, limits=Limits())) as engine:
         run = run_one(engine, source)
     assert run.verdict is Verdict.PASS, run

@@ -52,7 +52,7 @@ def test_in_a_container_auto_goes_on_and_says_so(
     subject: Subject, elsewhere: pytest.MonkeyPatch
 ) -> None:
     elsewhere.setattr(launch, "in_container", lambda: True)
-    engine = open_engine(subject, limits=Limits(seconds=5))
+    engine = open_engine(subject, limits=Limits())
     try:
         assert engine.level == "process"
         (remark,) = weaknesses(engine)
@@ -91,18 +91,18 @@ def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyP
 def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: str) -> None:
     """Without Landlock's scope: a process namespace for each test, or a search for children."""
     sandbox = Sandbox(level=level, uid=drop_to(), scope=False)
-    engine = LocalEngine(subject, sandbox, limits=Limits(seconds=5), jobs=1)
+    engine = LocalEngine(subject, sandbox, limits=Limits(), jobs=1)
     try:
         if level == "ns":
             assert run_one(engine, KILLS).verdict is Verdict.FAIL  # nobody is there to be killed
         leaves = "import os, time\ndef test_a():\n    if not os.fork():\n        os.setsid()\n"
-        leaves += "        os.closerange(0, 64)\n        time.sleep(60)\n"
+        leaves += "        os.closerange(0, 64)\n        time.sleep(600)\n"
         assert run_one(engine, leaves).verdict is Verdict.PASS
         assert run_one(engine, "def test_a(): assert 0\n").verdict is Verdict.FAIL
         ends = run_one(engine, "import os\ndef test_a(): os.kill(os.getpid(), 11)\n")
         assert (ends.verdict, "SIGSEGV" in ends.reason) == (Verdict.CRASH, True)
         assert run_one(engine, "import os\ndef test_a(): os._exit(0)\n").verdict is Verdict.CRASH
-        loops = run_one(engine, "import time\ndef test_a(): time.sleep(60)\n")
+        loops = run_one(engine, "import time\ndef test_a(): time.sleep(600)\n", seconds=3.0)
         assert loops.verdict is Verdict.TIMEOUT
     finally:
         engine.close()
@@ -112,13 +112,13 @@ def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: s
 def test_the_network_is_shared_only_when_asked(subject: Subject) -> None:
     asks = "def test_a():\n    with open('/proc/net/dev') as f:\n"
     asks += "        assert [l.split(':')[0].strip() for l in f if ':' in l] == ['lo']\n"
-    alone = open_engine(subject, sandbox="ns", limits=Limits(seconds=5))
+    alone = open_engine(subject, sandbox="ns", limits=Limits())
     try:
         assert run_one(alone, asks).verdict is Verdict.PASS
     finally:
         alone.close()
     here = sorted(path.name for path in Path("/sys/class/net").iterdir())
-    shared = open_engine(subject, sandbox="ns", net="host", limits=Limits(seconds=5))
+    shared = open_engine(subject, sandbox="ns", net="host", limits=Limits())
     try:
         assert run_one(shared, "def test_a(): pass\n").verdict is Verdict.PASS
         if here != ["lo"]:
@@ -135,7 +135,7 @@ def test_a_project_in_a_folder_that_only_root_can_look_into(level: str) -> None:
         root = make_project(Path(private) / "open" / "private" / "project")
         root.parent.chmod(0o700)
         subject = find_subject(root, python=None, env={})
-        engine = open_engine(subject, sandbox=level, limits=Limits(seconds=5))
+        engine = open_engine(subject, sandbox=level, limits=Limits())
         try:
             run = run_one(
                 engine,

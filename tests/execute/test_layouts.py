@@ -88,7 +88,7 @@ def test_the_patched_code_is_what_runs(project: tuple[Subject, str, tuple[str, .
     target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
 
     for level in levels:
-        with closing(open_engine(subject, sandbox=level, limits=Limits(seconds=20))) as engine:
+        with closing(open_engine(subject, sandbox=level, limits=Limits())) as engine:
             for value, verdict in ((b"42", Verdict.PASS), (b"40", Verdict.FAIL)):
                 change = FileChange(path=path, content=RIGHT.replace(b"42", value))
                 (run,) = engine.run(Row(targets=(target,), changes=(change,))).runs

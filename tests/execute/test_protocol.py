@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,15 +14,15 @@ from pytest_brt.execute.engine import Program, Row, TestTarget
 from pytest_brt.execute.launch import MORE_PROCESSES
 from pytest_brt.execute.sandbox import drop_to, tasks_of
 from pytest_brt.types import Verdict
-from tests.execute.projects import make_project, open_on, run_one
+from tests.execute.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.getuid() != 0, reason="needs a user that runs nothing else"),
 ]
 
-#: A user that no other test has its rows run as: those go on at the same time.
-ALONE = 65531
+#: A user that no other test has its rows run as, here or in another run: those go on meanwhile.
+ALONE = 20_000 + os.getpid() % 30_000
 #: More than a test may have of its own.
 MANY = MORE_PROCESSES + 20
 #: Starts that many processes, says so, and ends them when nobody listens any more.
@@ -34,7 +33,7 @@ started = []
 for _ in range({MANY}):
     started.append(os.fork())
     if not started[-1]:
-        time.sleep(60)
+        time.sleep(600)
         os._exit(0)
 print("there", flush=True)
 sys.stdin.read()
@@ -47,24 +46,18 @@ import os
 def test_a():
     os.waitpid(os.fork() or os._exit(0), 0)
 """
-#: That many processes show that the test itself is at work, and no more than its row.
-WAITING = 5
-#: Ends when the user may have no more processes.
+#: Says that it is at work, and ends when the user may have no more processes.
 CROWDED = f"""
-import os, signal, time
+import os, time
 def test_a():
-    for _ in range({WAITING}):
-        if not os.fork():
-            signal.pause()
-    end = time.monotonic() + 50
-    while time.monotonic() < end:
+    {SAYS_SO}
+    while True:
         try:
             child = os.fork() or os._exit(0)
         except OSError:
             return
         os.waitpid(child, 0)
         time.sleep(0.05)
-    assert False, "nobody came"
 """
 
 Gather = Callable[[], None]
@@ -103,7 +96,7 @@ def test_what_else_the_user_runs_takes_nothing_from_the_tests(
 ) -> None:
     """The limit counts all processes of a user, so others must not use it up."""
     root = make_project(tmp_path_factory.mktemp("crowd") / "project")
-    engine = open_on(root, seconds=30, sandbox=level)
+    engine = open_on(root, sandbox=level)
     try:
         gather()
         run = run_one(engine, FORKS)
@@ -122,14 +115,11 @@ def test_a_crowd_that_comes_while_a_row_is_at_work_is_no_verdict(
         TestTarget(id=str(number), path="tests/test_brt_x.py", source=source, node="test_a")
         for number, source in enumerate([CROWDED, "def test_a(): pass\n"])
     )
-    engine = open_on(root, seconds=60, sandbox="landlock")
+    engine = open_on(root, sandbox="landlock")
     try:
-        run_one(engine, "def test_a(): pass\n")
-        idle = tasks_of(drop_to())
         with ThreadPoolExecutor(1) as pool:
             result = pool.submit(engine.run, Row(targets=targets))
-            while tasks_of(drop_to()) < idle + WAITING and not result.done():
-                time.sleep(0.05)
+            wait_at_work(result)
             gather()
             found = result.result()
     finally:

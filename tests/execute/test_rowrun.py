@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +17,9 @@ from pytest_brt.execute import zygote
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.process import Ended
-from pytest_brt.execute.protocol import CellOrder
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
-from tests.execute.projects import make_project, open_on, run_one
+from tests.execute.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks rows")
 
@@ -36,14 +33,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(root: Path) -> Iterator[Engine]:
-    with closing(open_on(root, seconds=3)) as engine:
+    with closing(open_on(root)) as engine:
         yield engine
 
 
 @pytest.fixture
 def own(root: Path) -> Iterator[LocalEngine]:
     """Return an engine whose processes a test may do harm to."""
-    with closing(open_on(root, seconds=3)) as engine:
+    with closing(open_on(root)) as engine:
         assert isinstance(engine, LocalEngine)
         yield engine
 
@@ -59,22 +56,21 @@ def test_a_patch_that_hangs_while_imported_is_a_timeout(
     own: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_one(own, IMPORTS, changes=_core("divide = 1\n"))  # the canary is past
-    limits = replace(own._slots.setting.limits, start_seconds=2.0)
-    setting = replace(own._slots.setting, limits=limits)
-    monkeypatch.setattr(own._slots, "setting", setting)
+    setting = replace(own._slots.setting, limits=Limits(seconds=2.0, start_seconds=2.0))
     (worker,) = own._slots.slots[0].workers.values()
-    monkeypatch.setattr(worker, "_setting", setting)
-    monkeypatch.setattr(zygote, "GRACE", 1.0)
     targets = tuple(
         TestTarget(id=str(number), path=f"tests/test_{number}.py", source=IMPORTS, node="test_a")
         for number in range(3)
     )
+    row = Row(targets=targets, changes=_core("import time\nwhile True: time.sleep(0.1)\n"))
     begin = time.monotonic()
-    result = own.run(
-        Row(targets=targets, changes=_core("import time\nwhile True: time.sleep(0.1)\n"))
-    )
+    with monkeypatch.context() as hurry:
+        hurry.setattr(own._slots, "setting", setting)
+        hurry.setattr(worker, "_setting", setting)
+        hurry.setattr(zygote, "GRACE", 1.0)
+        result = own.run(row)
     assert [run.verdict for run in result.runs] == [Verdict.TIMEOUT] * 3, result
-    assert time.monotonic() - begin < 50
+    assert time.monotonic() - begin < 50  # far from the minute that a test has by itself
     assert run_one(own, IMPORTS).verdict is Verdict.PASS
 
 
@@ -129,37 +125,43 @@ def test_only_what_all_tests_import_is_loaded_before_they_part(engine: Engine) -
     assert "has no attribute 'extra'" in runs["lacks"].reason
 
 
-def test_a_row_whose_zygote_is_killed_is_done_by_another(
-    own: LocalEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow = "import time\ndef test_a(): time.sleep(1.5)\n"
+#: Says that it is at work, and ends when it is told to.
+TOLD = f"""
+import signal
+def test_a():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    {SAYS_SO}
+    signal.sigwait([signal.SIGUSR1])
+"""
+
+
+def test_a_row_whose_zygote_is_killed_is_done_by_another(own: LocalEngine) -> None:
     (worker,) = [worker for slot in own._slots.slots for worker in slot.workers.values()]
-    timer = threading.Timer(0.1, os.kill, (worker.process.pid, signal.SIGKILL))
-    cell = worker.cell
-
-    def killed(order: CellOrder) -> Ended:
-        timer.start()  # no sooner than the test
-        return cell(order)
-
-    monkeypatch.setattr(worker, "cell", killed)
-    target = TestTarget(id="t", path="tests/test_s.py", source=slow, node="test_a")
-    result = own.run(Row(targets=(target,)))
-    timer.join()
+    target = TestTarget(id="t", path="tests/test_s.py", source=TOLD, node="test_a")
+    with ThreadPoolExecutor(1) as pool:
+        row = pool.submit(own.run, Row(targets=(target,)))
+        first = wait_at_work(row)
+        os.kill(worker.process.pid, signal.SIGKILL)
+        if second := wait_at_work(row, but=first):
+            os.kill(second, signal.SIGUSR1)
+        result = row.result()
     assert [run.verdict for run in result.runs] == [Verdict.PASS]
     assert any("tried again" in note for note in result.notes)
 
 
 def test_a_row_has_a_deadline_of_its_own(engine: Engine) -> None:
-    sources = ["def test_a(): pass\n", *["import time\ndef test_a(): time.sleep(1.5)\n"] * 4]
+    sources = ["def test_a(): pass\n", *["import time\ndef test_a(): time.sleep(600)\n"] * 4]
     targets = tuple(
         TestTarget(id=str(n), path="tests/test_s.py", source=source, node="test_a")
         for n, source in enumerate(sources)
     )
-    runs = engine.run(Row(targets=targets, seconds=3.0)).runs
-    assert len(runs) == 5
-    assert runs[0].verdict is Verdict.PASS
-    assert {run.verdict for run in runs[3:]} == {Verdict.TIMEOUT}
-    assert "row did not end within 3 s" in runs[-1].reason
+    for seconds in (3.0, 12.0, 48.0):  # the first one must have time to begin and to end in
+        first, *others = engine.run(Row(targets=targets, seconds=seconds)).runs
+        assert [run.verdict for run in others] == [Verdict.TIMEOUT] * 4
+        assert f"row did not end within {seconds:g} s" in others[-1].reason
+        if first.verdict is Verdict.PASS:
+            return
+    pytest.fail(f"no row is long enough: {first}")
 
 
 def test_rows_run_at_the_same_time(root: Path) -> None:
@@ -178,7 +180,7 @@ def test_rows_run_at_the_same_time(root: Path) -> None:
         for number in range(6)
     ]
     with (
-        closing(open_engine(subject, limits=Limits(seconds=20), jobs=2)) as engine,
+        closing(open_engine(subject, limits=Limits(), jobs=2)) as engine,
         ThreadPoolExecutor(4) as pool,
     ):
         for result in pool.map(engine.run, rows):
@@ -196,5 +198,5 @@ def test_a_patch_that_eats_memory_while_imported_harms_nobody(engine: Engine) ->
 def test_a_project_in_a_folder_that_is_private_to_each_test_is_seen() -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         Path(name).chmod(0o755)
-        with closing(open_on(make_project(Path(name) / "project"), seconds=5)) as engine:
+        with closing(open_on(make_project(Path(name) / "project"))) as engine:
             assert run_one(engine, IMPORTS).verdict is Verdict.PASS

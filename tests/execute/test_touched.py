@@ -22,7 +22,7 @@ def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
     root = make_project(tmp_path_factory.mktemp("touched") / "project")
-    engine = open_on(root, seconds=5, sandbox=request.param)
+    engine = open_on(root, sandbox=request.param)
     yield engine
     engine.close()
 
