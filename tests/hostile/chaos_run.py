@@ -30,7 +30,7 @@ CHANGE = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 
 def main() -> None:
     """Say "ready", then one line for each row that came out right."""
     subject = find_subject(Path(sys.argv[2]), python=None, env={"BRT_TEST_MARK": sys.argv[3]})
-    engine = open_engine(subject, sandbox=sys.argv[1], limits=Limits(seconds=5), jobs=2)
+    engine = open_engine(subject, sandbox=sys.argv[1], limits=Limits(), jobs=2)
     target = TestTarget(id="t", path="tests/test_x.py", source=SOURCE, node="test_a")
     row = Row(targets=(target, target), changes=(CHANGE,))
 

@@ -26,11 +26,15 @@ from tests.hostile.cases import CASES
 
 #: What root's rows run as here: a fork bomb uses up what its user may have, and other tests
 #: that run at the same time are of the usual one.
-ALONE = 65533
-#: Cases that do nothing until their time is up. A fork bomb is none of them: it takes from others.
+ALONE = 20_000 + os.getpid() % 30_000
+#: Cases that do nothing until their time is up.
 WAITING = frozenset(
     {"loops", "loops-while-loading", "stops-itself", "leaves-thread", "ignores-signals"}
 )
+#: What takes until then from the others: it is run when they have ended.
+BOMB = "fork-bomb"
+#: The seconds that these have; the others have a test's usual time.
+BRIEFLY = 7.0
 CORE = "\n    def missing(self):\n        return {}['x']\n"
 
 
@@ -94,10 +98,14 @@ def scene(folder: Path, mark: str, shown: Path) -> Iterator[tuple[dict[str, str]
 
 def run_all(engine: Engine, targets: Sequence[TestTarget]) -> Iterator[RowResult]:
     """Run most cases in one row, and then those that only wait for their end side by side."""
-    yield engine.run(Row(targets=tuple(one for one in targets if one.id not in WAITING)))
-    rows = [Row(targets=(one,)) for one in targets if one.id in WAITING]
-    with ThreadPoolExecutor(len(rows)) as pool:
-        yield from pool.map(engine.run, rows)
+    known = {one.id: one for one in targets}
+    brief = {
+        name: Row(targets=(known.pop(name),), test_seconds=BRIEFLY) for name in (BOMB, *WAITING)
+    }
+    yield engine.run(Row(targets=tuple(known.values())))
+    yield engine.run(brief.pop(BOMB))
+    with ThreadPoolExecutor(len(brief)) as pool:
+        yield from pool.map(engine.run, brief.values())
 
 
 def main() -> None:
@@ -110,7 +118,7 @@ def main() -> None:
     with scene(folder, mark, shown) as (words, folders):
         before = [digest(path) for path in (root, *folders)]
         subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
-        limits = Limits(seconds=7.0, start_seconds=20.0)
+        limits = Limits(start_seconds=20.0)
         engine = open_engine(subject, sandbox=level, limits=limits, jobs=1 + len(WAITING))
         targets = [
             TestTarget(

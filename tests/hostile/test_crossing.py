@@ -18,7 +18,7 @@ from tests.execute.projects import make_project, open_on
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 
 #: What root's rows run as here: what is done to all processes of a user hits nobody else.
-ALONE = 65532
+ALONE = 20_000 + os.getpid() % 30_000
 #: What each evil patch's module does while it is imported, in the process of its row.
 ATTACKS = {
     "writes-below-others": """
@@ -189,7 +189,7 @@ def place(
         path.chmod(0o777)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pytest_brt.execute.sandbox.NOBODY", ALONE)
-        engine = open_on(root, sandbox=request.param, seconds=5)
+        engine = open_on(root, sandbox=request.param)
         yield engine, outside
         engine.close()
 
@@ -235,7 +235,7 @@ def test_the_process_that_forks_rows_loads_nothing_of_the_project(
     core.write_text(core.read_text(encoding="utf-8") + NAMES_ITS_OWN, encoding="utf-8")
     source = "import sys\nimport pkg.core\ndef test_a(): assert not hasattr(sys, 'was_planted')\n"
     target = TestTarget(id="t", path="tests/test_x.py", source=source, node="test_a")
-    with closing(open_on(root, sandbox=level, seconds=5)) as engine:
+    with closing(open_on(root, sandbox=level)) as engine:
         for _ in range(3):
             result = engine.run(Row(targets=(target,)))
             assert [run.verdict for run in result.runs] == [Verdict.PASS], result.runs
