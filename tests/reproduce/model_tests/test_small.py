@@ -214,7 +214,5 @@ def test_where_it_failed_is_known(engine: Engine) -> None:
 @pytest.mark.slow
 def test_a_test_that_hangs_gets_its_share_of_the_time(engine: Engine) -> None:
     source = "import time\n\n\ndef test_a():\n    time.sleep(60)\n"
-    begin = time.monotonic()
-    (run,) = run_tests([candidate(source)], engine, 2, deadline=begin)["t"]
-    assert run.verdict is Verdict.TIMEOUT
-    assert time.monotonic() - begin < 19  # less than the engine's own limit
+    (run,) = run_tests([candidate(source)], engine, 2, deadline=time.monotonic())["t"]
+    assert (run.verdict, run.reason) == (Verdict.TIMEOUT, "did not end within 5 s")
