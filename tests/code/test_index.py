@@ -250,13 +250,12 @@ def test_opening_again_is_quick(tree: Path, tmp_path: Path) -> None:
             tree,
             {f"pkg/d{folder}/m{n}.py": f"def f_{n}(a, b):\n    return a\n" for n in range(50)},
         )
-    open_index(tree, cache).close()
     times = []
-    for _ in range(3):
+    for _ in range(4):
         start = time.process_time()
         open_index(tree, cache).close()
         times.append(time.process_time() - start)
-    assert min(times) < 0.1
+    assert min(times[1:]) < times[0] / 3, times
 
 
 def test_declared_source_root(tree: Path) -> None:
