@@ -62,8 +62,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def index(root: Path) -> Index:
-    return open_index(root)
+def index(root: Path) -> Iterator[Index]:
+    with open_index(root) as index:
+        yield index
 
 
 def ran(verdict: Verdict, **files: set[int]) -> TestRun:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -98,6 +98,8 @@ class Scene:
 
     root: Path
     engine: Engine
+    #: What is closed at its end.
+    opened: ExitStack
     #: Those made so far: what one repair found out, all others know, as those of one report do.
     sites: dict[tuple[tuple[str, ...], bool], Site] = field(default_factory=dict)
 
@@ -124,7 +126,7 @@ class Scene:
         return make_site(
             issue,
             engine=self.engine,
-            index=open_index(self.root),
+            index=self.opened.enter_context(open_index(self.root)),
             failing=failing,
             guard=Guard(self.engine),
             allowance=5.0,
@@ -139,8 +141,5 @@ class Scene:
 @contextmanager
 def open_scene(root: Path, files: Mapping[str, str] = MappingProxyType({})) -> Iterator[Scene]:
     """Write the project, and open an engine on it."""
-    engine = open_on(write_project(root, files))
-    try:
-        yield Scene(root=root, engine=engine)
-    finally:
-        engine.close()
+    with ExitStack() as opened, closing(open_on(write_project(root, files))) as engine:
+        yield Scene(root=root, engine=engine, opened=opened)
