@@ -68,6 +68,9 @@ class ServerModel:
         #: Fields that this server refused, left out from then on; and that it gives one of `n`.
         self._refused: set[str] = set()
         self._lock = threading.Lock()
+        #: Whether it ever answered, and when it was first asked in vain before it did: patience
+        #: with a server that nobody may have started counts from then, for all questions.
+        self._is_heard, self._in_vain = False, 0.0
         #: Learned from what the server counts; never above the estimate's own.
         self._bytes_per_token = 3.0
 
@@ -205,14 +208,19 @@ class ServerModel:
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
             try:
                 response = self._server().ask(f"{self.base}/chat/completions", left, fields)
+                self._is_heard = True
                 if response.status < 400 and not dialect.choices_of(response):
                     raise Unreachable(
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
             except Unreachable as error:
-                gone, lost = error, lost or time.monotonic()
-                if time.monotonic() + pause - lost > self.settings.patience:
-                    raise self._gone(error, self.settings.patience) from error
+                gone, lost = error, lost or self._in_vain or time.monotonic()
+                patience = self.settings.patience
+                is_over = time.monotonic() + pause - lost > patience
+                if not self._is_heard:
+                    self._in_vain = lost - patience if is_over else lost
+                if is_over:
+                    raise self._gone(error, patience) from error
             else:
                 if response.status < 400:
                     return response
@@ -325,6 +333,7 @@ class ServerModel:
                 try:
                     server = self._server()
                     listed = server.ask(f"{self.base}/models", seconds)
+                    self._is_heard = True
                     if listed.status == 503:  # it loads its model: the question itself waits
                         return unknown
                     self._facts = dialect.read_facts(

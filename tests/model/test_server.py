@@ -16,6 +16,7 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
+from pytest_brt.model.loopback import Response
 from pytest_brt.model.server import ServerModel
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict, choice_grammar
 from tests.model.headers import read_reply
@@ -154,6 +155,44 @@ def test_nobody_there() -> None:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(is the server running"):
             ServerModel(url, settings(patience=0.3)).complete(prompt())
+
+
+def test_one_round_of_tries_is_enough_where_nobody_ever_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        model = ServerModel(f"http://127.0.0.1:{deaf.getsockname()[1]}", settings(patience=1.0))
+        asked: list[str] = []
+        ask = model.server.ask
+
+        def counted(path: str, *how: Any) -> Response:
+            asked.append(path)
+            return ask(path, *how)
+
+        monkeypatch.setattr(model.server, "ask", counted)
+        tries: list[int] = []
+        told: set[str] = set()
+        for _ in range(3):
+            with pytest.raises(ModelProblem, match="tried for 1 s") as caught:
+                model.complete(prompt())
+            told.add(str(caught.value))
+            tries.append(sum("chat" in path for path in asked))
+            asked.clear()
+    assert tries[0] > 1
+    assert tries[1:] == [1, 1]
+    assert len(told) == 1
+
+
+def test_a_server_that_has_answered_keeps_its_patience(server: Server) -> None:
+    model = ServerModel(server.url, settings(patience=1.0))
+    model.complete(prompt())
+    server.plan({"die": True})
+    for _ in range(2):
+        begin = time.monotonic()
+        with pytest.raises(ModelProblem, match="tried for 1 s"):
+            model.complete(prompt())
+        assert time.monotonic() - begin > 0.5
 
 
 @pytest.mark.parametrize("step", [{"wait": 90, "text": "late"}, {"drip": 0.5, "text": "late"}])
