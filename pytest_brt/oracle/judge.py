@@ -125,7 +125,7 @@ def refused(verdict: Verdict, reason: str, runs: tuple[TestRun, ...]) -> Judgeme
 def unsteady(runs: tuple[TestRun, ...]) -> str:
     """Say why runs show no steady failure, "" when they do."""
     if not runs:
-        return "it did not run"
+        return "the test did not run"
     if _differ(runs):
         return f"runs on the same tree differ: {', '.join(run.verdict for run in runs)}"
     if runs[0].verdict is Verdict.PASS:
@@ -142,7 +142,7 @@ def refusal(test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts) -> str
         return why_not
     raised = runs[0].raised
     if raised is None:
-        return "failed without an exception that could be read"
+        return "failed, but the exception could not be read"
     return (
         _of_the_place(raised, facts)
         or _other_than_expected(test, raised)
@@ -159,7 +159,7 @@ def _of_the_place(raised: Raised, facts: Facts) -> str:
     if is_unset_variable(raised):
         return f"an environment variable is not set here (--brt-env NAME=VALUE): {line}"
     if simple(raised.type) in _PLACE and simple(raised.type) not in facts.text:
-        return f"caused by what is not set up here: {simple(raised.type)}: {line}"
+        return f"something is not set up on this machine: {simple(raised.type)}: {line}"
     return ""
 
 
@@ -169,11 +169,13 @@ def _other_than_expected(test: CandidateTest, raised: Raised) -> str:
     if test.expects is None:
         if name in CLAIMS or test.oracle.kind in (OracleKind.WRITTEN, OracleKind.NO_RAISE):
             return ""
-        return f"stopped before its claim: {name}: {line}"
+        return f"stopped before its check: {name}: {line}"
     wanted = simple(test.expects.type)
     if name != wanted:
-        return f"raises {name}, not the {wanted} that was seen: {line}"
-    return "" if _is_alike(test.expects, raised) else f"raises another {name} than was seen: {line}"
+        return f"raises {name}, not {wanted} as before: {line}"
+    return (
+        "" if _is_alike(test.expects, raised) else f"raises a different {name} from before: {line}"
+    )
 
 
 def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: Facts) -> str:
@@ -191,7 +193,7 @@ def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: F
     if run.used_project is False:
         return _NOTHING_RAN
     if claimed:
-        return "its claim is not about anything that the project returns" if about_python else ""
+        return "it checks nothing that the project returns" if about_python else ""
     if run.used_project is None or run.reason.startswith(API_MISMATCH):
         return ""  # in a process of its own; or the project lacks what it asks for, which is rated
     return f"fails in the test itself, not in the project: {simple(raised.type)}"

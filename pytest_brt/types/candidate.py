@@ -44,16 +44,16 @@ class OracleKind(StrEnum):
     # fmt: off
     EQUALS = (
         "equals-expected", "gives_expected", 0.50,
-        "returns a different value than the report expects", True,
+        "does not return the value that the report expects", True,
     )
     GONE = ("observed-gone", "not_as_reported", 0.42, "still returns the reported value", True)
-    AGREE = ("sibling-agreement", "agrees", 0.55, "two results differ that should be equal")
+    AGREE = ("sibling-agreement", "agrees", 0.55, "two results that should be equal differ")
     NO_PRINT = (
-        "output-lacks", "output_not_as_reported", 0.45, "still prints what is reported", True,
+        "output-lacks", "output_not_as_reported", 0.45, "still prints what the report shows", True,
     )
     EXIT_STATUS = ("exit-status", "exit_status", 0.50, "the command fails")
     #: By a person or a model, not by a rule.
-    WRITTEN = ("written", "holds", 0.60, "its claim does not hold")
+    WRITTEN = ("written", "holds", 0.60, "its assertion does not hold")
     # fmt: on
 
 

@@ -71,7 +71,7 @@ def test_a_failed_claim_is_a_candidate() -> None:
 def test_another_exception_before_the_claim_is_none() -> None:
     judged = judge(written(), (run(Verdict.FAIL, "TypeError", "no"),))
     assert not judged.judgement.candidate
-    assert "stopped before its claim: TypeError: no" in judged.judgement.reason
+    assert "stopped before its check: TypeError: no" in judged.judgement.reason
 
 
 def test_the_expected_exception_is_a_candidate_and_says_where() -> None:
@@ -119,7 +119,7 @@ def test_hash_order_is_found_out(engine: Engine) -> None:
     ("body", "reason"),
     [
         ("assert max(101, max([102])) == max([101])", "no code of the project ran in it"),
-        ("double(1)\n    assert [2] == [3]", "its claim is not about anything that the project"),
+        ("double(1)\n    assert [2] == [3]", "it checks nothing that the project"),
         ("double(1)\n    int('x')", "fails in the test itself, not in the project: ValueError"),
         ("import json\n    json.loads('{')", "no code of the project ran in it"),
         ("assert double(1) == 2", ""),

@@ -102,7 +102,7 @@ def _rival(draft: Draft, every: Sequence[Draft]) -> str:
         return ""
     same = (one for one in every if one.kind is draft.kind and one.index == draft.index)
     has_rival = any(other.body != draft.body for other in same)
-    return "the report names two different values for it" if has_rival else ""
+    return "the report names two different right values" if has_rival else ""
 
 
 def _called_right(view: ReportRun, draft: Draft) -> str:

@@ -51,7 +51,7 @@ def _crash_of_report(issue: Issue, stage: CommandRuns, played: CommandRun) -> tu
     text = plain(issue.text)
     if shown or named or not (_SAYS.search(text) or (not others and _FAILS.search(text))):
         return 0.0, ""
-    return -0.25, "the report says that it fails, without naming how"
+    return -0.25, "the report says that this fails, but not how"
 
 
 def _crash_in(played: CommandRun) -> str:
@@ -121,7 +121,7 @@ def tool_notes(issue: Issue, stage: CommandRuns) -> tuple[str, ...]:
     """Return a note for every command of the report that crashed otherwise than reported."""
     return tuple(
         f"`{run_of(played)}` ends in {_crash_name(played)} on this tree, "
-        "of which the report does not speak"
+        "which the report does not mention"
         for played in stage.played
         if played.given and _crash_in(played) and not _crash_of_report(issue, stage, played)[1]
     )
@@ -204,7 +204,7 @@ def _status(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
             ("assert done.returncode == 0, done.stdout + done.stderr",),
             f'`{run_of(played)}` should succeed. Report: "{words[0]}"',
             OracleKind.EXIT_STATUS.prior + (0.05 if played.given else -0.1),
-            "the report says that it should succeed",
+            "the report says that the command should succeed",
         )
 
 
@@ -239,7 +239,7 @@ def _quoted(issue: Issue, stage: CommandRuns, played: CommandRun, least: float) 
             played,
             OracleKind.NO_PRINT,
             (f"assert {quoted(fragment)} not in done.stdout + done.stderr",),
-            f'`{run_of(played)}` must not print "{fragment}" any more.',
+            f'`{run_of(played)}` must no longer print "{fragment}".',
             OracleKind.NO_PRINT.prior + min(weight, 1.2) * 0.1 - 0.1 * place - 0.1,
             "the report shows this line",
         )
@@ -291,9 +291,9 @@ def _complained(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
             played,
             OracleKind.NO_PRINT,
             (f"assert {quoted(best[1])} not in done.stdout",),
-            f'`{run_of(played)}` must not end with "{best[1]}" any more.',
+            f'`{run_of(played)}` must no longer end with "{best[1]}".',
             OracleKind.NO_PRINT.prior - 0.15,
-            "the report complains of what this line says",
+            "the report complains about what this line says",
         )
 
 

@@ -64,7 +64,7 @@ def _confirmed(said: Claim, score: float, reason: str, is_text: bool) -> tuple[f
     comes out.
     """
     more = _CONFIRMED if is_text or is_literal(said.text.strip()) else _CONFIRMED / 3
-    return score + more, f"{reason}; it complains about the present result"
+    return score + more, f"{reason}, and shows the current result"
 
 
 def _shows_more(view: ReportRun, index: int) -> bool:
@@ -76,15 +76,15 @@ def _shows_more(view: ReportRun, index: int) -> bool:
 def _wanted_score(said: Claim) -> tuple[float, str]:
     base = OracleKind.EQUALS.prior
     if said.direct:
-        return base, "the report shows it as the expected result"
+        return base, "the report shows this as the expected result"
     after = said.sentence.partition(said.text)[2].strip("`\"' ")
     if re.match(r",? ?or\b", after):
-        return base - 0.2, "the report names it as one of several"
+        return base - 0.2, "the report names this as one of several right values"
     if _ROUGHLY.search(said.sentence):
-        return base - 0.2, "the report says roughly what it should be"
+        return base - 0.2, "the report says only roughly what the result should be"
     if any(word in said.sentence.lower() for word in ("could", "ideal", "would be nice")):
-        return base - 0.15, "the report wishes for it"
-    return base + 0.05, "the report says what it should be"
+        return base - 0.15, "the report suggests this value"
+    return base + 0.05, "the report says what the result should be"
 
 
 def _equals(
@@ -204,7 +204,7 @@ def agree(view: ReportRun) -> Iterator[Draft]:
             body=(f"assert {one.expression} == {other.expression}",),
             sentence=f'The two calls should give the same. Report: "{sentence}"',
             score=OracleKind.AGREE.prior,
-            reasons=("the report says that both should give the same",),
+            reasons=("the report says that the two should give the same",),
             about=called(one.expression),
         )
 

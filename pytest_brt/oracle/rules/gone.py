@@ -18,8 +18,8 @@ from pytest_brt.types import BlockKind, OracleKind
 _SUSPECT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 _ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)
 #: Reasons for which a result counts also where the report is about a crash.
-SPOKEN = "the report complains about this result"
-MARKED = "it is marked as wrong where it stands"
+SPOKEN = "the report says that this is the result"
+MARKED = "the report marks this result as wrong"
 
 
 def gone(view: ReportRun) -> Iterator[Draft]:
@@ -105,14 +105,14 @@ def _gone_score(
     score, reasons = OracleKind.GONE.prior, []
     if said is None:
         score -= 0.15
-        reasons.append("the report has this result in its text")
+        reasons.append("this result appears in the report's text")
     elif said.direct and _ABOUT_A_CRASH.search(plain(said.sentence)):
         # What the sentence above the code complains of is another of its lines.
         score -= 0.15
         reasons.append("the report shows this result")
     elif said.role is ClaimRole.OBSERVED:
         score += 0.05 if last or not said.direct else -0.1
-        reasons.append(SPOKEN if not said.direct else "the report shows it as what goes wrong")
+        reasons.append(SPOKEN if not said.direct else "the report shows this as the actual result")
     else:
         reasons.append("the report shows this result")
     if seen.step.is_marked:
@@ -120,15 +120,15 @@ def _gone_score(
         reasons.append(MARKED)
     if view.in_title(seen.step.source):
         score += 0.06
-        reasons.append("it is also in the title")
+        reasons.append("the title mentions this code")
     if last:
         score += 0.05
-        reasons.append("it is the last result shown there")
+        reasons.append("it is the last result in its code block")
     elif said is not None and said.role is ClaimRole.SHOWN:
         score -= 0.15
     if alike is Likeness.PART:
         score -= 0.1
-        reasons.append("the report's version gave a part of it")
+        reasons.append("the report shows only part of this result")
     if not is_runnable(seen.step.source) and not seen.step.inline:
         score -= 0.08
     return score, tuple(reasons)

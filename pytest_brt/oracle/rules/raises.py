@@ -60,7 +60,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             continue
         if raised.in_project is None and OWN not in reasons:
             score = min(score, _OUTSIDE)
-            reasons = (*reasons, "it is not raised in the project")
+            reasons = (*reasons, "the exception is not raised inside the project")
         name = simple(raised.type)
         message = f": {raised.message}" if raised.message else ""
         shown = f"{name}{message}".split("\n")[0].rstrip(".")
@@ -71,7 +71,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             lines = _another_may_come(body, raised)
             wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}.{quote(said)}"
             score = min(score, _INSTEAD)
-            reasons = (*reasons, "the report may want another exception in its place")
+            reasons = (*reasons, "the report may want a different exception instead")
         yield Draft(
             kind=OracleKind.NO_RAISE,
             index=index,
@@ -108,7 +108,7 @@ def no_raise_score(
     if exact:
         return base + 0.15, ("the report shows this exception here, with this message",), exact[0]
     if same and all(s.raised and s.raised.message for s in same):
-        return base - 0.2, ("the report shows another message of this exception here",), same[0]
+        return base - 0.2, ("the report shows this exception with another message",), same[0]
     if same:
         return base + 0.05, ("the report shows this type of exception here",), same[0]
     if told:
@@ -120,7 +120,7 @@ def no_raise_score(
     works = seen.step.said(ClaimKind.WORKS, ClaimRole.EXPECTED)
     failing = (*works, *(s for s in about if not s.exception))
     if failing:
-        return 0.45, ("the report says that it fails, without naming how",), failing[0]
+        return 0.45, ("the report says that this fails, but not how",), failing[0]
     return _unspoken_score(view, seen, about)
 
 
@@ -129,12 +129,12 @@ def _unspoken_score(
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
     if view.script.named:
-        return 0.15, ("another exception than the report names",), None
+        return 0.15, ("the report names a different exception",), None
     given = [one for one in seen.step.said(ClaimKind.VALUE) if one.role is not ClaimRole.EXPECTED]
     if not about and any(one.direct for one in given):
         # A tree that fails where it gave a value fails of something else, as of other versions.
         return 0.0, (), None
-    return 0.25, ("the report does not speak of an exception",), None
+    return 0.25, ("the report mentions no exception",), None
 
 
 def _is_of_the_place(raised: Raised) -> bool:
@@ -195,7 +195,7 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
             kind = named or sibling or "Exception"
             yield _must_raise(index, seen, expression, kind, score, quote(said))
         if sibling and seen.step.is_marked:
-            why = " The report marks it as wrong next to a like call that does raise."
+            why = " The report marks this call as wrong, next to a similar one that does raise."
             yield _must_raise(index, seen, expression, sibling, prior + 0.1, why)
 
 
@@ -218,7 +218,7 @@ def _must_raise(
         body=(f"with pytest.raises({kind}):", f"    {expression}"),
         sentence=f"`{short(expression)}` must raise {simple(kind)}.{why}",
         score=score,
-        reasons=("the report says that it should be an error",),
+        reasons=("the report says that this should be an error",),
         imports=("import pytest",),
         about=called(seen.step.source),
     )
@@ -264,7 +264,7 @@ def must_end(view: ReportRun) -> Iterator[Draft]:
             body=(seen.step.source,),
             sentence=f"`{' '.join(seen.step.source.split())[:120]}` must not {what}.",
             score=OracleKind.NO_RAISE.prior - 0.15,
-            reasons=(f"the report says so, and here it ended so: {seen.ended}",),
+            reasons=(f"the report says so, and so it ended here: {seen.ended}",),
             # What subprocess says of it is no message that anybody has seen.
             expects=Raised(type="TimeoutExpired" if hangs else "CalledProcessError", message=""),
             imports=("import subprocess", "import sys"),

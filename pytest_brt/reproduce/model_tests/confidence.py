@@ -70,7 +70,7 @@ def confidence(signs: Signs) -> tuple[float, tuple[str, ...]]:
             reasons.append(reason)
     if signs.mismatch:
         factor *= MISMATCH
-        reasons.append("the project may be called wrongly")
+        reasons.append("the test may call the project wrongly")
     return round(with_odds(BASE, factor), 2), tuple(reasons)
 
 

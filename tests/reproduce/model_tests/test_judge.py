@@ -63,7 +63,7 @@ def test_a_failed_claim_about_the_quoted_value_is_a_candidate() -> None:
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        ((), "it did not run"),
+        ((), "the test did not run"),
         ((run(verdict=Verdict.PASS, raised=""),), "passes on this tree"),
         ((run(verdict=Verdict.BROKEN, reason="no such fixture"),), "no such fixture"),
         ((run(), run(verdict=Verdict.PASS, raised="")), "runs on the same tree differ: FAIL, PASS"),
@@ -73,7 +73,7 @@ def test_a_failed_claim_about_the_quoted_value_is_a_candidate() -> None:
             (run("AttributeError", "module 'datetime' has no attribute 'now'"),),
             "error in the test itself",
         ),
-        ((run(raised=""),), "failed without an exception that could be read"),
+        ((run(raised=""),), "failed, but the exception could not be read"),
     ],
 )
 def test_what_is_no_candidate(runs: tuple[TestRun, ...], said: str) -> None:

@@ -48,7 +48,7 @@ def test_an_exception_that_is_wanted_is_not_forbidden(engine: Engine) -> None:
 def test_two_values_for_one_expression_are_both_out(engine: Engine) -> None:
     report = "double\n\n`double(2)` should be `4`.\n\nNo: `double(2)` should be `6`.\n"
     assert OracleKind.EQUALS not in kinds(engine, report)
-    assert "the report names two different values for it" in reasons(engine, report)
+    assert "the report names two different right values" in reasons(engine, report)
 
 
 def test_what_is_called_right_elsewhere_may_stay(engine: Engine) -> None:

@@ -373,8 +373,8 @@ TRACEBACK = (
     [
         (TRACEBACK, "the report shows this exception"),
         (CRASHES + "That gives a KeyError.\n", "the report names this exception"),
-        (CRASHES + "It crashes.\n", "the report says that it fails"),
-        (CRASHES + "It should not fail.\n", "the report says that it fails"),
+        (CRASHES + "It crashes.\n", "the report says that this fails"),
+        (CRASHES + "It should not fail.\n", "the report says that this fails"),
     ],
 )
 def test_a_crash_of_a_tool_is_the_reported_one(engine: Engine, report: str, reason: str) -> None:

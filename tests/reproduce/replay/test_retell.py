@@ -89,5 +89,5 @@ def test_what_no_test_gets_to_see_is_printed_in_a_process_of_its_own(engine: Eng
         'command, capture_output=True, encoding="utf-8", check=True)\n'
         "    assert done.stdout != reported\n"
     )
-    assert "it is also in the title" in judged.judgement.reason
+    assert "the title mentions this code" in judged.judgement.reason
     assert "in a process of its own, as the report shows it" in judged.judgement.reason
